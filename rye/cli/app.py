@@ -1,0 +1,185 @@
+"""The root command, and what every command shares: exit codes, errors, closed pipes, interrupts."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any, TextIO
+
+import click
+
+from rye.cli.commands import COMMANDS
+from rye.cli.commands.completion import COMPLETION_VARIABLE
+from rye.cli.options import NothingFound, Refusal
+from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json
+from rye.errors import ArgumentError, EnvironmentFault, RyeError
+
+__all__ = ["main", "root"]
+
+_NOTHING = 1
+_ERROR = 2
+_INTERRUPTED = 130
+_HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+
+
+class _Commands(click.Group):
+    """The commands of the table, in its order, and what to write instead of a name that is not among them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
+        return list(COMMANDS)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
+            return super().resolve_command(ctx, args)
+        import difflib
+        import shlex
+
+        near = difflib.get_close_matches(name, COMMANDS, n=1)
+        instead = f"rye {near[0]}" if near else f"rye search {shlex.join(args)}"
+        raise Refusal(f"no command is named {name!r}; there are {', '.join(COMMANDS)}", ctx, hint=f"try: {instead}")
+
+
+def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's call
+    if value and not ctx.resilient_parsing:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            say(f"rye {version('rye-search')}")
+        except PackageNotFoundError:
+            say("rye (not installed)")
+        ctx.exit()
+
+
+@click.command(
+    "rye",
+    cls=_Commands,
+    context_settings=_HELP,
+    epilog="Exit status: 0 found or all well, 1 nothing or not all well, 2 error. Colour: only on a terminal, NO_COLOR "
+    "and FORCE_COLOR are honoured. RYE_DEBUG=1 shows the traceback of an unexpected error.",
+)
+@click.option(
+    "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
+)
+def root() -> None:
+    """Search, read, sign and verify a registry of signed items: directives, tools and knowledge."""
+
+
+for _entry in COMMANDS.values():
+    _entry.command.short_help = _entry.summary
+    _entry.command.epilog = _entry.epilog()
+    _entry.command.context_settings = {**_HELP}
+    root.add_command(_entry.command)
+
+
+def main(args: Sequence[str] | None = None) -> int:
+    """Run one command line and return its exit status; nothing but a traceback under RYE_DEBUG is ever raised.
+
+    Args:
+        args: The words after ``rye``; None for those of the process.
+    """
+    words = list(sys.argv[1:] if args is None else args)
+    prepare_streams()
+    status = 0
+    try:
+        status = _guarded(words)
+        for stream in (sys.stdout, sys.stderr):
+            if stream is not None:
+                stream.flush()
+    except BrokenPipeError:
+        _silence(sys.stdout, sys.stderr)
+        return 0
+    except OSError as fault:
+        _silence(sys.stdout)
+        if status != _ERROR:
+            _report(_unexpected(fault), ())
+        return _ERROR
+    return status
+
+
+def _guarded(words: list[str]) -> int:
+    """Run the command; turn whatever it raises into an answer and an exit status."""
+    try:
+        return _run(words)
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        return _INTERRUPTED
+    except BrokenPipeError:
+        raise
+    except click.exceptions.NoArgsIsHelpError as error:
+        note(error.format_message())
+        return _ERROR
+    except NothingFound as nothing:
+        _report(nothing.error, words)
+        return _NOTHING
+    except Exception as error:  # noqa: BLE001 - the last resort: a person gets a sentence, not a traceback
+        return _report(_as_rye_error(error), words)
+
+
+def _as_rye_error(error: Exception) -> RyeError:
+    if isinstance(error, RyeError):
+        return error
+    if isinstance(error, click.ClickException):
+        return _usage_error(error)
+    if os.environ.get("RYE_DEBUG", "") not in {"", "0"}:
+        import traceback
+
+        note("".join(traceback.format_exception(error)).rstrip())
+    return _unexpected(error)
+
+
+def _run(words: list[str]) -> int:
+    instruction = os.environ.get(COMPLETION_VARIABLE)
+    if instruction:
+        from click.shell_completion import shell_complete
+
+        return shell_complete(root, {}, "rye", COMPLETION_VARIABLE, instruction)
+    with root.make_context("rye", words) as context:
+        status: Any = root.invoke(context)
+    return int(status or 0)
+
+
+def _usage_error(error: click.ClickException) -> RyeError:
+    hint = getattr(error, "hint", "")
+    if not hint and isinstance(error, click.UsageError) and error.ctx is not None:
+        hint = f"{error.ctx.command_path} --help"
+    return ArgumentError("usage", error.format_message(), hint=hint)
+
+
+def _unexpected(error: Exception) -> RyeError:
+    if isinstance(error, OSError) and error.strerror:
+        named = f": {error.filename}" if error.filename else ""
+        return EnvironmentFault("system", f"{error.strerror}{named}", hint="RYE_DEBUG=1 shows where it happened")
+    return RyeError(
+        "internal",
+        f"unexpected {type(error).__name__}: {error}",
+        hint="this is a fault of rye; RYE_DEBUG=1 shows the traceback to report",
+    )
+
+
+def _report(error: RyeError, words: Sequence[str]) -> int:
+    options = words[: words.index("--")] if "--" in words else words
+    if sys.stdout is not None and ("--json" in options or "--jsonl" in options):
+        say_json({"error": error.to_dict()}, lines="--json" not in options)
+        return _ERROR
+    from rye.cli.render.errors import render_error
+
+    for line in render_error(error, Terminal.of(sys.stderr)):
+        note(line)
+    return _ERROR
+
+
+def _silence(*streams: TextIO | None) -> None:
+    """Point streams at nothing, so that the interpreter's own flush at its end cannot fail aloud."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        try:
+            if stream is not None:
+                os.dup2(nothing, stream.fileno())
+        except (OSError, ValueError):
+            continue
+    os.close(nothing)

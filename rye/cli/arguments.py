@@ -1,0 +1,128 @@
+"""What the words of a ``rye search`` line mean: fields, filters, ``--fuzzy`` without a number, a leading ``-``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import click
+
+from rye.cli.options import Refusal
+
+__all__ = ["AUTOMATIC", "SearchCommand", "parse_fields", "parse_filters", "parse_fuzzy", "parse_proximity"]
+
+AUTOMATIC = "auto"
+"""What ``--fuzzy`` without a number stands for."""
+
+_FILTER = re.compile(r"(?P<key>[^=<>!]+)(?P<op>>=|<=|!=|=|>|<)(?P<value>.*)", re.DOTALL)
+_FILTER_FORMS = "write KEY=VALUE, KEY=!VALUE, KEY>=VALUE, KEY<=VALUE, KEY>VALUE or KEY<VALUE"
+_UNTRUE = ("!", ">", "<")
+
+
+class SearchCommand(click.Command):
+    """Reads a search line as people write it; all else is click's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give ``--fuzzy`` its value and refuse what looks like an exclusion, then parse as ever."""
+        try:
+            return super().parse_args(ctx, self._tidied(ctx, args))
+        except click.NoSuchOption as error:
+            hint = f"if it is part of the query: rye search -- {_quoted(error.option_name)}"
+            raise Refusal(error.format_message(), ctx, hint=hint) from error
+
+    def _tidied(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        options = [param for param in self.params if isinstance(param, click.Option)]
+        flags = {name for option in options if option.is_flag for name in option.opts} | set(ctx.help_option_names)
+        taking = {name for option in options if not option.is_flag for name in option.opts} - {"--fuzzy"}
+        tidied: list[str] = []
+        rest = list(args)
+        while rest:
+            arg = rest.pop(0)
+            if arg == "--":
+                return [*tidied, arg, *rest]
+            if arg == "--fuzzy":
+                number = rest.pop(0) if rest and rest[0].isdecimal() else AUTOMATIC
+                arg = f"--fuzzy={number}"
+            elif _looks_like_exclusion(arg, flags, taking):
+                raise _exclusion_error(ctx, arg)
+            tidied.append(arg)
+            if arg in taking and rest:
+                tidied.append(rest.pop(0))
+        return tidied
+
+
+def _looks_like_exclusion(arg: str, flags: set[str], taking: set[str]) -> bool:
+    if len(arg) < 2 or not arg.startswith("-") or arg.startswith("--"):
+        return False
+    if arg[:2] in taking:
+        return bool(arg[2:]) and not arg[2:].isdecimal()
+    return any(f"-{letter}" not in flags for letter in arg[1:])
+
+
+def _exclusion_error(ctx: click.Context, arg: str) -> Refusal:
+    return Refusal(
+        f"{arg!r} is no option; an exclusion that begins the query stands behind --",
+        ctx,
+        hint=f"rye search -- {_quoted(arg)}",
+    )
+
+
+def _quoted(arg: str) -> str:
+    import shlex
+
+    return shlex.quote(arg)
+
+
+def parse_fields(pairs: Sequence[str]) -> dict[str, str]:
+    """Return ``NAME=QUERY`` texts as a dictionary; a name may come once only."""
+    fields: dict[str, str] = {}
+    for pair in pairs:
+        name, sign, query = pair.partition("=")
+        if not sign or not name.strip():
+            raise click.BadParameter(f"{pair!r} is not of the form NAME=QUERY", param_hint="--field")
+        if name in fields:
+            raise click.BadParameter(
+                f"{name!r} is given twice; join the two: {name}=({fields[name]}) AND ({query})", param_hint="--field"
+            )
+        fields[name] = query
+    return fields
+
+
+def parse_filters(pairs: Sequence[str], *, date_from: str | None, date_to: str | None) -> dict[str, str | list[str]]:
+    """Return ``KEY=VALUE`` texts and the two dates as a dictionary; one key with several values means any of them."""
+    values: dict[str, list[str]] = {}
+    for pair in pairs:
+        match = _FILTER.fullmatch(pair)
+        if match is None:
+            raise click.BadParameter(f"{pair!r} is no filter; {_FILTER_FORMS}", param_hint="--filter")
+        sign = {"=": "", "!=": "!"}.get(match["op"], match["op"])
+        values.setdefault(match["key"].strip(), []).append(sign + match["value"].strip())
+    for option, key, date in (("--date-from", "date_from", date_from), ("--date-to", "date_to", date_to)):
+        if date is not None:
+            if key in values:
+                raise click.UsageError(f"{option} and --filter {key}=… exclude each other")
+            values[key] = [date]
+    for key, several in values.items():
+        if len(several) > 1 and any(value.startswith(_UNTRUE) for value in several):
+            raise click.BadParameter(
+                f"{key!r} is given several times, which means any of the values, and that works with plain values "
+                f"only; for both ends of a range write it in the query, as {key}:[LOW TO HIGH]",
+                param_hint="--filter",
+            )
+    return {key: several[0] if len(several) == 1 else several for key, several in values.items()}
+
+
+def parse_fuzzy(value: str | None) -> dict[str, bool | int] | None:
+    """Return the fuzzy dictionary for the value of ``--fuzzy``."""
+    if value is None:
+        return None
+    if value == AUTOMATIC:
+        return {"enabled": True}
+    if not value.isdecimal():
+        raise click.BadParameter(f"{value!r} is no number of letters", param_hint="--fuzzy")
+    return {"enabled": True, "max_distance": int(value)}
+
+
+def parse_proximity(value: int | None) -> dict[str, bool | int] | None:
+    """Return the proximity dictionary for the value of ``--proximity``."""
+    return None if value is None else {"enabled": True, "max_distance": value}

@@ -1,0 +1,100 @@
+"""The table of commands: help, completion, dispatch and the tests all read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import click
+
+from rye.cli.commands import completion, index, query, search, show, sign, verify
+
+__all__ = ["COMMANDS", "Entry"]
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One command.
+
+    Attributes:
+        command: What click runs; it is named there.
+        summary: One line for the list of commands.
+        examples: Pairs of a shell line and what it does.
+    """
+
+    command: click.Command
+    summary: str
+    examples: tuple[tuple[str, str], ...]
+
+    def epilog(self) -> str:
+        """Return the examples as click shows them below the help."""
+        width = max(len(line) for line, _ in self.examples)
+        return "\b\nExamples:\n" + "\n".join(f"{line:<{width}}  # {meaning}" for line, meaning in self.examples)
+
+
+_ENTRIES = (
+    Entry(
+        search.command,
+        "Find items by words, phrases, fields and verdicts.",
+        (
+            ("rye search verify signatures", "both words, in any field"),
+            ("rye search '\"thread directive\"' --scope tool", "an exact phrase, in tools only"),
+            ("rye search 'title:deploy OR tag:ci' --sort date", "query syntax is quoted from the shell"),
+            ("rye search -- -draft", "a query that begins with an exclusion"),
+            ("rye search '*' --filter 'version>=2.0' --ids", "every item of version 2 or newer, as type:id"),
+            ("rye search is:trusted --space system --json", "the whole answer for a program"),
+        ),
+    ),
+    Entry(
+        show.command,
+        "Show one item: metadata, verdict, what it shadows, content.",
+        (
+            ("rye show knowledge:rye/query-language", "by type and id"),
+            ("rye show rye/query-language", "by id alone, when only one type has it"),
+            ("rye show rye/query-language --raw", "the bytes of the file and nothing else"),
+        ),
+    ),
+    Entry(
+        query.command,
+        "Explain how a query is read, or where it is wrong.",
+        (
+            ("rye query 'file* NOT temporary'", "its canonical form and its tree"),
+            ("rye query --lenient '(create OR make'", "what lenient parsing makes of a broken one"),
+        ),
+    ),
+    Entry(
+        index.command,
+        "Show, rebuild or clear the search index.",
+        (
+            ("rye index status", "where the index of each space is and how large"),
+            ("rye index rebuild", "read every file again"),
+            ("rye index clear", "delete it; the next search builds it anew"),
+        ),
+    ),
+    Entry(
+        sign.command,
+        "Sign items, or a whole bundle with a key of its own.",
+        (
+            ("rye sign tool:demo/hello", "one item of the project"),
+            ("rye sign 'tool:demo/*' --dry-run", "what would be signed"),
+            ("rye sign --bundle items --new-key", "every item below a bundle, with a key that is then discarded"),
+        ),
+    ),
+    Entry(
+        verify.command,
+        "Verify signatures; exit 1 when an item falls short.",
+        (
+            ("rye verify --space project", "every item of the project, for CI"),
+            ("rye verify tool:demo/hello -v", "one item, with its reason"),
+            ("rye verify --require signed --json", "accept unknown keys, answer as JSON"),
+        ),
+    ),
+    Entry(
+        completion.command,
+        "Print the completion script of a shell.",
+        (('eval "$(rye completion bash)"', "in ~/.bashrc"),),
+    ),
+)
+
+COMMANDS: Mapping[str, Entry] = {str(entry.command.name): entry for entry in _ENTRIES}
+"""Every command by its name, in the order of the help."""

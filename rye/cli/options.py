@@ -1,0 +1,188 @@
+"""Options that several commands share, and how a command reaches the registry with them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+from click.core import ParameterSource
+
+from rye.cli.progress import IndexProgress
+from rye.errors import NotFoundError
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+
+__all__ = [
+    "NothingFound",
+    "Place",
+    "Refusal",
+    "ask",
+    "given",
+    "json_option",
+    "only_one",
+    "place_options",
+    "refuse",
+    "space_option",
+]
+
+Answer = TypeVar("Answer")
+Callback = TypeVar("Callback", bound=Callable[..., Any])
+_BUNDLES = "RYE_BUNDLES"
+_PATH = click.Path(path_type=Path)
+
+_PLACE_OPTIONS = {
+    "project": click.option(
+        "--project",
+        type=_PATH,
+        metavar="DIR",
+        help="The project; by default found upwards from the working directory.",
+    ),
+    "bundle": click.option(
+        "--bundle",
+        "bundles",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        multiple=True,
+        metavar="DIR",
+        help="A further bundle of items in system space; repeatable.",
+    ),
+    "trust": click.option(
+        "--trust",
+        type=_PATH,
+        multiple=True,
+        metavar="PATH",
+        help="Trust this key file, or all in this folder, for this one run; repeatable.",
+    ),
+    "cache-dir": click.option("--cache-dir", type=_PATH, metavar="DIR", help="Where the index is kept."),
+}
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Answer as one JSON object, errors too.")
+"""``--json`` of every command."""
+
+
+def _complete_space(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
+    return [space for space in ("all", "project", "user", "system") if space.startswith(incomplete)]
+
+
+def space_option(default: str, text: str) -> Callable[[Callback], Callback]:
+    """Return the option ``--space`` with its default."""
+    return click.option(
+        "--space", default=default, show_default=True, metavar="SPACE", help=text, shell_complete=_complete_space
+    )
+
+
+def place_options(*names: str) -> Callable[[Callback], Callback]:
+    """Return a decorator that adds those of the options which say where items, keys and the index are."""
+
+    def add(callback: Callback) -> Callback:
+        for name in reversed(names):
+            callback = _PLACE_OPTIONS[name](callback)
+        return callback
+
+    return add
+
+
+class Refusal(click.UsageError):
+    """A command line that cannot be, with what to write instead."""
+
+    def __init__(self, message: str, ctx: click.Context | None = None, *, hint: str = "") -> None:
+        super().__init__(message, ctx or click.get_current_context(silent=True))
+        self.hint = hint
+
+
+class NothingFound(Exception):
+    """There is no such item, which is exit status 1 where the item was all that was asked for."""
+
+    def __init__(self, error: NotFoundError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where items, keys and the index are, as the command line says."""
+
+    project: Path | None = None
+    bundles: tuple[Path, ...] = ()
+    trust: tuple[Path, ...] = ()
+    cache_dir: Path | None = None
+
+    @classmethod
+    def take(cls, options: dict[str, Any]) -> Place:
+        """Remove what belongs to the place from the options of a command and return it."""
+        return cls(**{name: options.pop(name) for name in cls.__slots__ if name in options})
+
+
+def ask(place: Place, question: Callable[[Registry], Answer]) -> Answer:
+    """Open the registry, put one question to it under a progress bar, and return the answer."""
+    from rye.registry import Registry
+
+    _keep_log_quiet()
+    with IndexProgress() as progress, _further_bundles(place.bundles):
+        registry = Registry(
+            place.project,
+            cache_dir=place.cache_dir,
+            trust=place.trust,
+            progress=progress,
+        )
+        return question(registry)
+
+
+def _keep_log_quiet() -> None:
+    """Keep log records off standard error: what a reader must know is in the answer's warnings."""
+    import logging
+
+    logger = logging.getLogger("rye")
+    if not logger.handlers and os.environ.get("RYE_DEBUG", "") in {"", "0"}:
+        logger.addHandler(logging.NullHandler())
+
+
+@contextmanager
+def _further_bundles(folders: Sequence[Path]) -> Iterator[None]:
+    """Let folders count after those of RYE_BUNDLES: naming bundles to a registry would hide the installed ones."""
+    before = os.environ.get(_BUNDLES)
+    apart = [str(folder) for folder in folders if os.pathsep in str(folder)]
+    if apart:
+        raise Refusal(f"--bundle {apart[0]!r}: a bundle's folder cannot have {os.pathsep!r} in its name")
+    try:
+        if folders:
+            os.environ[_BUNDLES] = os.pathsep.join([*([before] if before else []), *map(str, folders)])
+        yield
+    finally:
+        if folders:
+            os.environ.pop(_BUNDLES)
+            os.environ.update({_BUNDLES: before} if before is not None else {})
+
+
+def given(name: str) -> bool:
+    """Return whether the caller wrote that option or argument of the running command."""
+    context = click.get_current_context()
+    source = context.get_parameter_source(name)
+    return context.params.get(name) != () and source in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}
+
+
+def _written(name: str) -> str:
+    for param in click.get_current_context().command.params:
+        if param.name == name:
+            return param.opts[0] if isinstance(param, click.Option) else param.human_readable_name
+    return name
+
+
+def only_one(*names: str) -> None:
+    """Refuse the command line when more than one of these flags is on it."""
+    used = [_written(name) for name in names if given(name)]
+    if len(used) > 1:
+        every = ", ".join(_written(name) for name in names)
+        raise Refusal(f"{' and '.join(used)} exclude each other; choose one of {every}")
+
+
+def refuse(*names: str, because: str) -> None:
+    """Refuse the command line when one of these is on it, where it would have no effect."""
+    used = [_written(name) for name in names if given(name)]
+    if used:
+        raise Refusal(f"{' and '.join(used)} {'has' if len(used) == 1 else 'have'} no effect {because}")

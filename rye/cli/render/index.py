@@ -1,0 +1,43 @@
+"""The state of the index for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rye.cli.render.parts import plural, size
+from rye.cli.render.table import table
+from rye.cli.terminal import Terminal
+from rye.cli.text import inline
+from rye.reports import RefreshReport, SpaceStatus
+
+__all__ = ["render_rebuilt", "render_status", "render_warnings"]
+
+
+def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:
+    """Yield a table with one line per space root, then where each index lies."""
+    rows = [
+        (inline(space.source), inline(space.root), *_figures(space), inline(space.cache) if space.exists else "-")
+        for space in spaces
+    ]
+    lines = table(("source", "root", "items", "segments", "generation", "size", "cache"), rows)
+    yield terminal.style(next(lines), bold=True)
+    yield from lines
+
+
+def _figures(space: SpaceStatus) -> tuple[str, str, str, str]:
+    if not space.exists:
+        return "-", "-", "-", "not built"
+    return str(space.items), str(space.segments), str(space.generation), size(space.bytes)
+
+
+def render_rebuilt(report: RefreshReport) -> str:
+    """Return what a rebuild did."""
+    if report.stale:
+        return "not rebuilt: another process is writing the index"
+    return f"indexed {plural(report.added + report.changed + report.unchanged, 'item')}"
+
+
+def render_warnings(report: RefreshReport, terminal: Terminal) -> Iterator[str]:
+    """Yield each file that could not be read."""
+    for text in report.warnings:
+        yield f"{terminal.style('warning:', 'yellow')} {inline(text)}"

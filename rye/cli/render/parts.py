@@ -1,0 +1,63 @@
+"""Small pieces that several answers show alike."""
+
+from __future__ import annotations
+
+from rye.cli.terminal import Terminal
+from rye.cli.text import inline
+from rye.signing import REASONS
+from rye.signing.model import Signature
+
+__all__ = ["plural", "remedy", "signed_by", "size", "source_label", "verdict_label"]
+
+_SELF_EXPLAINING = {"trusted", "unsigned"}
+
+
+def source_label(space: str, bundle: str) -> str:
+    """Return ``project``, ``user`` or ``system:BUNDLE``."""
+    return inline(f"{space}:{bundle}" if space == "system" and bundle else space)
+
+
+def verdict_label(signature: Signature, terminal: Terminal) -> str:
+    """Return the mark, the verdict and, where the word does not say it all, the code of the reason."""
+    verdict = str(signature.verdict)
+    label = terminal.verdict(verdict)
+    return label if verdict in _SELF_EXPLAINING or not signature.code else f"{label} ({inline(signature.code)})"
+
+
+def signed_by(signature: Signature) -> str:
+    """Return who signed, when and in which format, as far as known, marking what is only said by the line."""
+    proven = signature.verdict != "tampered" and signature.code != "unknown-key"
+    parts = []
+    if signature.owner:
+        parts.append(f"by {signature.owner}")
+    if signature.signer:
+        parts.append(f"{'with' if proven else 'names'} key {signature.signer[:16]}")
+    if signature.signed_at:
+        dated = proven and signature.format == "v2"
+        parts.append(f"at {signature.signed_at}" if dated else f"says at {signature.signed_at}")
+    if signature.format:
+        parts.append(f"as {signature.format}")
+    return inline(", ".join(parts))
+
+
+def remedy(signature: Signature, space: str, ref: str) -> str:
+    """Return what would make the verdict better, or nothing where the reader cannot do it: a bundle is not his."""
+    reason = REASONS.get(signature.code)
+    if reason is None or (space == "system" and "rye sign" in reason.remedy):
+        return ""
+    return inline(reason.remedy.format(ref=ref, signer=signature.owner, key=signature.signer, detail=""))
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 item``, ``2 items``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def size(count: int) -> str:
+    """Return a number of bytes in the unit that reads best."""
+    value, unit = float(count), "B"
+    for larger in ("KiB", "MiB", "GiB"):
+        if value < 1024:
+            break
+        value, unit = value / 1024, larger
+    return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"

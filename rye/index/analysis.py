@@ -1,0 +1,205 @@
+"""Text → terms: NFKC, case folding, splitting at non-alphanumerics, joiners and camelCase, joined forms.
+
+One *chunk* is a run such as ``rye/file-system/readAll``. Its *parts* (``rye file system read all``) take consecutive
+positions; its *joined forms* (``ryefilesystemreadall``, and ``filesystem``, ``readall`` for the segments between
+slashes) stand at the position of their first part. Only this module decides what a word is; the query side asks it too.
+
+    >>> [(token.term, token.offset) for token in analyze_chunk("file-system")]
+    [('file', 0), ('filesystem', 0), ('system', 1)]
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
+
+MAX_TERM = 255
+"""Longest term in characters; longer ones are cut."""
+
+VALUE_GAP = 100
+"""Positions left free between two values of a field, so that no phrase spans them."""
+
+JOINERS = "_-./"
+
+_ASCII_CHUNK = re.compile(r"[^\W_](?:[\w\-./]*[^\W_])?", re.ASCII)
+_SPLIT = re.compile(r"[_\-./]+")
+_ASCII_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+
+
+class Token(NamedTuple):
+    """One term of a chunk at its position relative to the chunk; ``part`` is False for a joined form."""
+
+    term: str
+    offset: int
+    part: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Located:
+    """One token of a chunk with its position and its ``[start, end)`` character range, both relative to the chunk."""
+
+    term: str
+    position: int
+    start: int
+    end: int
+    joined: bool
+
+
+def normalize(text: str) -> str:
+    """Return the NFKC form that positions and character ranges refer to."""
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+
+
+def fold(text: str) -> str:
+    """Casefold and normalize again, so that folding can be repeated without change; cut to ``MAX_TERM``."""
+    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text.casefold())
+    return folded[:MAX_TERM]
+
+
+@lru_cache(maxsize=64)
+def _chunk_pattern(marks: str) -> re.Pattern[str]:
+    """Return the pattern of a chunk where the combining characters in ``marks`` belong to words."""
+    inside = re.escape(marks)
+    return re.compile(rf"(?:[^\W_]|[{inside}])(?:[\w\-./{inside}]*(?:[^\W_]|[{inside}]))?" if marks else
+                      r"[^\W_](?:[\w\-./]*[^\W_])?")  # fmt: skip
+
+
+def _pattern_for(text: str) -> re.Pattern[str]:
+    if text.isascii():
+        return _ASCII_CHUNK
+    marks = sorted(ch for ch in set(text) if ch > "\x7f" and unicodedata.category(ch)[0] == "M")
+    return _chunk_pattern("".join(marks))
+
+
+def chunks(normalized: str) -> list[str]:
+    """Split normalized text into chunks, in order."""
+    return _pattern_for(normalized).findall(normalized)
+
+
+def _camel(piece: str) -> list[str]:
+    """Split at the borders fooBar → foo Bar and HTTPServer → HTTP Server."""
+    if piece.islower() or piece.isdigit():
+        return [piece]
+    if piece.isascii():
+        return _ASCII_CAMEL.split(piece)
+    cuts = [0]
+    for i in range(1, len(piece)):
+        before, here = piece[i - 1], piece[i]
+        rises = here.isupper() and (before.islower() or before.isdigit())
+        ends_acronym = here.isupper() and before.isupper() and i + 1 < len(piece) and piece[i + 1].islower()
+        if rises or ends_acronym:
+            cuts.append(i)
+    return [piece[a:b] for a, b in zip(cuts, [*cuts[1:], len(piece)], strict=True)]
+
+
+def split_chunk(chunk: str) -> list[list[str]]:
+    """Split a chunk into its ``/`` segments and each into its folded parts; segments without parts are left out."""
+    segments = []
+    for segment in chunk.split("/"):
+        parts = [part for piece in _SPLIT.split(segment) if piece for part in _camel(piece)]
+        folded = [term for part in parts if (term := fold(part))]
+        if folded:
+            segments.append(folded)
+    return segments
+
+
+def joined(parts: list[str]) -> str:
+    """Return the joined form of several parts."""
+    return "".join(parts)[:MAX_TERM]
+
+
+def analyze_chunk(chunk: str) -> list[Token]:
+    """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms."""
+    segments = split_chunk(chunk)
+    tokens: dict[tuple[str, int], Token] = {}
+    offset = 0
+    for segment in segments:
+        forms = [Token(part, offset + i, part=True) for i, part in enumerate(segment)]
+        if len(segment) > 1:
+            forms.insert(1, Token(joined(segment), offset, part=False))
+        if offset == 0 and len(segments) > 1:
+            forms.insert(1, Token(joined([part for each in segments for part in each]), 0, part=False))
+        for form in forms:
+            tokens.setdefault((form.term, form.offset), form)
+        offset += len(segment)
+    return list(tokens.values())
+
+
+def searchable(text: str) -> bool:
+    """Return whether there is a letter or digit to search for."""
+    return any(ch.isalnum() for ch in normalize(text))
+
+
+def parts(text: str) -> list[str]:
+    """Return the parts of a text in order, without joined forms: what a phrase is made of."""
+    return [part for chunk in chunks(normalize(text)) for segment in split_chunk(chunk) for part in segment]
+
+
+def glob_parts(glob: str) -> list[str]:
+    r"""Return the folded parts of a glob: borders are where a word has them, but there is no camelCase split.
+
+    ``*`` and ``?`` belong to the part they touch; a ``\``-escaped character stands for itself, and so is a border when
+    it is no word character.
+
+        >>> glob_parts("rye/Core/*")
+        ['rye', 'core', '*']
+    """
+    pieces, escaped = [""], False
+    for ch in normalize(glob):
+        if ch == "\\" and not escaped:
+            escaped = True
+            continue
+        if ch.isalnum() or unicodedata.category(ch)[0] == "M" or (ch in "*?" and not escaped):
+            pieces[-1] += ch
+        elif pieces[-1]:
+            pieces.append("")
+        escaped = False
+    return [fold(piece) for piece in pieces if piece]
+
+
+def locate(normalized: str) -> Iterator[tuple[int, int, tuple[Located, ...]]]:
+    """Yield ``(first character, first position, tokens)`` of every chunk of a normalized text, for highlighting.
+
+    The tokens count characters and positions from the chunk's own first.
+    """
+    position = 0
+    for match in _pattern_for(normalized).finditer(normalized):
+        tokens = _located(match.group())
+        yield match.start(), position, tokens
+        position += sum(not token.joined for token in tokens)
+
+
+@lru_cache(maxsize=8192)
+def _located(chunk: str) -> tuple[Located, ...]:
+    """Return the tokens of a chunk with their places in it.
+
+    A part that cannot be found literally (folding changed its length) gets the chunk's whole range.
+    """
+    tokens = analyze_chunk(chunk)
+    lowered, cursor, ranges = chunk.casefold(), 0, dict[int, tuple[int, int]]()
+    for token in tokens:
+        if token.part:
+            at = lowered.find(token.term, cursor) if len(lowered) == len(chunk) else -1
+            ranges[token.offset] = (at, at + len(token.term)) if at >= 0 else (0, len(chunk))
+            cursor = at + len(token.term) if at >= 0 else cursor
+    located = []
+    for token in tokens:
+        start, end = ranges[token.offset]
+        if not token.part:
+            end = max(end, _end_of_joined(token, ranges))
+        located.append(Located(token.term, token.offset, start, end, joined=not token.part))
+    return tuple(located)
+
+
+def _end_of_joined(token: Token, ranges: dict[int, tuple[int, int]]) -> int:
+    """Return where a joined form ends: the end of the part at which its length is used up."""
+    length, offset, end = len(token.term), token.offset, 0
+    while length > 0 and offset in ranges:
+        start, end = ranges[offset]
+        length -= end - start
+        offset += 1
+    return end

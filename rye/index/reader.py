@@ -1,0 +1,211 @@
+"""One view over the snapshots of several roots: global document numbers, statistics and postings.
+
+Document numbers run through the live and deleted documents of all segments in the order given; statistics count live
+documents only, so they depend neither on segments nor on deletions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rye.index.schema import FIELD_NUMBER, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
+from rye.index.segment import POSITION_BITS, Bools, Ints, Segment
+from rye.index.store import Listed, Snapshot
+from rye.spaces import Root
+
+Floats = npt.NDArray[np.float64]
+
+SPACE_PRIORITY = {"project": 0, "user": 1, "system": 2}
+
+
+class Postings(NamedTuple):
+    """The postings of one term in one field.
+
+    Attributes:
+        docs: Shape ``(n,)``, ascending global document numbers.
+        tf: Shape ``(n,)``, occurrences per document.
+        positions: ``n`` arrays of ascending positions.
+    """
+
+    docs: npt.NDArray[np.int32]
+    tf: Ints
+    positions: list[Ints]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One segment within a reader; ``base`` is the global number of its first document."""
+
+    root: Root
+    snapshot: Snapshot
+    listed: Listed
+    base: int
+
+    @property
+    def segment(self) -> Segment:
+        """Its arrays."""
+        return self.listed.segment
+
+    @property
+    def live(self) -> Bools:
+        """Shape ``(docs,)``: which of its documents are not deleted."""
+        return self.listed.live
+
+    @property
+    def intact(self) -> bool:
+        """Whether none of its documents is deleted."""
+        return not self.listed.entry.has_deletions()
+
+    def file(self, extension: str) -> Path:
+        """Return the path of a further file that lives and dies with the segment."""
+        return self.snapshot.folder / str(self.listed.entry.make_filename(extension))
+
+
+class Reader:
+    """Reads several snapshots as one collection.
+
+    Args:
+        snapshots: The roots to search, highest priority first, each with its snapshot.
+    """
+
+    def __init__(self, snapshots: Sequence[tuple[Root, Snapshot]]) -> None:
+        self.snapshots = tuple(snapshots)
+        parts, base = [], 0
+        for root, snapshot in snapshots:
+            for listed in snapshot.segments:
+                parts.append(Part(root, snapshot, listed, base))
+                base += listed.segment.docs
+        self.parts = tuple(parts)
+        self.size = base
+
+    @cached_property
+    def live(self) -> Bools:
+        """Shape ``(size,)``: which documents are not deleted."""
+        return np.concatenate([part.live for part in self.parts]) if self.parts else np.zeros(0, bool)
+
+    @cached_property
+    def count(self) -> int:
+        """The number of live documents, N in the formulas."""
+        return int(self.live.sum())
+
+    @cached_property
+    def average_lengths(self) -> Floats:
+        """Shape ``(fields,)``: the mean length of each field over the live documents that have it; 1 where none has."""
+        total, having = np.zeros(len(TEXT_FIELDS)), np.zeros(len(TEXT_FIELDS))
+        for part in self.parts:
+            lengths = part.segment.lengths if part.intact else part.segment.lengths[:, part.live]
+            total += lengths.sum(axis=1, dtype=np.float64)
+            having += np.count_nonzero(lengths, axis=1)
+        return np.where(having > 0, total / np.maximum(having, 1), 1.0)
+
+    def postings(self, field: str, term: str) -> Postings:
+        """Return the postings of a term in a field over all segments.
+
+        Args:
+            field: One of ``TEXT_FIELDS``.
+            term: A folded term; one that does not occur gives empty arrays.
+        """
+        docs, frequencies = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+        positions: list[Ints] = []
+        for part in self.parts:
+            number = part.segment.terms.find(term)
+            if number < 0:
+                continue
+            found, _ = part.segment.postings(np.asarray([number]))
+            keep = part.segment.posting_field[found] == FIELD_NUMBER[field]
+            found = found[keep & part.live[part.segment.posting_doc[found]]]
+            keys, of = part.segment.occurrences(found)
+            places = keys & ((1 << POSITION_BITS) - 1)
+            docs.append((part.segment.posting_doc[found] + part.base).astype(np.int32))
+            frequencies.append(part.segment.frequencies(found))
+            positions += np.split(places, np.flatnonzero(np.diff(of)) + 1) if len(found) else []
+        return Postings(np.concatenate(docs), np.concatenate(frequencies), positions)
+
+    def locate(self, doc: int) -> tuple[Part, int]:
+        """Return the part that holds a global document number, and its number there."""
+        bases = [part.base for part in self.parts]
+        part = self.parts[int(np.searchsorted(bases, doc, side="right")) - 1]
+        return part, doc - part.base
+
+    def having_key(self, item_type: str, item_id: str) -> Iterator[tuple[Part, int]]:
+        """Yield every live document with this type and id, as its part and its number there, by priority."""
+        entry = f"key{SEPARATOR}{item_type}:{item_id}"
+        for part in self.parts:
+            at = part.segment.entries.find(entry)
+            docs = part.segment.entry_docs(np.asarray([at])).tolist() if at >= 0 else []
+            yield from ((part, doc) for doc in docs if part.live[doc])
+
+    def all_keys(self) -> list[str]:
+        """Return ``type:id`` of every live document."""
+        return [":".join(self.key_of(doc)) for doc in np.flatnonzero(self.live).tolist()]
+
+    def key_of(self, doc: int) -> tuple[str, str]:
+        """Return ``(type, id)`` of a document."""
+        part, local = self.locate(doc)
+        return TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
+
+    @cached_property
+    def priority(self) -> npt.NDArray[np.int8]:
+        """Shape ``(size,)``: 0 project, 1 user, 2 system."""
+        sizes = [part.segment.docs for part in self.parts]
+        ranks = [SPACE_PRIORITY[part.root.space] for part in self.parts]
+        return np.repeat(np.asarray(ranks, np.int8), sizes)
+
+    @cached_property
+    def times(self) -> Floats:
+        """Shape ``(size,)``: seconds since 1970 of the last change, NaN where unknown."""
+        return np.concatenate([part.segment.times for part in self.parts]) if self.parts else np.zeros(0)
+
+    @cached_property
+    def order(self) -> Ints:
+        """Shape ``(size,)``: the place of every document by source priority, id, type and path."""
+        keys = []
+        for part in self.parts:
+            segment = part.segment
+            names = (TYPE_NAMES[number] for number in segment.types.tolist())
+            priority = SPACE_PRIORITY[part.root.space]
+            keys += [
+                (priority, *row) for row in zip(segment.ids.everything, names, segment.paths.everything, strict=True)
+            ]
+        ranks = np.empty(self.size, np.int64)
+        ranks[np.asarray(sorted(range(self.size), key=keys.__getitem__), np.int64)] = np.arange(self.size)
+        return ranks
+
+    def tie_key(self, doc: int) -> tuple[int, str, str, str]:
+        """Return what :attr:`order` sorts one document by."""
+        part, local = self.locate(doc)
+        segment = part.segment
+        name = TYPE_NAMES[segment.types[local]]
+        return SPACE_PRIORITY[part.root.space], segment.ids[local], name, segment.paths[local]
+
+    def keys(self) -> Iterator[str]:
+        """Yield every key of keyword entries, once."""
+        seen: set[str] = set()
+        for part in self.parts:
+            for key in part.segment.keys:
+                if key not in seen:
+                    seen.add(key)
+                    yield key
+
+    def mark(self, docs: Sequence[Ints]) -> Bools:
+        """Return a mask of shape ``(size,)`` from local document numbers, one array per part."""
+        mask = np.zeros(self.size, bool)
+        for part, local in zip(self.parts, docs, strict=True):
+            mask[local + part.base] = True
+        return mask & self.live
+
+    def having(self, key: str, value: str) -> Bools:
+        """Return a mask of the documents with one exact keyword entry."""
+        found = []
+        for part in self.parts:
+            entry = part.segment.entries.find(f"{key}{SEPARATOR}{value}")
+            ids = np.asarray([entry] if entry >= 0 else [], np.int64)
+            found.append(part.segment.entry_docs(ids))
+        return self.mark(found)

@@ -1,0 +1,21 @@
+"""Evidence as one line of text, the way a segment keeps it."""
+
+from __future__ import annotations
+
+import json
+
+from rye.signing import Evidence
+
+
+def to_line(evidence: Evidence) -> str:
+    """Return evidence as one line of JSON."""
+    return json.dumps(evidence.to_record(), ensure_ascii=True, separators=(",", ":"))
+
+
+def from_line(line: str) -> Evidence:
+    """Read what :func:`to_line` wrote.
+
+    Raises:
+        SigningError: ``bad-record``.
+    """
+    return Evidence.from_record(json.loads(line))

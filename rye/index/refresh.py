@@ -1,0 +1,276 @@
+"""Bringing the index of one root up to date: what changed on disk is read, parsed and inspected, nothing else."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+import numpy.typing as npt
+
+from rye import items, signing, spaces
+from rye.errors import ItemError
+from rye.index.builder import SegmentBuilder
+from rye.index.container import DamagedError
+from rye.index.manifest import Manifest, Problem
+from rye.index.records import from_line, to_line
+from rye.index.schema import Place
+from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
+from rye.signing import Evidence, Origin
+from rye.spaces import FileStat, Root
+
+logger = logging.getLogger(__name__)
+
+Progress = Callable[[int, int, str], None]
+"""Called with files done, files to do, and the source they belong to."""
+
+_REPORT_EVERY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Refreshed:
+    """A snapshot and how it came about.
+
+    Attributes:
+        snapshot: What to search; None only when there is nothing yet and another process is still making it.
+        added, changed, removed, unchanged: Files, compared with the last snapshot.
+        stale: True when files have changed but another process holds the lock.
+        warnings: Files that are no items although their name says so, and what had to be rebuilt.
+    """
+
+    snapshot: Snapshot | None
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    stale: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Walked:
+    """What a walk of the root found."""
+
+    files: tuple[FileStat, ...]
+    paths: tuple[str, ...]
+    stats: npt.NDArray[np.int64]
+    problems: tuple[Problem, ...]
+
+
+class SpaceIndex:
+    """The index of one root, kept open between searches. Not thread-safe: its owner takes turns.
+
+    Args:
+        root: The space root.
+        folder: The folder of its index, which exists.
+        progress: Told how far a refresh is.
+    """
+
+    def __init__(self, root: Root, folder: Path, progress: Progress | None = None) -> None:
+        self.root = root
+        self.folder = folder
+        self._store = Store(folder)
+        self._progress = progress
+        self._snapshot: Snapshot | None = None
+        self._rebuild_reason = ""
+
+    def snapshot(self) -> Snapshot | None:
+        """Return the newest snapshot without looking at the files, or None where there is none that can be read."""
+        try:
+            self._snapshot = self._store.open()
+        except DamagedError as error:
+            logger.warning("index of %s: %s", self.root.source, error)
+            self._rebuild_reason = str(error)
+            self._snapshot = None
+        return self._snapshot
+
+    def clear(self) -> int:
+        """Remove the index and return how many bytes that freed."""
+        self._snapshot = None
+        return self._store.clear()
+
+    def refresh(self) -> Refreshed:
+        """Compare the files with the last snapshot and index what changed."""
+        stamp = self.root.stamp
+        current = self._snapshot or self.snapshot()
+        if stamp and current and current.manifest.stamp == stamp:
+            return _as_it_is(current)
+        walked = _walk(self.root)
+        if current and self._is_current(current, walked):
+            return _as_it_is(current)
+        with self._store.locked(wait=0.0 if current else LOCK_WAIT) as held:
+            if not held:
+                return _stale(self.snapshot())
+            current = self.snapshot()
+            if current and self._is_current(current, walked):
+                return _as_it_is(current)
+            return self._update(current, walked)
+
+    def rebuild(self) -> Refreshed:
+        """Index every file anew, whatever the last snapshot says."""
+        with self._store.locked(wait=LOCK_WAIT) as held:
+            if not held:
+                return _stale(self.snapshot())
+            return self._update(None, _walk(self.root))
+
+    def _is_current(self, snapshot: Snapshot, walked: _Walked) -> bool:
+        known = {problem for problem in snapshot.manifest.problems if problem.path not in set(walked.paths)}
+        return snapshot.manifest.same_files(walked.paths, walked.stats) and known == set(walked.problems)
+
+    def _update(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
+        """Read what changed and commit it; the lock is held."""
+        plan = _Plan.make(base, walked)
+        started = time.time_ns()
+        builder, unchanged_docs, problems = self._read(plan)
+        manifest = Manifest(
+            walked.paths, walked.stats, (*plan.known_problems, *problems, *walked.problems), self.root.stamp
+        )
+        gone = {place for path, place in plan.documents.items() if path not in unchanged_docs and path in plan.outdated}
+        by_segment: dict[int, set[int]] = {}
+        for segment, doc in gone:
+            by_segment.setdefault(segment, set()).add(doc)
+        deletions = tuple((segment, frozenset(docs)) for segment, docs in by_segment.items())
+        write = builder.write if len(builder) else None
+        self._snapshot = self._store.commit(base, Commit(deletions, write, manifest.settled(started)))
+        warnings = _warnings(self._snapshot.manifest)
+        if self._rebuild_reason:
+            warnings = (f"the index of {self.root.source} was rebuilt: {self._rebuild_reason}", *warnings)
+            self._rebuild_reason = ""
+        changed = len([path for path in plan.changed if path not in unchanged_docs])
+        return Refreshed(
+            self._snapshot,
+            added=len(plan.added),
+            changed=changed,
+            removed=len(plan.removed),
+            unchanged=len(walked.paths) - len(plan.added) - changed,
+            warnings=warnings,
+        )
+
+    def _read(self, plan: _Plan) -> tuple[SegmentBuilder, set[str], list[Problem]]:
+        """Parse the files to read; returns the new documents, the paths whose bytes did not change, and problems."""
+        builder, same, problems = SegmentBuilder(), set[str](), list[Problem]()
+        for done, file in enumerate(plan.to_read):
+            if self._progress and done % _REPORT_EVERY == 0:
+                self._progress(done, len(plan.to_read), self.root.source)
+            try:
+                parsed = read_item(self.root, file.rel_path, file.item_type, file.item_id)
+            except ItemError as error:
+                problems.append(Problem(file.rel_path, error.code, error.message))
+                continue
+            if plan.digests.get(file.rel_path) == parsed.evidence.content_digest:
+                same.add(file.rel_path)
+                continue
+            place = Place(self.root.space, self.root.bundle, file.rel_path, file.suffix)
+            builder.add(parsed.item, place, to_line(parsed.evidence))
+        if self._progress and plan.to_read:
+            self._progress(len(plan.to_read), len(plan.to_read), self.root.source)
+        return builder, same, problems
+
+
+@dataclass(frozen=True, slots=True)
+class ReadItem:
+    """One file as it is on disk at this moment: bytes, item and what the bytes prove."""
+
+    data: bytes
+    item: items.Item
+    evidence: Evidence
+    origin: Origin
+    suffix: str
+
+
+def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str) -> ReadItem:
+    """Read, parse and inspect one file.
+
+    Args:
+        root: The space root.
+        path: Path of the file relative to the root.
+        item_type: What the path says it is.
+        item_id: The id that the path gives it.
+
+    Raises:
+        ItemError: The file cannot be read, or is no item.
+    """
+    if not path.isprintable():
+        code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
+        raise ItemError(code, message, hint="rename the file", path=path)
+    data = spaces.read_file(root, path)
+    suffix = PurePosixPath(path).suffix.lower()
+    item = items.parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
+    origin = Origin(root.space, root.bundle, str(item_type), item_id)
+    return ReadItem(data, item, signing.inspect(data, origin=origin, declared=item.declared), origin, suffix)
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
+    """How the files differ from the base snapshot."""
+
+    to_read: tuple[FileStat, ...]
+    added: frozenset[str]
+    changed: frozenset[str]
+    removed: frozenset[str]
+    documents: Mapping[str, tuple[int, int]]
+    digests: Mapping[str, str]
+    known_problems: tuple[Problem, ...]
+
+    @property
+    def outdated(self) -> frozenset[str]:
+        """Paths whose documents go unless their bytes turn out to be the same."""
+        return self.changed | self.removed
+
+    @classmethod
+    def make(cls, base: Snapshot | None, walked: _Walked) -> _Plan:
+        if base is None:
+            paths = frozenset(walked.paths)
+            return cls(walked.files, paths, frozenset(), frozenset(), {}, {}, ())
+        before = dict(zip(base.manifest.paths, map(tuple, base.manifest.stats.tolist()), strict=True))
+        after = dict(zip(walked.paths, map(tuple, walked.stats.tolist()), strict=True))
+        changed = frozenset(path for path, stat in after.items() if path in before and before[path] != stat)
+        added = frozenset(after.keys() - before.keys())
+        documents = {
+            path: (number, doc)
+            for number, listed in enumerate(base.segments)
+            for doc, path in enumerate(listed.segment.paths.everything)
+            if listed.live[doc]
+        }
+        digests = {
+            path: from_line(base.segments[segment].segment.evidence[doc]).content_digest
+            for path in changed
+            if (place := documents.get(path)) is not None
+            for segment, doc in (place,)
+        }
+        return cls(
+            to_read=tuple(file for file in walked.files if file.rel_path in added or file.rel_path in changed),
+            added=added,
+            changed=changed,
+            removed=frozenset(before.keys() - after.keys()),
+            documents=documents,
+            digests=digests,
+            known_problems=tuple(
+                problem for problem in base.manifest.problems if problem.path in after and problem.path not in changed
+            ),
+        )
+
+
+def _walk(root: Root) -> _Walked:
+    files, problems = spaces.walk(root)
+    rows = [(file.size, file.mtime_ns, file.ctime_ns, file.inode) for file in files]
+    stats = np.asarray(rows, np.int64).reshape(-1, 4)
+    found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
+    return _Walked(tuple(files), tuple(file.rel_path for file in files), stats, found)
+
+
+def _as_it_is(snapshot: Snapshot) -> Refreshed:
+    unchanged = len(snapshot.manifest.paths)
+    return Refreshed(snapshot, unchanged=unchanged, warnings=_warnings(snapshot.manifest))
+
+
+def _stale(snapshot: Snapshot | None) -> Refreshed:
+    warnings = _warnings(snapshot.manifest) if snapshot else ()
+    return Refreshed(snapshot, stale=True, warnings=warnings)
+
+
+def _warnings(manifest: Manifest) -> tuple[str, ...]:
+    return tuple(problem.message for problem in manifest.problems)

@@ -1,0 +1,145 @@
+"""What is indexed of an item: its text fields, its keyword entries, and the Whoosh schema that names them."""
+
+from __future__ import annotations
+
+import json
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rye.items.model import Item, ItemType
+
+if TYPE_CHECKING:
+    from whoosh.fields import Schema
+
+TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "headings", "symbols", "id")
+"""Analyzed fields; the position in this tuple is the field's number in a segment."""
+
+FIELD_BITS = 4
+FIELD_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TEXT_FIELDS)}
+
+TYPE_NAMES = tuple(str(kind) for kind in ItemType)
+"""Item types; the position in this tuple is the type's number in a segment."""
+
+TYPE_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TYPE_NAMES)}
+
+SEPARATOR = "\x00"
+"""Between key and value of a keyword entry."""
+
+HIDDEN_STATES = ("superseded", "deprecated")
+MAX_METADATA_VALUES = 500
+"""Keyword entries kept of one item's metadata; what is beyond stays in the file."""
+
+BUILT_IN_KEYS = (
+    *("key", "type", "space", "bundle", "path", "id", "name", "title", "category"),
+    *("author", "version", "created", "updated", "is", "tags"),
+)
+"""Keys of keyword entries that every index has; all others are metadata keys."""
+
+RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source"))
+"""Metadata keys that cannot be told from a built-in one and so get no entry of their own."""
+
+_MAX_VALUE = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an item stands: what the path says, not the file."""
+
+    space: str
+    bundle: str
+    path: str
+    suffix: str
+
+
+def text_values(item: Item) -> Iterator[tuple[int, tuple[str, ...]]]:
+    """Yield ``(field number, values)`` of every text field that has any, in field order."""
+    values: tuple[tuple[str, ...], ...] = (
+        (item.title,),
+        (item.name,),
+        (item.description,),
+        (item.category,),
+        (item.body,),
+        item.tags,
+        tuple(section.heading_path[-1] for section in item.sections if section.heading_path),
+        tuple(symbol.name for symbol in item.symbols),
+        (item.id,),
+    )
+    for number, group in enumerate(values):
+        if any(group):
+            yield number, group
+
+
+def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield ``(dotted key, text)`` for every scalar of nested metadata; a list gives several entries of one key."""
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from flatten(inner, f"{key}.{name}" if key else str(name))
+    elif isinstance(value, (list, tuple)):
+        for inner in value:
+            yield from flatten(inner, key)
+    elif value is not None and key:
+        yield key, value if isinstance(value, str) else json.dumps(value)
+
+
+def hidden_states(item: Item) -> set[str]:
+    """Return which of ``superseded`` and ``deprecated`` the item says of itself."""
+    status = str(item.metadata.get("status", "")).strip().casefold()
+    found = {state for state in HIDDEN_STATES if status == state}
+    if item.metadata.get("superseded_by"):
+        found.add("superseded")
+    if item.metadata.get("deprecated") not in (None, False, "", "false", "False"):
+        found.add("deprecated")
+    return found
+
+
+def keyword_entries(item: Item, place: Place) -> list[tuple[str, str]]:
+    """Return the ``(key, value)`` entries of an item: built-in keys first, then metadata, values cut to 1,000."""
+    entries = [
+        ("key", f"{item.type}:{item.id}"),
+        ("type", str(item.type)),
+        ("space", place.space),
+        ("bundle", place.bundle),
+        ("path", place.path),
+        ("id", item.id),
+        ("name", item.name),
+        ("title", item.title),
+        ("category", item.category),
+        ("author", item.author),
+        ("version", item.version),
+        ("created", item.created),
+        ("updated", item.updated),
+        *(("is", state) for state in sorted(hidden_states(item))),
+        *(("tags", tag) for tag in item.tags),
+    ]
+    for count, (key, value) in enumerate(flatten(item.metadata)):
+        if count >= MAX_METADATA_VALUES:
+            break
+        name = clean(key)
+        if name and name not in RESERVED_KEYS:
+            entries.append((name, value))
+    folded = ((key, clean(value) if key == "key" else fold_value(value)) for key, value in entries if value)
+    return list(dict.fromkeys(folded))
+
+
+def clean(text: str) -> str:
+    """Return text fit for a keyword entry: no separator, no newline, at most 1,000 characters."""
+    return text.replace(SEPARATOR, " ").replace("\n", " ").strip()[:_MAX_VALUE]
+
+
+def fold_value(text: str) -> str:
+    """Return the form in which keyword values are stored and compared: cleaned, NFKC, casefolded."""
+    if text.isascii():
+        return clean(text).lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", clean(text)).casefold())
+
+
+def whoosh_schema() -> Schema:
+    """Return the schema of the Whoosh index: text fields with positions, keyword entries, the item's key."""
+    from whoosh import fields
+
+    schema = fields.Schema(key=fields.ID(unique=True, stored=True), entry=fields.ID())
+    for name in TEXT_FIELDS:
+        schema.add(name, fields.TEXT(phrase=True))
+    return schema

@@ -1,0 +1,203 @@
+"""The index of one space root on disk: opening its newest snapshot, and bringing it up to date with the files.
+
+A folder holds what Whoosh keeps (``_MAIN_<generation>.toc`` and its lock), one ``MAIN_<id>.ryx`` per segment, and one
+``files-<generation>.ryx`` with the manifest of the files the generation was made from. A commit writes the new segment,
+then the manifest, then the table of contents, whose renaming makes all of it visible at once; killed before that, the
+last snapshot still serves and the next commit sweeps up.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from whoosh.filedb.filestore import FileStorage
+from whoosh.index import TOC, clean_files
+
+from rye.errors import EnvironmentFault
+from rye.index.codec import EXTENSION, ColumnarSegment
+from rye.index.container import DamagedError
+from rye.index.manifest import Manifest
+from rye.index.merge import merge, to_merge
+from rye.index.schema import whoosh_schema
+from rye.index.segment import Bools, Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+logger = logging.getLogger(__name__)
+
+INDEX_NAME = "MAIN"
+LOCK_WAIT = 60.0
+"""Seconds to wait for another process that is making the very first index."""
+
+_RETRIES = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One segment of a snapshot: Whoosh's entry for it, its arrays, and which of its documents live."""
+
+    entry: ColumnarSegment
+    segment: Segment
+    live: Bools
+
+    @property
+    def count(self) -> int:
+        """The number of live documents."""
+        return int(self.entry.doc_count())
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One consistent generation of the index of one root; immutable, and readable while newer ones are written."""
+
+    folder: Path
+    generation: int
+    segments: tuple[Listed, ...]
+    manifest: Manifest
+
+    @property
+    def count(self) -> int:
+        """The number of live items."""
+        return sum(listed.count for listed in self.segments)
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """What a commit changes: documents to delete per listed segment, a new segment, and the files it stands for."""
+
+    deletions: tuple[tuple[int, frozenset[int]], ...]
+    write_segment: Callable[[Path], int] | None
+    manifest: Manifest
+
+
+class Store:
+    """The folder of one root's index."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._storage = FileStorage(str(folder))
+
+    def open(self) -> Snapshot | None:
+        """Return the newest snapshot, or None where there is none yet.
+
+        Raises:
+            DamagedError: There is one, but it cannot be read; it has to be rebuilt.
+        """
+        for _ in range(_RETRIES):
+            generation = TOC._latest_generation(self._storage, INDEX_NAME)  # noqa: SLF001 - Whoosh offers no other way
+            if generation < 0:
+                return None
+            try:
+                return self._read(generation)
+            except DamagedError:
+                if TOC._latest_generation(self._storage, INDEX_NAME) == generation:  # noqa: SLF001 - as above
+                    raise
+        message = "the index changed faster than it could be opened"
+        raise DamagedError(message)
+
+    def _read(self, generation: int) -> Snapshot:
+        try:
+            entries = TOC.read(self._storage, INDEX_NAME, gen=generation, schema=whoosh_schema()).segments
+        except Exception as error:  # a damaged pickle can raise anything; all of it means the same
+            message = f"table of contents {generation}: {error}"
+            raise DamagedError(message) from error
+        if not all(isinstance(entry, ColumnarSegment) for entry in entries):
+            message = f"table of contents {generation} lists segments of another kind"
+            raise DamagedError(message)
+        listed = tuple(self._list(entry) for entry in entries)
+        return Snapshot(self.folder, generation, listed, Manifest.read(self._manifest_path(generation)))
+
+    def _list(self, entry: ColumnarSegment) -> Listed:
+        segment = Segment(self.folder / entry.make_filename(EXTENSION))
+        if segment.docs != entry.doc_count_all():
+            message = f"segment {entry.segment_id()} does not have the documents listed"
+            raise DamagedError(message)
+        live = np.ones(segment.docs, bool)
+        deleted = np.fromiter(entry.deleted_docs(), np.int64, entry.deleted_count())
+        live[deleted] = False
+        return Listed(entry, segment, live)
+
+    def _manifest_path(self, generation: int) -> Path:
+        return self.folder / f"files-{generation}{EXTENSION}"
+
+    @contextmanager
+    def locked(self, *, wait: float = 0.0) -> Iterator[bool]:
+        """Hold Whoosh's write lock; yields False when another process has it, after ``wait`` seconds of trying."""
+        lock = self._storage.lock(f"{INDEX_NAME}_WRITELOCK")
+        deadline = time.monotonic() + wait
+        held = lock.acquire()
+        while not held and time.monotonic() < deadline:
+            time.sleep(0.02)
+            held = lock.acquire()
+        try:
+            yield held
+        finally:
+            if held:
+                lock.release()
+
+    def commit(self, base: Snapshot | None, change: Commit) -> Snapshot:
+        """Write a new generation on top of ``base`` and return it; the lock must be held.
+
+        Raises:
+            EnvironmentFault: The disk refused; the base snapshot still serves.
+        """
+        listed = base.segments if base else ()
+        entries = [one.entry for one in listed]
+        for index, docs in change.deletions:
+            entries[index] = entries[index].without(docs)
+        entries = [entry for entry in entries if entry.doc_count() > 0]
+        generation = 1 + max(TOC._latest_generation(self._storage, INDEX_NAME), -1)  # noqa: SLF001 - as in open()
+        try:
+            if change.write_segment is not None:
+                entries.append(self._write(change.write_segment))
+            entries = self._merged(entries)
+            change.manifest.write(self._manifest_path(generation))
+            TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
+        except OSError as error:
+            raise EnvironmentFault(
+                "index-write",
+                f"the index could not be written to {self.folder}: {error.strerror or error}",
+                hint="free some space, or set RYE_CACHE_DIR to another folder",
+            ) from error
+        self._sweep(generation, entries)
+        return self._read(generation)
+
+    def _write(self, write: Callable[[Path], int]) -> ColumnarSegment:
+        entry = ColumnarSegment(INDEX_NAME, 0)
+        count = write(self.folder / entry.make_filename(EXTENSION))
+        fresh = ColumnarSegment(INDEX_NAME, count)
+        fresh.segid = entry.segid
+        return fresh
+
+    def _merged(self, entries: list[ColumnarSegment]) -> list[ColumnarSegment]:
+        chosen = to_merge([e.doc_count() for e in entries], [e.deleted_count() for e in entries])
+        if not chosen:
+            return entries
+        parts = [(listed.segment, listed.live) for listed in (self._list(entries[i]) for i in chosen)]
+        rest = [entry for i, entry in enumerate(entries) if i not in set(chosen)]
+        return [*rest, self._write(lambda path: merge(parts, path))]
+
+    def _sweep(self, generation: int, entries: Iterable[Any]) -> None:
+        """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it."""
+        clean_files(self._storage, INDEX_NAME, generation, list(entries))
+        keep = self._manifest_path(generation).name
+        for path in self.folder.glob("files-*"):
+            if path.name != keep:
+                path.unlink(missing_ok=True)
+
+    def clear(self) -> int:
+        """Remove every file of the index and return how many bytes that freed."""
+        freed = 0
+        for path in self.folder.glob("*"):
+            if path.is_file() and not path.name.endswith("LOCK"):
+                freed += path.stat().st_size
+                path.unlink(missing_ok=True)
+        return freed

@@ -1,0 +1,82 @@
+"""The one way in: decode a file, find its format by type and extension, and make an :class:`Item` of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from rye._envelope import RawEnvelope, find_envelope
+from rye.errors import ItemError
+from rye.items import _data, _markdown, _script
+from rye.items._draft import Draft, assemble
+from rye.items._text import decode, without_stale_marks
+from rye.items.files import EXTENSIONS
+from rye.items.model import Item, ItemType
+
+__all__ = ["MAX_BYTES", "parse"]
+
+MAX_BYTES = 1 << 20
+"""How large a file may be: 1 MiB."""
+
+
+def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Item:
+    """Read the bytes of one file as an item. Deterministic, touches no disk and runs nothing.
+
+    Args:
+        data: The whole file.
+        item_type: Given by the folder it lies in.
+        item_id: Its path below that folder without extension, with slashes.
+        suffix: Its extension with the dot; it decides the format.
+
+    Raises:
+        ItemError: ``too-large``, ``not-utf8``, ``not-an-item`` (no item of this type has that extension),
+            ``unparsable``, ``too-deep`` or ``alias-bomb``; the message begins with the path below the space root.
+    """
+    suffix = suffix.lower()
+    try:
+        draft, envelope = _read(data, item_type, suffix)
+    except ItemError as error:
+        path = f"{item_type.folder}/{item_id}{suffix}"
+        error.message = f"{path}: {error.message}"
+        error.details.setdefault("path", path)
+        raise
+    return assemble(draft, item_type=item_type, item_id=item_id, envelope=envelope)
+
+
+def _read(data: bytes, item_type: ItemType, suffix: str) -> tuple[Draft, RawEnvelope | None]:
+    if len(data) > MAX_BYTES:
+        raise ItemError(
+            "too-large",
+            f"the file has {len(data):,} bytes",
+            hint=f"an item has at most {MAX_BYTES:,}; keep data in a file beside it",
+            bytes=len(data),
+        )
+    if suffix not in EXTENSIONS[item_type]:
+        known = ", ".join(sorted(EXTENSIONS[item_type]))
+        raise ItemError("not-an-item", f"no {item_type} has the extension {suffix!r}", hint=f"use one of {known}")
+    envelope = find_envelope(data)
+    if envelope is not None:
+        line_break = b"\n" if data[envelope.end - 1 : envelope.end] == b"\n" else b""
+        data = data[: envelope.start] + line_break + data[envelope.end :]
+    text = without_stale_marks(decode(data))
+    return _markdown.read_markdown(text, item_type) if suffix == ".md" else _reader(suffix)(text), envelope
+
+
+def _reader(suffix: str) -> Callable[[str], Draft]:
+    if suffix == ".py":
+        from rye.items._python import read_python
+
+        return read_python
+    return _READERS[suffix]
+
+
+_READERS: dict[str, Callable[[str], Draft]] = {
+    ".cjs": _script.read_javascript,
+    ".js": _script.read_javascript,
+    ".json": _data.read_json,
+    ".mjs": _script.read_javascript,
+    ".sh": _script.read_shell,
+    ".toml": _data.read_toml,
+    ".ts": _script.read_javascript,
+    ".yaml": _data.read_yaml,
+    ".yml": _data.read_yaml,
+}

@@ -1,0 +1,70 @@
+"""Which roots a registry has, and which keys count in them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rye import signing, spaces
+from rye.errors import NotFoundError
+from rye.signing import TrustLoad
+from rye.spaces import Root
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """The spaces of one registry.
+
+    Attributes:
+        roots: All of them, highest priority first.
+        project: The folder that holds the project's ``.ai``, if there is a project.
+        user: The user space's ``.ai``; it need not exist.
+        warnings: Bundles that could not be used.
+    """
+
+    roots: tuple[Root, ...]
+    project: Path | None
+    user: Path
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def find(cls, *, project: Path | None, user: Path | None, bundles: Sequence[Path] | None) -> Layout:
+        """Find the spaces.
+
+        Args:
+            project: Folder with the project's ``.ai``; None looks upwards from the working directory.
+            user: Folder with the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
+            bundles: As for :class:`rye.Registry`.
+
+        Raises:
+            NotFoundError: The project folder or a named bundle does not exist.
+        """
+        home = spaces.user_space() if user is None else user
+        if project is None:
+            project = spaces.find_project(Path.cwd(), user=home)
+        elif not project.is_dir():
+            message = f"there is no project folder {project}"
+            raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai", path=str(project))
+        roots = [] if project is None else [spaces.project_root(project)]
+        roots.append(spaces.user_root(home))
+        found, warnings = spaces.system_roots(bundles)
+        return cls((*roots, *found), project, home / spaces.FOLDER, tuple(warnings))
+
+    def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
+        """Read the trust files of all spaces; those ``named`` count as the user's own.
+
+        Raises:
+            NotFoundError: A named one does not exist.
+            SigningError: A named one cannot be understood.
+        """
+        return signing.load_trust(
+            user=self.user,
+            project=None if self.project is None else self.project / spaces.FOLDER,
+            bundles={root.bundle: root.path for root in self.roots if root.space == "system"},
+            named=named,
+        )
+
+    def in_space(self, space: str) -> tuple[Root, ...]:
+        """Return the roots of one space, or of all."""
+        return tuple(root for root in self.roots if space in ("all", root.space))

@@ -1,0 +1,79 @@
+"""The numbers in ``~n``, ``"…"~n``, ``^n`` and ``NEAR/n``: which are right, and what a wrong one becomes.
+
+>>> mend_fuzzy("~3").tokens
+[('FUZZY', '~2')]
+"""
+
+from __future__ import annotations
+
+import re
+
+from rye.query._clauses import Mended
+from rye.query.limits import MAX_BOOST, MAX_DISTANCE, MAX_FUZZY, MAX_SLOP, MIN_BOOST
+
+__all__ = ["mend_boost", "mend_fuzzy", "mend_near", "mend_slop"]
+
+_WHOLE = re.compile(r"[0-9]+")
+_NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
+_LIKE_A_NUMBER = re.compile(r"[0-9.]*")
+_USUAL_DISTANCE = 5
+
+
+def mend_near(operator: str) -> Mended:
+    """Return the token for ``NEAR/n``."""
+    digits = operator.removeprefix("NEAR").removeprefix("/")
+    least = int(digits) if _WHOLE.fullmatch(digits) else None
+    distance = _USUAL_DISTANCE if least is None else min(max(least, 1), MAX_DISTANCE)
+    mended = Mended([("NEAR", f"NEAR/{distance}")])
+    if operator == "NEAR":
+        mended.flaw("near-without-distance", reading=f"NEAR/{distance}")
+    elif distance != least:
+        mended.flaw("bad-near-distance", reading=f"NEAR/{distance}")
+    return mended
+
+
+def mend_fuzzy(mark: str) -> Mended:
+    """Return the token for ``~`` or ``~n`` after a word."""
+    if mark == "~":
+        return Mended([("FUZZY", mark)])
+    return _whole(mark, "bad-fuzzy-distance", MAX_FUZZY, Mended([("FUZZY", "~")]))
+
+
+def mend_slop(mark: str) -> Mended:
+    """Return the token for ``~n`` after a phrase."""
+    return _whole(mark, "bad-slop", MAX_SLOP, Mended())
+
+
+def _whole(mark: str, code: str, most: int, otherwise: Mended) -> Mended:
+    digits = mark[1:]
+    if _WHOLE.fullmatch(digits):
+        number = min(int(digits), most)
+        mended = Mended([("FUZZY", f"~{number}")])
+        if number != int(digits):
+            mended.flaw(code, reading=f"~{number}")
+        return mended
+    return _text_or(mark, code, otherwise)
+
+
+def mend_boost(mark: str) -> Mended:
+    """Return the token for ``^n``."""
+    digits = mark[1:]
+    if not (_LIKE_A_NUMBER.fullmatch(digits) and _NUMBER.search(digits) and digits.count(".") < 2):
+        return _text_or(mark, "bad-boost", Mended())
+    factor = min(float(digits), float(MAX_BOOST))
+    if factor < MIN_BOOST:
+        return _text_or(mark, "bad-boost", Mended())
+    mended = Mended([("BOOST", f"^{factor}")])
+    if factor != float(digits) or not _NUMBER.fullmatch(digits):
+        mended.flaw("bad-boost", reading=f"^{factor}".removesuffix(".0"))
+    return mended
+
+
+def _text_or(mark: str, code: str, otherwise: Mended) -> Mended:
+    """Read a mark without a usable number as a word of its own where it holds text, else as ``otherwise``."""
+    if _LIKE_A_NUMBER.fullmatch(mark[1:]):
+        mended, reading = otherwise, "".join(text for _, text in otherwise.tokens) or "nothing"
+    else:
+        mended, reading = Mended([("WORD", mark)]), "a word of its own"
+    mended.flaw(code, reading=reading)
+    return mended

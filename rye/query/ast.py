@@ -1,0 +1,301 @@
+r"""The immutable AST of a query. ``str(node)`` is its canonical text, and that text parses back to an equal node.
+
+The canonical text writes AND as a space and NOT as ``-``, with the fewest parentheses and escapes that read
+back the same.
+
+    >>> print(And((Word("deploy"), Or((Field("title", Phrase("k 8")), Not(Word("-x")))))))
+    deploy (title:"k 8" OR -\-x)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import TypeAlias, TypeVar, cast
+
+from rye.query import _text
+
+__all__ = [
+    "And",
+    "Boost",
+    "Compare",
+    "Dropped",
+    "Everything",
+    "Exists",
+    "Field",
+    "Fuzzy",
+    "Near",
+    "Node",
+    "Not",
+    "Or",
+    "Parsed",
+    "Phrase",
+    "Range",
+    "Span",
+    "Wildcard",
+    "Word",
+    "children",
+    "fold",
+    "walk",
+]
+
+T = TypeVar("T")
+
+Span: TypeAlias = tuple[int, int]
+"""0-based half-open character range of a node in the query text; not part of a node's identity."""
+
+
+def _span() -> Span:
+    return field(default=(0, 0), compare=False, repr=False)
+
+
+class _Printed:
+    """Gives every node its canonical text."""
+
+    __slots__ = ()
+
+    def __str__(self) -> str:
+        return fold(cast("Node", self), _print)
+
+
+@dataclass(frozen=True, slots=True)
+class Everything(_Printed):
+    """Matches every item: the empty query or a lone ``*``."""
+
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Word(_Printed):
+    """One plain word, unescaped; hyphens, dots and slashes inside belong to it."""
+
+    text: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Wildcard(_Printed):
+    r"""A word with ``*`` or ``?``; literal ``*``, ``?`` and ``\`` stand escaped by a backslash in ``pattern``."""
+
+    pattern: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Fuzzy(_Printed):
+    """``word~`` (``distance`` None: automatic) or ``word~n`` with n of 0, 1, 2."""
+
+    text: str
+    distance: int | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase(_Printed):
+    """Quoted text, unescaped. ``slop`` None: exact contiguous words in order; a number: the ``"…"~n`` form."""
+
+    text: str
+    slop: int | None = None
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Near(_Printed):
+    """``operands[i] NEAR/distances[i] operands[i+1]``; operands are Word, Wildcard, Fuzzy, Phrase or Or of those."""
+
+    operands: tuple[Node, ...]
+    distances: tuple[int, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Field(_Printed):
+    """``name:operand`` on one atom or group. ``name`` is as written; its meaning is given by the search room."""
+
+    name: str
+    operand: Node
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Exists(_Printed):
+    """``name:*``: items that have the field."""
+
+    name: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Compare(_Printed):
+    """``name:>=value``; ``op`` is one of ``>= <= > <``."""
+
+    name: str
+    op: str
+    value: str
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Range(_Printed):
+    """``name:[low TO high}``; a bound of None is open (written ``*``); square brackets include, curly ones exclude."""
+
+    name: str
+    low: str | None
+    high: str | None
+    include_low: bool = True
+    include_high: bool = True
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Boost(_Printed):
+    """``operand^factor`` with 0 < factor ≤ 1000."""
+
+    operand: Node
+    factor: float
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Not(_Printed):
+    """``NOT operand`` or ``-operand``."""
+
+    operand: Node
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class And(_Printed):
+    """All operands; flat: no operand is itself an And."""
+
+    operands: tuple[Node, ...]
+    span: Span = _span()
+
+
+@dataclass(frozen=True, slots=True)
+class Or(_Printed):
+    """Any operand; flat: no operand is itself an Or."""
+
+    operands: tuple[Node, ...]
+    span: Span = _span()
+
+
+Node: TypeAlias = (
+    Everything | Word | Wildcard | Fuzzy | Phrase | Near | Field | Exists | Compare | Range | Boost | Not | And | Or
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """One thing that lenient parsing left out or read differently: where, what text, and why in words."""
+
+    position: int
+    text: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Parsed:
+    """What :func:`rye.query.parse` returns: the AST, and (lenient only) what was dropped on the way to it."""
+
+    text: str
+    ast: Node
+    dropped: tuple[Dropped, ...] = ()
+
+
+def children(node: Node) -> tuple[Node, ...]:
+    """Return the nodes directly below ``node``, in order; empty for a leaf."""
+    match node:
+        case And(operands) | Or(operands) | Near(operands):
+            return operands
+        case Not(operand) | Boost(operand) | Field(operand=operand):
+            return (operand,)
+        case _:
+            return ()
+
+
+def walk(node: Node) -> Iterator[Node]:
+    """Yield ``node`` and everything below it, each before what is below it, in the order of the text."""
+    waiting = [node]
+    while waiting:
+        current = waiting.pop()
+        yield current
+        waiting.extend(reversed(children(current)))
+
+
+def fold(node: Node, visit: Callable[[Node, Sequence[T]], T]) -> T:
+    """Compute a value from the leaves up, without recursion.
+
+    Args:
+        node: The root.
+        visit: Given a node and the values of its children in order, returns the node's own value.
+    """
+    values: list[T] = []
+    for each in reversed(list(walk(node))):
+        below = [values.pop() for _ in children(each)]
+        values.append(visit(each, below))
+    return values.pop()
+
+
+_BINDING: dict[type[Node], int] = {Or: 0, And: 1, Near: 2, Not: 3, Boost: 4, Field: 5}
+"""How tightly the text of a node holds together; what is not listed is an atom and never needs parentheses."""
+_ATOM = 6
+
+
+def _print(node: Node, inside: Sequence[str]) -> str:
+    """Return the canonical text of a node, given that of its children."""
+    match node:
+        case And():
+            return " ".join(_parts(node, inside, _BINDING[Near]))
+        case Or():
+            return " OR ".join(_parts(node, inside, _BINDING[And]))
+        case Near():
+            first, *others = _parts(node, inside, _ATOM)
+            steps = zip(node.distances, others, strict=True)
+            return " ".join((first, *(f"NEAR/{distance} {other}" for distance, other in steps)))
+        case Not():
+            (operand,) = _parts(node, inside, _BINDING[Not])
+            return f"NOT {operand}" if operand[0] in _text.NOT_AFTER_MINUS else f"-{operand}"
+        case Boost():
+            (operand,) = _parts(node, inside, _BINDING[Field])
+            return f"{_text.guard_colons(operand)}^{str(node.factor).removesuffix('.0')}"
+        case Field(name, operand):
+            return f"{name}:{_print_atom(operand, _text.VALUE) or _text.group(inside[0])}"
+        case _:
+            return _print_atom(node, _text.WORD) or _print_condition(node)
+
+
+def _parts(node: Node, inside: Sequence[str], least: int) -> list[str]:
+    """Return the texts of the children, in parentheses where they bind less tightly than ``least``."""
+    pairs = zip(children(node), inside, strict=True)
+    return [text if _BINDING.get(type(child), _ATOM) >= least else _text.group(text) for child, text in pairs]
+
+
+def _print_atom(node: Node, place: _text.Place) -> str:
+    """Print what may stand directly after ``name:``; empty for anything else."""
+    match node:
+        case Word(text):
+            return _text.spell(_text.literal(text), place)
+        case Wildcard(pattern):
+            return _text.spell(_text.pattern_units(pattern), place)
+        case Fuzzy(text, distance):
+            word = _text.guard_colons(_text.spell(_text.literal(text), place))
+            return f"{word}~" if distance is None else f"{word}~{distance}"
+        case Phrase(text, slop):
+            return _text.quote(text) if slop is None else f"{_text.quote(text)}~{slop}"
+        case _:
+            return ""
+
+
+def _print_condition(node: Node) -> str:
+    match node:
+        case Exists(name):
+            return f"{name}:*"
+        case Compare(name, op, value):
+            return f"{name}:{op}{_text.spell_compared(value)}"
+        case Range(name, low, high):
+            opening, closing = "[" if node.include_low else "{", "]" if node.include_high else "}"
+            ends = ("*" if bound is None else _text.spell_bound(bound) for bound in (low, high))
+            return f"{name}:{opening}{' TO '.join(ends)}{closing}"
+        case _:
+            return "*"

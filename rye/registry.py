@@ -1,0 +1,384 @@
+"""The façade: one object that finds, loads, verifies and signs the items of a project, its user and the system.
+
+>>> from rye import Registry                                                       # doctest: +SKIP
+>>> registry = Registry("/path/to/project")                                        # doctest: +SKIP
+>>> [hit.id for hit in registry.search("thread orchestrator", scope="directive").results]   # doctest: +SKIP
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from rye import items, signing
+from rye.checking import verify_targets
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.index import cache
+from rye.index.reader import Part, Reader
+from rye.index.refresh import Progress, Refreshed, SpaceIndex, read_item
+from rye.index.schema import TYPE_NAMES
+from rye.index.store import Snapshot
+from rye.layout import Layout
+from rye.publishing import sign_bundle, sign_targets
+from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
+from rye.search.engine import Search, World
+from rye.search.fields import nearest
+from rye.search.request import SPACES, Request, make_request
+from rye.search.results import SearchResponse
+from rye.search.settings import read_overrides
+from rye.search.states import States
+from rye.search.weights import Overrides
+from rye.signing import TrustLoad
+from rye.spaces import Root
+
+__all__ = ["Registry", "sign_bundle"]
+
+PathLike = str | os.PathLike[str]
+
+MAX_FILE_WARNINGS = 20
+"""Files named in the warnings of one response; the rest are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class _State:
+    """Everything a search reads, taken at one moment.
+
+    Attributes:
+        refreshed: One per root, in order of priority.
+        trust: The trusted keys, and what was wrong with their files.
+        overrides: Field weights per root source.
+        warnings: What to tell the caller of every search.
+        when: Monotonic time of the scan.
+    """
+
+    refreshed: tuple[tuple[Root, Refreshed], ...]
+    trust: TrustLoad
+    overrides: Mapping[str, Overrides]
+    warnings: tuple[str, ...]
+    when: float
+
+    @cached_property
+    def everywhere(self) -> Reader:
+        """A reader over all roots."""
+        return self.reader("all")
+
+    def reader(self, space: str) -> Reader:
+        """Return a reader over the roots of one space, or of all."""
+        chosen: list[tuple[Root, Snapshot]] = []
+        for root, refreshed in self.refreshed:
+            if refreshed.snapshot is not None and space in ("all", root.space):
+                chosen.append((root, refreshed.snapshot))
+        return Reader(chosen)
+
+    def stale(self, space: str) -> bool:
+        """Return whether a searched root could not be brought up to date."""
+        return any(found.stale for root, found in self.refreshed if space in ("all", root.space))
+
+
+class Registry:
+    """The items of one project, its user and the installed bundles. Safe to use from several threads.
+
+    Args:
+        project: Folder that holds ``.ai``; None looks upwards from the working directory.
+        user: Folder that holds the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
+        bundles: None discovers installed bundles and ``RYE_BUNDLES``; a sequence of folders names them (rye's own items
+            come along); an empty one means no system space at all.
+        cache_dir: Where indexes are kept; None means ``$RYE_CACHE_DIR``, else the platform's cache folder.
+        max_staleness: Seconds for which a scan of the spaces serves further searches; 0 scans before each, infinity
+            scans once.
+        trust: Trust files or folders that count as the user's own for this registry.
+        progress: Called with (files done, files to do, source) while files are indexed.
+
+    Raises:
+        NotFoundError: The project folder, a bundle or a trust file does not exist.
+        ArgumentError: ``max_staleness`` is not a number ≥ 0.
+    """
+
+    def __init__(
+        self,
+        project: PathLike | None = None,
+        *,
+        user: PathLike | None = None,
+        bundles: Sequence[PathLike] | None = None,
+        cache_dir: PathLike | None = None,
+        max_staleness: float = 0.0,
+        trust: Sequence[PathLike] = (),
+        progress: Progress | None = None,
+    ) -> None:
+        if not max_staleness >= 0:
+            message = f"max_staleness is {max_staleness!r}"
+            raise ArgumentError("bad-max-staleness", message, hint="use seconds ≥ 0, or float('inf') for never")
+        layout = Layout.find(
+            project=None if project is None else Path(project),
+            user=None if user is None else Path(user),
+            bundles=None if bundles is None else tuple(Path(bundle) for bundle in bundles),
+        )
+        self.roots: tuple[Root, ...] = layout.roots
+        self._layout = layout
+        self._cache_dir = Path(cache_dir) if cache_dir is not None else cache.default_cache_dir()
+        self._max_staleness = float(max_staleness)
+        self._named_trust = tuple(Path(path) for path in trust)
+        self._progress = progress
+        self._lock = threading.RLock()
+        self._state: _State | None = None
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources searched, highest priority first: ``project``, ``user``, ``system:<bundle>``."""
+        return tuple(root.source for root in self.roots)
+
+    def search(
+        self,
+        query: str = "",
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        offset: int = 0,
+        sort_by: str = "score",
+        fields: Mapping[str, str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        fuzzy: Mapping[str, Any] | None = None,
+        proximity: Mapping[str, Any] | None = None,
+        mode: str = "keyword",
+        level: int | None = None,
+        relax: bool = True,
+        lenient: bool = False,
+        include_superseded: bool = False,
+        explain: bool = False,
+    ) -> SearchResponse:
+        """Find items; every hit of the page is read and verified from its bytes at that moment.
+
+        Args:
+            query: Text in the query language; empty means everything in scope.
+            scope: ``*``, an item type, ``TYPE.NAMESPACE.*``, ``rye.search.TYPE.…``, or several separated by commas.
+            space: ``all``, ``project``, ``user`` or ``system``.
+            limit: Hits on the page, 1 to 1,000.
+            offset: Hits to skip.
+            sort_by: ``score``, ``name`` or ``date`` (newest first, undated last).
+            fields: Field → further query on that field; all must match.
+            filters: Field → exact value, list (any of), ``!value``, or ``>= <= > <`` with a version, date or number;
+                also ``date_from`` and ``date_to``.
+            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos.
+            proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
+            mode: ``keyword``.
+            level: 1 searches what names an item, 2 what it says, None both.
+            relax: Whether a bare bag of words that finds nothing is tried more broadly.
+            lenient: Whether what does not parse is left out and reported instead of refused.
+            include_superseded: Whether superseded and deprecated items are listed.
+            explain: Whether each hit says how its score came about.
+
+        Raises:
+            QueryError: The query is at fault; the error has position, caret, hint and a suggestion.
+            ArgumentError: Another argument is at fault; the error lists what is valid.
+            UnavailableError: The mode is not built.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        began = time.perf_counter()
+        options = {name: value for name, value in locals().items() if name not in ("self", "query", "began")}
+        request = make_request(query, options)
+        state = self._current()
+        world = self._world(state, request)
+        response = Search(request, world).run()
+        return replace(
+            response,
+            warnings=(*state.warnings, *response.warnings),
+            stale=state.stale(request.space),
+            took_ms=round((time.perf_counter() - began) * 1e3, 3),
+        )
+
+    def _world(self, state: _State, request: Request) -> World:
+        reader = state.everywhere if request.space == "all" else state.reader(request.space)
+        overrides = [state.overrides.get(root.source, {}) for root, _ in reader.snapshots]
+        return World(reader, state.everywhere, lambda: state.trust.trust, overrides, signing.system_clock())
+
+    def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:
+        """Read one item and verify exactly the bytes returned.
+
+        Args:
+            item_type: ``directive``, ``tool`` or ``knowledge``.
+            item_id: Its id.
+            space: Where to look; None takes the highest-priority space that has it.
+
+        Raises:
+            NotFoundError: No such item; the hint names the nearest ids.
+            ItemError: The file cannot be read as an item.
+        """
+        if item_type not in TYPE_NAMES:
+            message = f"item type is {item_type!r}"
+            raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
+        if space is not None and space not in SPACES:
+            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
+        state = self._current()
+        for part, local in state.everywhere.having_key(item_type, item_id):
+            if space in (None, "all", part.root.space):
+                return self._loaded(state, part, local)
+        raise _not_found(state.everywhere, item_type, item_id)
+
+    def _loaded(self, state: _State, part: Part, local: int) -> LoadedItem:
+        kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
+        path = part.segment.paths[local]
+        read = read_item(part.root, path, items.ItemType(kind), item_id)
+        now = signing.system_clock()
+        states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
+        shadows, shadowed_by = states.sharing(kind, item_id, part.root.source)
+        return LoadedItem(
+            item=read.item,
+            space=part.root.space,
+            bundle=part.root.bundle,
+            path=str(part.root.path / path),
+            content=read.data.decode("utf-8-sig"),
+            signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
+            shadows=shadows,
+            shadowed_by=shadowed_by,
+        )
+
+    def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
+        """Return ``type:id`` of every item with this id, whatever its type."""
+        wanted = SPACES if space in (None, "all") else (space,)
+        state = self._current()
+        found = {
+            f"{kind}:{item_id}"
+            for kind in TYPE_NAMES
+            for part, _ in state.everywhere.having_key(kind, item_id)
+            if part.root.space in wanted
+        }
+        return tuple(sorted(found))
+
+    def verify(self, *targets: str, space: str = "all") -> VerifyReport:
+        """Verify items from their bytes.
+
+        Args:
+            targets: Scopes, ``type:id``, or paths of files and folders; none means every item.
+            space: Which spaces to look in.
+
+        Raises:
+            ArgumentError: A target is neither.
+        """
+        if space not in SPACES:
+            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
+        return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust)
+
+    def sign(
+        self,
+        *targets: str,
+        space: str = "project",
+        key: PathLike | None = None,
+        format: str = "v2",  # noqa: A002 - the word callers expect
+        dry_run: bool = False,
+    ) -> SignReport:
+        """Validate and sign items of the project or user space; nothing is written unless all of them are valid.
+
+        Args:
+            targets: ``type:id``, globs of ids, or paths.
+            space: ``project`` or ``user``; system space is read-only.
+            key: File of the private key; None takes ``RYE_SIGNING_KEY`` or the user space's key.
+            format: ``v2``, or ``v1`` for older readers.
+            dry_run: Whether to only say what would be signed.
+
+        Raises:
+            SigningError: An item is not valid, or the key cannot be used.
+            ArgumentError: A target matches nothing.
+        """
+        chosen = None if key is None else Path(key)
+        return sign_targets(targets, self._layout, space=space, key=chosen, form=format, dry_run=dry_run)
+
+    def refresh(self) -> RefreshReport:
+        """Scan the spaces now and index what changed."""
+        with self._lock:
+            self._state = self._scan()
+            return _report(self._state)
+
+    def rebuild(self) -> RefreshReport:
+        """Index every file anew."""
+        with self._lock:
+            self._state = self._scan(rebuild=True)
+            return _report(self._state)
+
+    def clear(self) -> int:
+        """Remove the indexes of this registry's spaces; returns how many bytes that freed."""
+        with self._lock:
+            self._state = None
+            freed = sum(index.clear() for index in self._indexes)
+            del self._indexes
+            return freed
+
+    def status(self) -> tuple[SpaceStatus, ...]:
+        """Return where each space's index is and how large, without refreshing it."""
+        with self._lock:
+            rows = []
+            for index in self._indexes:
+                snapshot = index.snapshot()
+                size = sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file())
+                rows.append(
+                    SpaceStatus(
+                        source=index.root.source,
+                        root=str(index.root.path),
+                        cache=str(index.folder),
+                        exists=snapshot is not None,
+                        items=snapshot.count if snapshot else 0,
+                        segments=len(snapshot.segments) if snapshot else 0,
+                        generation=snapshot.generation if snapshot else 0,
+                        bytes=size,
+                    )
+                )
+            return tuple(rows)
+
+    @cached_property
+    def _cache(self) -> tuple[Path, str]:
+        return cache.prepare(self._cache_dir, project=self._layout.project)
+
+    @cached_property
+    def _indexes(self) -> tuple[SpaceIndex, ...]:
+        folder, _ = self._cache
+        return tuple(
+            SpaceIndex(root, cache.folder_for(folder, root.path, root.source), self._progress) for root in self.roots
+        )
+
+    def _current(self) -> _State:
+        """Return the state to search, scanning first unless the last scan is young enough."""
+        with self._lock:
+            state = self._state
+            if state is None or not time.monotonic() - state.when < self._max_staleness:
+                state = self._state = self._scan()
+            return state
+
+    def _scan(self, *, rebuild: bool = False) -> _State:
+        began = time.monotonic()
+        refreshed = tuple((index.root, index.rebuild() if rebuild else index.refresh()) for index in self._indexes)
+        missing = [root.source for root, found in refreshed if found.snapshot is None]
+        if missing:
+            message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
+            raise EnvironmentFault("index-busy", message, hint="try again in a moment")
+        trust = self._layout.load_trust(self._named_trust)
+        overrides, problems = read_overrides(self.roots)
+        files = [f"{root.source}: {text}" for root, found in refreshed for text in found.warnings]
+        if len(files) > MAX_FILE_WARNINGS:
+            files[MAX_FILE_WARNINGS:] = [f"and {len(files) - MAX_FILE_WARNINGS} more files; see rye verify"]
+        cached = (self._cache[1],) if self._cache[1] else ()
+        warnings = (*cached, *self._layout.warnings, *trust.warnings, *problems, *files)
+        return _State(refreshed, trust, overrides, warnings, began)
+
+
+def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
+    near = nearest(f"{item_type}:{item_id}", reader.all_keys())
+    hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
+    return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)
+
+
+def _report(state: _State) -> RefreshReport:
+    found = [one for _, one in state.refreshed]
+    return RefreshReport(
+        added=sum(one.added for one in found),
+        changed=sum(one.changed for one in found),
+        removed=sum(one.removed for one in found),
+        unchanged=sum(one.unchanged for one in found),
+        stale=any(one.stale for one in found),
+        warnings=state.warnings,
+    )

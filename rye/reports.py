@@ -1,0 +1,158 @@
+"""What the façade answers with besides search: loading, verifying, signing, refreshing and the state of the index."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rye.items.model import Item
+from rye.signing.model import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedItem:
+    """One item with its content and the verdict on exactly that content.
+
+    ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
+    """
+
+    item: Item
+    space: str
+    bundle: str
+    path: str
+    content: str
+    signature: Signature
+    shadows: tuple[str, ...] = ()
+    shadowed_by: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return type, id, where it is, its metadata, content and verdict as JSON-able values."""
+        item = self.item
+        return {
+            "type": str(item.type),
+            "id": item.id,
+            "space": self.space,
+            "bundle": self.bundle,
+            "path": self.path,
+            "name": item.name,
+            "title": item.title,
+            "description": item.description,
+            "category": item.category,
+            "version": item.version,
+            "tags": list(item.tags),
+            "author": item.author,
+            "created": item.created,
+            "updated": item.updated,
+            "metadata": dict(item.metadata),
+            "sections": [{"heading_path": list(s.heading_path), "line": s.line} for s in item.sections],
+            "symbols": [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in item.symbols],
+            "signature": self.signature.to_dict(),
+            "shadows": list(self.shadows),
+            "shadowed_by": list(self.shadowed_by),
+            "content": self.content,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class VerifiedItem:
+    """The verdict on one file."""
+
+    type: str
+    id: str
+    space: str
+    bundle: str
+    path: str
+    signature: Signature
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return where it is and the seven facts of its signature, flat."""
+        place = {"type": self.type, "id": self.id, "space": self.space, "bundle": self.bundle, "path": self.path}
+        return place | self.signature.to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class VerifyReport:
+    """Every verdict asked for, and what could not be checked at all."""
+
+    items: tuple[VerifiedItem, ...]
+    problems: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Number of items by verdict."""
+        return Counter(str(item.signature.verdict) for item in self.items)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``{"items": […], "counts": {verdict: n}, "problems": […]}``."""
+        return {
+            "items": [item.to_dict() for item in self.items],
+            "counts": dict(self.counts),
+            "problems": list(self.problems),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class SignedItem:
+    """One file that was signed (or, on a dry run, would be); ``changed`` is False where it stood signed already."""
+
+    type: str
+    id: str
+    path: str
+    changed: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the four attributes."""
+        return {"type": self.type, "id": self.id, "path": self.path, "changed": self.changed}
+
+
+@dataclass(frozen=True, slots=True)
+class SignReport:
+    """What signing did: the key's fingerprint, every file, and the trust file it wrote, if any."""
+
+    fingerprint: str
+    items: tuple[SignedItem, ...]
+    trust_file: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the three attributes as JSON-able values."""
+        return {
+            "fingerprint": self.fingerprint,
+            "items": [item.to_dict() for item in self.items],
+            "trust_file": self.trust_file,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What a refresh found on disk, summed over the spaces."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    stale: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, ``stale`` and ``warnings``."""
+        return {name: getattr(self, name) for name in RefreshReport.__slots__} | {"warnings": list(self.warnings)}
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStatus:
+    """The index of one space root: where it is and how large."""
+
+    source: str
+    root: str
+    cache: str
+    exists: bool
+    items: int
+    segments: int
+    generation: int
+    bytes: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the eight attributes."""
+        return {name: getattr(self, name) for name in SpaceStatus.__slots__}

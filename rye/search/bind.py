@@ -1,0 +1,295 @@
+"""AST → bound query: names become fields, words become leaves over terms, everything else becomes a filter."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any as Details
+
+import numpy as np
+
+from rye.errors import QueryError
+from rye.index import analysis
+from rye.index.schema import fold_value
+from rye.index.segment import Bools
+from rye.query import ast
+from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Similar, State
+from rye.search.comparing import readable
+from rye.search.expand import How, Pattern
+from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
+from rye.search.leaves import Leaf, Nearby, Run, Window
+from rye.search.repair import without
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What binding needs to know.
+
+    Attributes:
+        text: The query as written, for errors.
+        root: All of it, for what errors suggest.
+        metadata_keys: Returns the metadata keys the index has; asked only for names that are not built in.
+        level: 1, 2 or None: which text fields an unfielded leaf searches.
+        dropped: None for strict binding; else collects what was left out.
+    """
+
+    text: str
+    root: ast.Node
+    metadata_keys: Callable[[], frozenset[str]]
+    level: int | None = None
+    dropped: list[ast.Dropped] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Scope:
+    """What surrounds a node: the field it is bound to (empty: none), and the product of the boosts."""
+
+    name: str = ""
+    boost: float = 1.0
+
+
+def searched_fields(level: int | None) -> Bools:
+    """Return which fields an unfielded leaf searches."""
+    return np.asarray([level in (None, field.level) for field in TEXT_FIELDS.values()])
+
+
+def bind(node: ast.Node, context: Context) -> Bound | None:
+    """Give the names and words of a query their meaning.
+
+    Returns:
+        The bound query; None when lenient binding dropped all of it.
+
+    Raises:
+        QueryError: ``unknown-field``, ``unknown-state``, ``nested-field``, ``no-searchable-text``, ``field-kind``,
+            ``bad-bound``.
+    """
+    return _bind(node, _Scope(), context)
+
+
+def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
+    match node:
+        case ast.And(operands=operands) | ast.Or(operands=operands):
+            bound = tuple(one for one in (_bind(inner, scope, context) for inner in operands) if one is not None)
+            if len(bound) < 2:
+                return bound[0] if bound else None
+            return All(bound) if isinstance(node, ast.And) else Any(bound)
+        case ast.Not(operand=operand):
+            inner = _bind(operand, scope, context)
+            return None if inner is None else Not(inner)
+        case ast.Boost(operand=operand, factor=factor):
+            return _bind(operand, _Scope(scope.name, scope.boost * factor), context)
+        case ast.Field(name=name, operand=operand):
+            resolved = _resolve(name, node, context)
+            if resolved is None:
+                return _bind(operand, scope, context)
+            _refuse_nesting(resolved, scope, node, context)
+            return _bind(operand, _Scope(resolved, scope.boost), context)
+        case ast.Exists(name=name):
+            return _bind(ast.Field(name, ast.Everything(), node.span), scope, context)
+        case ast.Compare() | ast.Range():
+            return _bind_range(node, scope, context)
+        case ast.Everything():
+            return _has(scope.name)
+        case _:
+            return _bind_leaf(node, scope, context)
+
+
+def _has(name: str) -> Has | Everything:
+    """Outside any field that is everything, and so is ``is:*``, because every item has a verdict."""
+    return Everything() if name in {"", "is"} else Has(name, text=name in TEXT_FIELDS)
+
+
+def _refuse(context: Context, node: ast.Node, code: str, words: str, **more: Details) -> None:
+    """Note a fault among what lenient binding dropped, or raise it with its place in the query.
+
+    ``more`` holds ``hint`` and maybe further details of the error: ``span`` where it is not the whole node that is at
+    fault, and ``suggestion`` where there is a better one than leaving the node out.
+    """
+    start, end = more.pop("span", node.span)
+    token = context.text[start:end]
+    if context.dropped is not None:
+        context.dropped.append(ast.Dropped(start, token, words))
+        return
+    suggestion = more.pop("suggestion", "") or without(context.root, node)
+    raise QueryError(code, words, text=context.text, position=start, token=token, suggestion=suggestion, **more)
+
+
+def _refuse_nesting(name: str, scope: _Scope, node: ast.Node, context: Context) -> None:
+    if scope.name and scope.name != name:
+        hint = f"write the two side by side: {scope.name}:… {name}:…"
+        words = f"field {name!r} stands inside field {scope.name!r}"
+        _refuse(context, node, "nested-field", words, hint=hint)
+
+
+def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
+    """Return the field a name means; None when lenient binding drops an unknown one."""
+    folded = name.casefold()
+    known = ALIASES.get(folded, folded)
+    if known in TEXT_FIELDS or known in KEYWORD_FIELDS:
+        return known
+    metadata = context.metadata_keys()
+    if name in metadata:
+        return name
+    near = nearest(folded, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *sorted(metadata)))
+    start, end = node.span[0], node.span[0] + len(name)
+    guess = f"did you mean {' or '.join(near)}? " if near else ""
+    listed = ", ".join((*TEXT_FIELDS, *KEYWORD_FIELDS))
+    _refuse(
+        context,
+        node,
+        "unknown-field",
+        f"there is no field {name!r}",
+        hint=f"{guess}fields are {listed} and the metadata keys of the items; to find the text itself put it in quotes",
+        suggestion=f"{context.text[:start]}{near[0]}{context.text[end:]}" if near else f'"{_unquoted(context.text)}"',
+        nearest=near,
+        span=(start, end),
+    )
+    return None
+
+
+def _unquoted(text: str) -> str:
+    return " ".join(re.sub(r'["\\]', " ", text).split())
+
+
+def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) -> Bound | None:
+    name = _resolve(node.name, node, context)
+    if name is None:
+        return None
+    _refuse_nesting(name, scope, node, context)
+    if name in TEXT_FIELDS or name in {"is", "signer"}:
+        words = f"field {name!r} is text and has no order to compare by"
+        hint = "ranges work on version, created, updated and metadata keys"
+        _refuse(context, node, "field-kind", words, hint=hint)
+        return None
+    kind = kind_of(name)
+    bounds = (node.low, node.high) if isinstance(node, ast.Range) else (node.value,)
+    for bound in bounds:
+        if bound is not None and not readable(kind, bound):
+            example = "2.0 or 1.4.0-beta" if kind == "version" else "2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
+            words = f"{bound!r} is no {kind}, and {name!r} is compared as one"
+            _refuse(context, node, "bad-bound", words, hint=f"write it like {example}")
+            return None
+    if isinstance(node, ast.Range):
+        return Between(name, kind, node.low, node.high, node.include_low, node.include_high)
+    if node.op.startswith(">"):
+        return Between(name, kind, node.value, None, node.op == ">=", include_high=True)
+    return Between(name, kind, None, node.value, include_low=True, include_high=node.op == "<=")
+
+
+def _bind_leaf(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
+    if scope.name and scope.name not in TEXT_FIELDS:
+        return _bind_keyword(node, scope.name, context)
+    pattern = _pattern(node)
+    if isinstance(pattern, Everything):
+        return _has(scope.name)
+    if pattern is None:
+        words = f"{context.text[slice(*node.span)]!r} has no letter or digit to search for"
+        _refuse(context, node, "no-searchable-text", words, hint="leave it out; punctuation is not indexed")
+        return None
+    fields = searched_fields(context.level)
+    if scope.name:
+        fields = np.asarray([name == scope.name for name in TEXT_FIELDS])
+    return Leaf(pattern, fields, scope.boost, f"{scope.name}:{node}" if scope.name else str(node), node.span)
+
+
+def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
+    """A word, wildcard or phrase on a keyword field; nothing else makes sense there."""
+    match node:
+        case ast.Word(text=text) | ast.Phrase(text=text, slop=None):
+            glob = re.sub(r"([*?\\])", r"\\\1", fold_value(text))
+        case ast.Wildcard(pattern=pattern):
+            glob = fold_value(pattern)
+        case ast.Fuzzy(text=text, distance=distance) if name != "is":
+            return Similar(name, fold_value(text), distance)
+        case _:
+            words = f"field {name!r} is compared as a whole and cannot take {node}"
+            _refuse(context, node, "field-kind", words, hint=f"use {name}:value, {name}:val*, or quotes")
+            return None
+    kind = kind_of(name)
+    if name != "is" and kind != "text" and not isinstance(node, ast.Wildcard) and readable(kind, node.text):
+        same = Between(name, kind, node.text, node.text, include_low=True, include_high=True)
+        return Any((Glob(name, glob), same))
+    if name != "is":
+        return Glob(name, glob)
+    states = [state for state in STATES if fnmatchcase(state, glob)] if isinstance(node, ast.Wildcard) else [glob]
+    if states and states[0] in STATES:
+        found = tuple(State(state) for state in states)
+        return found[0] if len(found) == 1 else Any(found)
+    near = nearest(glob, STATES)
+    start, end = node.span
+    _refuse(
+        context,
+        node,
+        "unknown-state",
+        f"there is no state {glob!r}",
+        hint=f"states are {', '.join(STATES)}",
+        suggestion=f"{context.text[:start]}{near[0]}{context.text[end:]}" if near else "",
+        nearest=near,
+    )
+    return None
+
+
+def _pattern(node: ast.Node) -> Run | Window | Nearby | Everything | None:
+    """Return what a leaf looks for; None where nothing is left to look for."""
+    match node:
+        case ast.Word(text=text):
+            return _word_run(text, How.INFLECTED)
+        case ast.Fuzzy(text=text, distance=distance):
+            return _word_run(text, How.FUZZY, distance)
+        case ast.Wildcard(pattern=pattern):
+            return _glob_run(pattern)
+        case ast.Phrase(text=text, slop=slop):
+            words = analysis.parts(text) if analysis.searchable(text) else []
+            if not words:
+                return None
+            if slop is not None:
+                return Window(tuple(words), slop)
+            return Run(tuple(Pattern(word, How.EXACT) for word in words), tuple(range(len(words))))
+        case ast.Near(operands=operands, distances=distances):
+            return _nearby(operands, distances)
+    message = f"{type(node).__name__} is no leaf"
+    raise AssertionError(message)
+
+
+def _word_run(text: str, how: How, distance: int | None = None) -> Run | None:
+    if not analysis.searchable(text):
+        return None
+    chunks = analysis.chunks(analysis.normalize(text))
+    parts = [part for chunk in chunks for segment in analysis.split_chunk(chunk) for part in segment]
+    patterns = tuple(Pattern(part, how, distance) for part in parts)
+    offsets = tuple(range(len(parts)))
+    if len(parts) == 1 or len(chunks) > 1:
+        return Run(patterns, offsets)
+    form = Pattern(analysis.joined(parts), How.FUZZY if how is How.FUZZY else How.EXACT, distance)
+    return Run(patterns, offsets, form)
+
+
+def words_of(text: str) -> Run | None:
+    """Return what a plain word looks for; None when it has no letter or digit."""
+    return _word_run(text, How.INFLECTED)
+
+
+def _glob_run(pattern: str) -> Run | Everything | None:
+    pieces = analysis.glob_parts(pattern)
+    stars = [not piece.strip("*") for piece in pieces]
+    if all(stars):
+        return Everything() if pieces else None
+    if not analysis.searchable("".join(pieces)):
+        return None
+    first, last = stars.index(False), len(stars) - stars[::-1].index(False)
+    kept = [offset for offset in range(first, last) if not stars[offset]]
+    patterns = tuple(Pattern(pieces[offset], How.GLOB) for offset in kept)
+    return Run(patterns, tuple(offset - first for offset in kept))
+
+
+def _nearby(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> Nearby | None:
+    groups = []
+    for operand in operands:
+        alternatives = operand.operands if isinstance(operand, ast.Or) else (operand,)
+        runs = tuple(run for run in map(_pattern, alternatives) if isinstance(run, (Run, Window)))
+        if len(runs) != len(alternatives):
+            return None
+        groups.append(runs)
+    return Nearby(tuple(groups), distances)

@@ -1,0 +1,92 @@
+"""The nodes of a bound query: what a query means once its names are fields and its words are leaves."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from rye.search.leaves import Leaf
+
+
+@dataclass(frozen=True, slots=True)
+class Everything:
+    """Matches every item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Has:
+    """Items in which a field has a value; ``text`` says which of the two kinds of field it is."""
+
+    name: str
+    text: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Glob:
+    """Items with a keyword value that matches a glob."""
+
+    name: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class Similar:
+    """Items with a keyword value at most ``distance`` edits from a text; None counts by its length."""
+
+    name: str
+    text: str
+    distance: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """Items with a keyword value between two bounds, read as ``kind`` says; None is open."""
+
+    name: str
+    kind: str
+    low: str | None
+    high: str | None
+    include_low: bool
+    include_high: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """Items last changed in a half-open time span, in seconds since 1970; None is open."""
+
+    since: float | None
+    before: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """Items in a state of :data:`rye.search.fields.STATES`."""
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Not:
+    """What the operand does not match."""
+
+    operand: Bound
+
+
+@dataclass(frozen=True, slots=True)
+class All:
+    """What all operands match."""
+
+    operands: tuple[Bound, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Any:
+    """What any operand matches."""
+
+    operands: tuple[Bound, ...]
+
+
+Filter: TypeAlias = Has | Glob | Similar | Between | Changed | State
+"""What includes or excludes without being scored."""
+
+Bound: TypeAlias = Everything | Filter | Leaf | Not | All | Any

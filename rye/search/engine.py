@@ -1,0 +1,247 @@
+"""A request over a reader → a response: stages, filters, order, page."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+import numpy as np
+
+from rye.errors import QueryError
+from rye.index.reader import Reader
+from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR, TYPE_NUMBER, fold_value
+from rye.index.segment import Bools, Ints
+from rye.query import ast
+from rye.search import bound
+from rye.search.bind import Context, bind, searched_fields
+from rye.search.evaluate import Evaluation
+from rye.search.order import ranked
+from rye.search.page import Desk, Hit
+from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
+from rye.search.request import Request, Scope, bind_filters, require_field
+from rye.search.results import SearchResponse
+from rye.search.states import States
+from rye.search.suggest import did_you_mean, is_unknown
+from rye.search.weights import Overrides, weights_for
+from rye.signing import TrustSet
+
+
+@dataclass(frozen=True, slots=True)
+class World:
+    """What a search runs in.
+
+    Attributes:
+        reader: The spaces searched.
+        everywhere: All spaces of the registry, for shadowing.
+        trust: Returns the trusted keys.
+        overrides: Field weights per root of ``reader``.
+        now: The moment verdicts are judged at.
+    """
+
+    reader: Reader
+    everywhere: Reader
+    trust: Callable[[], TrustSet]
+    overrides: Sequence[Overrides]
+    now: datetime
+
+
+@dataclass(frozen=True, eq=False)
+class _Answer:
+    """What one stage found: ``docs`` in order, after all filters."""
+
+    stage: str
+    evaluation: Evaluation
+    docs: Ints
+    scores: np.ndarray[tuple[int], np.dtype[np.float64]]
+    exact: frozenset[int]
+    hidden: dict[str, int]
+
+
+class Search:
+    """One search, from request to response."""
+
+    def __init__(self, request: Request, world: World) -> None:
+        self.request = request
+        self.world = world
+        self.reader = world.reader
+        self.states = States(world.reader, world.everywhere, world.trust, world.now)
+        self.weights = weights_for(world.reader, world.overrides)
+        self._dropped: list[ast.Dropped] = []
+        self._warnings: list[str] = []
+
+    def run(self) -> SearchResponse:
+        """Return the response.
+
+        Raises:
+            QueryError: The query does not parse, or names what does not exist.
+            ArgumentError: An argument does not fit the items.
+        """
+        began = time.perf_counter()
+        request = self.request
+        plan = make_plan(request)
+        allowed = self._allowed()
+        answer = self._first_answer(plan, allowed)
+        total = min(len(answer.docs), ANY_LIMIT) if answer.stage == "any" else len(answer.docs)
+        window = slice(request.offset, min(request.offset + request.limit, total))
+        hits = [
+            Hit(int(doc), float(score), int(doc) in answer.exact)
+            for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
+        ]
+        desk = Desk(
+            answer.evaluation, self.states, self.world.trust(), self.world.now, request.explain, self._verdicts_matter()
+        )
+        page = desk.page(hits)
+        suggestion = ""
+        if total == 0 or answer.stage != "all":
+            suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
+        self._explain_stage(answer, plan, total)
+        self._note_cuts(answer.evaluation)
+        following = request.offset + request.limit
+        return SearchResponse(
+            results=page.results,
+            total=max(total - (len(hits) - len(page.results)), 0),
+            query=request.query,
+            scope=request.scope,
+            space=request.space,
+            limit=request.limit,
+            offset=request.offset,
+            stage=answer.stage,
+            warnings=(*plan.warnings, *self._said(plan), *self._warnings, *page.warnings),
+            did_you_mean=suggestion,
+            took_ms=round((time.perf_counter() - began) * 1e3, 3),
+            next_offset=following if following < total else None,
+            hidden=answer.hidden,
+        )
+
+    def _first_answer(self, plan: Plan, allowed: Bools) -> _Answer:
+        """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
+        answer: _Answer | None = None
+        first: _Answer | None = None
+        fields = searched_fields(self.request.level)
+        for stage in plan.stages(lambda word: is_unknown(self.reader, word, fields)):
+            answer = self._answer(stage, plan, allowed)
+            first = first or answer
+            if len(answer.docs):
+                return answer
+        if first is None or answer is None:
+            message = "a plan has at least one stage"
+            raise AssertionError(message)
+        return first if not len(answer.docs) else answer
+
+    def _answer(self, stage: Stage, plan: Plan, allowed: Bools) -> _Answer:
+        evaluation = self.evaluate(stage.ast, plan)
+        mask = evaluation.matches & allowed
+        exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
+        mask[exact] = True
+        hidden: dict[str, int] = {}
+        if not self.request.include_superseded:
+            mask, hidden = self._hide(mask)
+            exact = exact[mask[exact]]
+        docs = np.flatnonzero(mask)
+        scores = np.round(evaluation.scores(docs), 4)
+        order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
+        return _Answer(stage.name, evaluation, docs[order], scores[order], frozenset(exact.tolist()), hidden)
+
+    def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
+        """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
+        nodes = [bind(node, self._context(self.request.query, node)) or bound.Everything(), *self._fixed(plan)]
+        query = nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
+        return Evaluation(self.reader, query, self.weights, self.states)
+
+    def _context(self, text: str, node: ast.Node) -> Context:
+        dropped = self._dropped if self.request.lenient else None
+        return Context(text, node, self._metadata_keys, self.request.level, dropped)
+
+    def _fixed(self, plan: Plan) -> list[bound.Bound]:
+        """Bind the entries of ``fields``, each to its field."""
+        nodes = []
+        for name, parsed in plan.fixed:
+            require_field(name, self._metadata_keys())
+            try:
+                node = bind(ast.Field(name, parsed.ast), self._context(parsed.text, parsed.ast))
+            except QueryError as error:
+                raise in_field(error, name) from None
+            nodes += [node] if node is not None else []
+        return nodes
+
+    def _note_cuts(self, evaluation: Evaluation) -> None:
+        """Warn of leaves of the answer that stand for more terms than were looked up."""
+        for found in evaluation.found():
+            if found.cut:
+                self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
+
+    def _count(self, node: ast.Node, plan: Plan) -> int:
+        return int((self.evaluate(node, plan).matches & self._allowed()).sum())
+
+    def _metadata_keys(self) -> frozenset[str]:
+        return frozenset(self.reader.keys()) - frozenset(BUILT_IN_KEYS)
+
+    def _allowed(self) -> Bools:
+        """Return which live documents scope and filters let through."""
+        mask = self.reader.live.copy()
+        if self.request.scopes != (Scope(""),):
+            inside = np.zeros(self.reader.size, bool)
+            for scope in self.request.scopes:
+                inside |= self._in_scope(scope)
+            mask &= inside
+        for node in bind_filters(self.request.filters, self._metadata_keys()) if self.request.filters else ():
+            mask &= Evaluation(self.reader, node, self.weights, self.states).matches
+        return mask
+
+    def _in_scope(self, scope: Scope) -> Bools:
+        masks = [np.zeros(0, bool)]
+        for part in self.reader.parts:
+            mask = part.segment.types == TYPE_NUMBER[scope.item_type]
+            if scope.prefix:
+                entries, start = part.segment.entries, f"key{SEPARATOR}{scope.item_type}:"
+                found = list(range(*entries.prefix_range(f"{start}{scope.prefix}")))
+                if scope.itself and (at := entries.find(f"{start}{scope.itself}")) >= 0:
+                    found.append(at)
+                below = np.zeros(part.segment.docs, bool)
+                below[part.segment.entry_docs(np.asarray(found, np.int64))] = True
+                mask &= below
+            masks.append(mask)
+        return np.concatenate(masks)
+
+    def _exact(self, allowed: Bools, plan: Plan) -> Ints:
+        """Return the documents whose id or name equals the whole query, if ``fields`` lets them through."""
+        text = fold_value(self.request.query)
+        if not text:
+            return np.empty(0, np.int64)
+        mask = (self.reader.having("id", text) | self.reader.having("name", text)) & allowed
+        if plan.fixed and mask.any():
+            mask &= self.evaluate(ast.Everything(), plan).matches
+        found: Ints = np.flatnonzero(mask)
+        return found
+
+    def _hide(self, mask: Bools) -> tuple[Bools, dict[str, int]]:
+        """Leave out what is superseded or deprecated, and count it by reason."""
+        hidden = {}
+        for state in HIDDEN_STATES:
+            these = self.states.having(state) & mask
+            if these.any():
+                hidden[state] = int(these.sum())
+                mask = mask & ~these
+        return mask, hidden
+
+    def _verdicts_matter(self) -> bool:
+        keys = {"is", "verdict", "signer"}
+        return bool(keys & self.request.filters.keys()) or any(f"{key}:" in self.request.query for key in keys)
+
+    def _said(self, plan: Plan) -> list[str]:
+        dropped = dict.fromkeys((*plan.dropped, *self._dropped))
+        return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
+
+    def _explain_stage(self, answer: _Answer, plan: Plan, total: int) -> None:
+        """Say in a warning what relaxation did."""
+        if answer.stage == "fuzzy":
+            self._warnings.append("nothing had all words as written; words were matched with typos forgiven")
+        elif answer.stage == "substring":
+            self._warnings.append("nothing had all words; they were matched as parts of words")
+        elif answer.stage == "any":
+            rest = f"; the best {total} of {len(answer.docs)} are listed" if len(answer.docs) > total else ""
+            self._warnings.append(
+                f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"
+            )

@@ -1,0 +1,190 @@
+"""Which characters of an item's texts matched, and the passage of its body that shows the match best."""
+
+from __future__ import annotations
+
+import math
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from rye.index import analysis
+from rye.index.schema import TEXT_FIELDS, text_values
+from rye.items.model import Item
+from rye.search.leaves import Found, Run
+
+PREVIEW_LENGTH = 200
+
+Ranges = tuple[tuple[int, int], ...]
+
+_CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+
+_SINGLE = ("title", "name", "description", "category", "id")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What of an item matched.
+
+    Attributes:
+        fields: Names of the fields, in field order.
+        highlights: Field → ``[start, end)`` ranges in the field's text; ``preview`` for the preview.
+        preview: The passage.
+    """
+
+    fields: tuple[str, ...]
+    highlights: Mapping[str, Ranges]
+    preview: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What to mark in one field: terms wherever they stand, and positions."""
+
+    words: frozenset[str]
+    places: Sequence[tuple[int, int]]
+
+
+def matched(item: Item, doc: int, leaves: Iterable[Found], *, same_bytes: bool) -> Matched:
+    """Return what the positive leaves of a query matched in one item.
+
+    Args:
+        item: The item as it is on disk now.
+        doc: Its number in the index.
+        leaves: The evaluated positive leaves.
+        same_bytes: Whether the index was made from these bytes, so that its positions hold.
+    """
+    wanted = _wanted(doc, leaves, positions_hold=same_bytes)
+    names = tuple(TEXT_FIELDS[number] for number in sorted(wanted))
+    texts = {number: values for number, values in text_values(item) if number in wanted}
+    marks: dict[str, Ranges] = {}
+    for number, values in texts.items():
+        name = TEXT_FIELDS[number]
+        if name in _SINGLE:
+            found = _mark(values[0], wanted[number])
+            if found:
+                marks[name] = found
+    body = TEXT_FIELDS.index("content")
+    preview, ranges = _preview(item, _mark(item.body, wanted[body]) if body in wanted else ())
+    if ranges:
+        marks["preview"] = ranges
+    return Matched(names, marks, preview)
+
+
+def _wanted(doc: int, leaves: Iterable[Found], *, positions_hold: bool) -> dict[int, _Wanted]:
+    """Return per field number what the leaves matched there in this document."""
+    wanted: dict[int, _Wanted] = {}
+    for found in leaves:
+        slots = found.slots
+        at = bisect_left(slots.docs, doc)
+        places = None
+        while at < len(slots.docs) and slots.docs[at] == doc:
+            number = int(slots.fields[at])
+            words, spots = frozenset[str](), list[tuple[int, int]]()
+            pattern = found.leaf.pattern
+            if isinstance(pattern, Run) and len(pattern.parts) == 1:
+                words = found.words
+            elif positions_hold:
+                places = found.places(doc) if places is None else places
+                spots = places.get(number, [])
+            before = wanted.get(number, _Wanted(frozenset(), ()))
+            wanted[number] = _Wanted(before.words | words, (*before.places, *spots))
+            at += 1
+    return wanted
+
+
+def _mark(text: str, wanted: _Wanted) -> Ranges:
+    """Return the character ranges of a text to mark, ascending, apart from each other."""
+    normalized = analysis.normalize(text)
+    inside = {position for start, end in wanted.places for position in range(start, end + 1)}
+    words = wanted.words
+    found = sorted(
+        (base + token.start, base + token.end)
+        for base, first, tokens in analysis.locate(normalized)
+        for token in tokens
+        if token.term in words or (inside and not token.joined and first + token.position in inside)
+    )
+    if found and normalized != text:
+        original = _Original(text)
+        found = [(original.start(start), original.end(end)) for start, end in found]
+    merged: list[tuple[int, int]] = []
+    for start, end in found:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+class _Original:
+    """From places in a normalized text to places in the text it came from.
+
+    Normalization changes only runs of non-ASCII characters, each maybe with the ASCII character it combines with; what
+    lies between moves as a whole, and a place inside a changed run means all of it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._changed: list[tuple[int, int, int, int]] = []
+        shift = 0
+        for match in _CHANGEABLE.finditer(text):
+            begin, piece = match.start(), match.group()
+            normalized = analysis.normalize(piece)
+            if piece[0].isascii() and normalized == piece[0] + analysis.normalize(piece[1:]):
+                begin, piece, normalized = begin + 1, piece[1:], normalized[1:]
+            if normalized != piece:
+                self._changed.append((begin + shift, begin + shift + len(normalized), begin, begin + len(piece)))
+                shift += len(normalized) - len(piece)
+
+    def _before(self, place: int) -> tuple[int, int, int, int]:
+        at = bisect_right(self._changed, (place, math.inf, 0, 0)) - 1
+        return self._changed[at] if at >= 0 else (0, 0, 0, 0)
+
+    def start(self, place: int) -> int:
+        """Return the original place of the first character of a range."""
+        _, stop, begin, end = self._before(place)
+        return begin if place < stop else end + place - stop
+
+    def end(self, place: int) -> int:
+        """Return the original place behind the last character of a range."""
+        _, stop, _, end = self._before(place - 1)
+        return end if place <= stop else end + place - stop
+
+
+def _preview(item: Item, ranges: Ranges) -> tuple[str, Ranges]:
+    """Return the best passage of the body, its white space made single, and the ranges to mark in it."""
+    body = item.body
+    if not ranges:
+        return _squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)
+    start = _best_start(ranges)
+    begin = max(0, start - PREVIEW_LENGTH // 4)
+    if begin:
+        space = max(body.rfind(" ", begin, start), body.rfind("\n", begin, start))
+        begin = space + 1 if space >= 0 else begin
+    stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
+    inside = tuple((a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop)
+    return _squeeze(body[begin:stop], inside, PREVIEW_LENGTH)
+
+
+def _best_start(ranges: Ranges) -> int:
+    """Return where the window of preview length with the most marks begins; the first among equals."""
+    starts = [start for start, _ in ranges]
+    counts = [bisect_left(starts, start + PREVIEW_LENGTH) - i for i, start in enumerate(starts)]
+    return starts[counts.index(max(counts))]
+
+
+def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
+    """Make every run of white space one space and cut to ``limit``, moving the ranges along."""
+    out: list[str] = []
+    place: list[int] = []
+    for ch in text:
+        place.append(len(out))
+        if not ch.isspace():
+            out.append(ch)
+        elif out and out[-1] != " ":
+            out.append(" ")
+        if len(out) > limit:
+            break
+    place += [len(out)] * (len(text) + 1 - len(place))
+    cut = "".join(out[:limit]).rstrip()
+    moved = [(place[a], min(place[b], len(cut))) for a, b in ranges if place[a] < len(cut)]
+    return cut, tuple((a, b) for a, b in moved if a < b)

@@ -1,0 +1,133 @@
+"""From the request's text and dictionaries to the query of each relaxation stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+from rye import query
+from rye.errors import ArgumentError, QueryError
+from rye.query import ast
+from rye.search.fields import ALIASES, TEXT_FIELDS
+from rye.search.request import Request
+
+ANY_LIMIT = 10
+"""Hits that the last stage, ``any``, gives at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One query to try, and its label."""
+
+    name: str
+    ast: ast.Node
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to evaluate.
+
+    Attributes:
+        main: The query of the first stage.
+        fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
+        words: The words of a bare bag of words, which may relax; empty for any other query.
+        dropped: What lenient parsing left out.
+        warnings: Options that had nothing to act on.
+    """
+
+    main: ast.Node
+    fixed: tuple[tuple[str, ast.Parsed], ...]
+    words: tuple[ast.Word, ...]
+    dropped: tuple[ast.Dropped, ...]
+    warnings: tuple[str, ...]
+
+    def stages(self, unknown: Callable[[str], bool]) -> Iterator[Stage]:
+        """Yield the queries to try, from strict to broad; the first with a hit answers.
+
+        Args:
+            unknown: Whether the dictionary has nothing that a word stands for.
+        """
+        yield Stage("all", self.main)
+        if not self.words:
+            return
+        lacking = [word for word in self.words if unknown(word.text)]
+        targets = lacking or self.words
+        yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
+        yield Stage("substring", _and(ast.Wildcard(f"*{_escaped(w.text)}*", span=w.span) for w in self.words))
+        if len(self.words) > 1:
+            yield Stage("any", ast.Or(tuple(ast.Fuzzy(w.text, span=w.span) if w in lacking else w for w in self.words)))
+
+
+def make_plan(request: Request) -> Plan:
+    """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
+
+    Raises:
+        QueryError: The query, or one of ``fields``, does not parse.
+        ArgumentError: ``proximity`` does not fit the query.
+    """
+    parsed = query.parse(request.query, lenient=request.lenient)
+    main, dropped, warnings = parsed.ast, list(parsed.dropped), list[str]()
+    words: tuple[ast.Word, ...] = ()
+    if request.proximity is not None:
+        main = _near(main, request.proximity)
+    elif request.relax and not request.fuzzy:
+        bag = query.loosen(main) if request.lenient else query.as_words(main)
+        words = tuple(dict.fromkeys(bag)) if bag else ()
+    if request.fuzzy:
+        fuzzed = _fuzz(main, request.fuzzy_distance)
+        if fuzzed == main and not isinstance(main, ast.Everything):
+            warnings.append("fuzzy had no effect: the query has no plain word in a text field")
+        main = fuzzed
+    fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
+    dropped += [one for _, found in fixed for one in found.dropped]
+    return Plan(main, fixed, words, tuple(dropped), tuple(warnings))
+
+
+def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:
+    operands = tuple(nodes)
+    return operands[0] if len(operands) == 1 else ast.And(operands)
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"\\{ch}" if ch in "*?\\" else ch for ch in text)
+
+
+def _field_query(name: str, text: str, *, lenient: bool) -> ast.Parsed:
+    """Parse one entry of ``fields``; an error names it, because its text is not the caller's query."""
+    try:
+        return query.parse(text, lenient=lenient)
+    except QueryError as error:
+        raise in_field(error, name) from None
+
+
+def in_field(error: QueryError, name: str) -> QueryError:
+    """Say in an error's message that it lies in an entry of ``fields``; its caret is drawn under that entry's text."""
+    error.message = f"fields[{name!r}]: {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def _fuzz(node: ast.Node, distance: int | None) -> ast.Node:
+    """Make every plain word fuzzy, except on fields that are compared as a whole."""
+    match node:
+        case ast.Word(text=text, span=span):
+            return ast.Fuzzy(text, distance, span)
+        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
+            return replace(node, operands=tuple(_fuzz(operand, distance) for operand in operands))
+        case ast.Field(name=name) if ALIASES.get(name, name) not in TEXT_FIELDS:
+            return node
+        case ast.Not(operand=operand) | ast.Boost(operand=operand) | ast.Field(operand=operand):
+            return replace(node, operand=_fuzz(operand, distance))
+        case _:
+            return node
+
+
+def _near(node: ast.Node, distance: int) -> ast.Node:
+    """Turn an AND of words, wildcards and phrases into a chain of NEAR."""
+    allowed = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
+    operands = node.operands if isinstance(node, ast.And) else (node,)
+    choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in operands]
+    if len(operands) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
+        return ast.Near(operands, (distance,) * (len(operands) - 1), node.span)
+    message = f"proximity needs at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
+    raise ArgumentError("bad-proximity", message, hint="write NEAR into the query: a NEAR/5 b")

@@ -1,0 +1,297 @@
+"""The arguments of a search, checked: anything that is not valid is an error that lists what is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NoReturn
+
+from rye.errors import ArgumentError, UnavailableError
+from rye.index import values
+from rye.index.schema import TYPE_NAMES, fold_value
+from rye.search import bound
+from rye.search.comparing import readable
+from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
+
+SPACES = ("all", "project", "user", "system")
+SORTS = ("score", "name", "date")
+MODES = ("keyword", "semantic", "hybrid")
+MAX_LIMIT = 1_000
+MAX_OFFSET = 1_000_000
+MAX_DISTANCE = 2
+MAX_PROXIMITY = 1_000
+DEFAULT_PROXIMITY = 5
+
+_CAPABILITY = "rye.search."
+_COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
+FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One part of a scope: an item type (empty: any), what an id must start with, or the id it must be."""
+
+    item_type: str
+    prefix: str = ""
+    itself: str = ""
+
+    def holds(self, item_type: str, item_id: str) -> bool:
+        """Return whether an item lies in this scope."""
+        below = item_id.startswith(self.prefix) or (bool(self.itself) and item_id == self.itself)
+        return self.item_type in ("", item_type) and below
+
+    def __str__(self) -> str:
+        if not self.item_type:
+            return "*"
+        if not self.prefix:
+            return self.item_type
+        path = self.itself or f"{self.prefix}*"
+        return f"{self.item_type}.{path if '.' in path else path.replace('/', '.')}"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One search, valid in all its parts."""
+
+    query: str = ""
+    scopes: tuple[Scope, ...] = (Scope(""),)
+    space: str = "all"
+    limit: int = 10
+    offset: int = 0
+    sort_by: str = "score"
+    fields: Mapping[str, str] = field(default_factory=dict)
+    filters: Mapping[str, Any] = field(default_factory=dict)
+    fuzzy: bool = False
+    fuzzy_distance: int | None = None
+    proximity: int | None = None
+    level: int | None = None
+    relax: bool = True
+    lenient: bool = False
+    include_superseded: bool = False
+    explain: bool = False
+
+    @property
+    def scope(self) -> str:
+        """The scope in canonical form."""
+        return ",".join(str(scope) for scope in self.scopes)
+
+
+def make_request(query: str, options: Mapping[str, Any]) -> Request:
+    """Check the arguments of ``Registry.search`` and return them as a request.
+
+    Raises:
+        ArgumentError: One of them is not valid; the message lists what is.
+        UnavailableError: The mode is not built.
+    """
+    if not isinstance(query, str):
+        _refuse("bad-query", f"query must be text, not {type(query).__name__}", "pass a string; empty means everything")
+    mode = _choice("mode", options["mode"], MODES)
+    if mode != "keyword":
+        message = f"mode {mode!r} is not available in this version"
+        raise UnavailableError("mode-unavailable", message, hint="use mode='keyword'", valid=["keyword"])
+    fuzzy, distance = _fuzzy(options["fuzzy"])
+    return Request(
+        query=query,
+        scopes=parse_scope(options["scope"]),
+        space=_choice("space", options["space"], SPACES),
+        limit=_number("limit", options["limit"], 1, MAX_LIMIT),
+        offset=_number("offset", options["offset"], 0, MAX_OFFSET),
+        sort_by=_choice("sort_by", options["sort_by"], SORTS),
+        fields=_fields(options["fields"]),
+        filters=_mapping("filters", options["filters"]),
+        fuzzy=fuzzy,
+        fuzzy_distance=distance,
+        proximity=_proximity(options["proximity"]),
+        level=_level(options["level"]),
+        **{name: _flag(name, options[name]) for name in ("relax", "lenient", "include_superseded", "explain")},
+    )
+
+
+def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
+    raise ArgumentError(code, message, hint=hint, **details)
+
+
+def _choice(name: str, value: Any, valid: Sequence[str]) -> str:
+    if isinstance(value, str) and value in valid:
+        return value
+    near = nearest(str(value), valid, 1)
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    _refuse(f"bad-{name}", f"{name} is {value!r}", f"{guess}valid are {', '.join(valid)}", valid=list(valid))
+
+
+def _number(name: str, value: Any, low: int, high: int) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+        _refuse(f"bad-{name}", f"{name} is {value!r}", f"use a whole number from {low} to {high}", valid=[low, high])
+    return int(value)
+
+
+def _flag(name: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        _refuse(f"bad-{name}", f"{name} is {value!r}", "use True or False", valid=[True, False])
+    return bool(value)
+
+
+def _level(value: Any) -> int | None:
+    if value is None or (value in (1, 2) and not isinstance(value, bool)):
+        return None if value is None else int(value)
+    hint = "use 1 (title, name, description, category, tags, id), 2 (body, headings, symbols) or None for both"
+    _refuse("bad-level", f"level is {value!r}", hint, valid=[1, 2, None])
+
+
+def _mapping(name: str, value: Any) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+        _refuse(f"bad-{name}", f"{name} must be a mapping with text keys, not {value!r}", f"for example {name}={{}}")
+    return dict(value)
+
+
+def _fields(value: Any) -> Mapping[str, str]:
+    fields = _mapping("fields", value)
+    for name, text in fields.items():
+        if not isinstance(text, str) or not text.strip():
+            _refuse("bad-fields", f"fields[{name!r}] is {text!r}", "give each field a query as text, e.g. 'core'")
+    return fields
+
+
+def _options(name: str, value: Any, valid: tuple[str, ...]) -> Mapping[str, Any]:
+    given = _mapping(name, value)
+    for key in given:
+        if key not in valid:
+            _refuse(f"bad-{name}", f"{name} has no option {key!r}", f"valid are {', '.join(valid)}", valid=list(valid))
+    _flag(name, given.get("enabled", True))
+    return given
+
+
+def _fuzzy(value: Any) -> tuple[bool, int | None]:
+    given = _options("fuzzy", value, ("enabled", "max_distance"))
+    distance = given.get("max_distance")
+    if distance is not None:
+        distance = _number("fuzzy", distance, 0, MAX_DISTANCE)
+    return bool(given) and given.get("enabled", True), distance
+
+
+def _proximity(value: Any) -> int | None:
+    given = _options("proximity", value, ("enabled", "max_distance"))
+    distance = _number("proximity", given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY)
+    return distance if given and given.get("enabled", True) else None
+
+
+def parse_scope(text: Any) -> tuple[Scope, ...]:
+    """Read every form of a scope: ``*``, ``tool``, ``tool.rye.core.*``, ``rye.search.tool.…``, and comma lists.
+
+    ``tool.rye.core`` is the item of that id and all below it. Dots separate the namespace's folders; where a slash
+    occurs, slashes do, so that an id with a dot can be named.
+
+    Raises:
+        ArgumentError: ``bad-scope``.
+    """
+    hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
+    if not isinstance(text, str) or not text.strip():
+        _refuse("bad-scope", f"scope is {text!r}", hint, valid=["*", *TYPE_NAMES])
+    scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in text.split(",")))
+    return (Scope(""),) if Scope("") in scopes else scopes
+
+
+def _one_scope(part: str, whole: str, hint: str) -> Scope:
+    rest = part.removeprefix(_CAPABILITY)
+    if rest == "*":
+        return Scope("")
+    kind, separator, namespace = rest.partition("." if "/" not in rest.partition(".")[0] else "/")
+    if kind not in TYPE_NAMES:
+        near = nearest(kind.casefold(), TYPE_NAMES, 1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
+        where = "" if part == whole.strip() else f" in scope {whole!r}"
+        _refuse("bad-scope", f"{part!r}{where} names no item type", guess + hint, valid=["*", *TYPE_NAMES])
+    if separator and not namespace:
+        _refuse("bad-scope", f"scope {part!r} ends in {separator!r}", hint)
+    if namespace in ("", "*"):
+        return Scope(kind)
+    path = namespace if "/" in namespace else namespace.replace(".", "/")
+    prefix = path.removesuffix("*")
+    if "*" in prefix or "//" in prefix or prefix.startswith("/"):
+        _refuse("bad-scope", f"scope {part!r}: '*' may stand only at the end, and no folder may be empty", hint)
+    if path.endswith("*"):
+        return Scope(kind, prefix)
+    return Scope(kind, f"{prefix.rstrip('/')}/", prefix.rstrip("/"))
+
+
+def require_field(name: str, metadata_keys: frozenset[str]) -> None:
+    """Refuse an entry of ``fields`` whose name is no query field.
+
+    Raises:
+        ArgumentError: ``unknown-field``.
+    """
+    valid = (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES)
+    if name.casefold() in valid or name in metadata_keys:
+        return
+    near = nearest(name, (*valid, *sorted(metadata_keys)))
+    guess = f"did you mean {' or '.join(near)}? " if near else ""
+    hint = f"{guess}fields are {', '.join((*TEXT_FIELDS, *KEYWORD_FIELDS))} and the items' metadata keys"
+    _refuse("unknown-field", f"fields: there is no field {name!r}", hint, nearest=near)
+
+
+def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
+    """Return what the ``filters`` mapping asks for; an item without the field does not match.
+
+    Raises:
+        ArgumentError: ``unknown-filter`` or ``bad-filter``.
+    """
+    nodes: list[bound.Bound] = []
+    for name, wanted in filters.items():
+        if name in ("date_from", "date_to"):
+            nodes.append(_dated(name, wanted))
+            continue
+        key = ALIASES.get(name, "is" if name == "verdict" else name)
+        if key not in FILTERABLE and key not in metadata_keys:
+            valid = [*FILTERABLE, "date_from", "date_to", *sorted(metadata_keys)]
+            near = nearest(name, valid)
+            guess = f"did you mean {' or '.join(near)}? " if near else ""
+            hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
+            _refuse("unknown-filter", f"no item has a field {name!r} to filter on", hint, nearest=near)
+        several = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
+        if not several:
+            _refuse("bad-filter", f"filters[{name!r}] is an empty list", "give at least one value, or leave it out")
+        options = tuple(_filter(name, key, value) for value in several)
+        nodes.append(options[0] if len(options) == 1 else bound.Any(options))
+    return nodes
+
+
+def _filter(name: str, key: str, value: Any) -> bound.Bound:
+    if isinstance(value, bool):
+        value = "true" if value else "false"
+    elif isinstance(value, (int, float)):
+        value = repr(value)
+    if not isinstance(value, str) or not value.strip():
+        _refuse("bad-filter", f"filters[{name!r}] is {value!r}", "use text, a number, true or false, or a list of them")
+    if value.startswith("!"):
+        positive = _filter(name, key, value[1:])
+        return bound.All((bound.Not(positive), bound.Everything() if key == "is" else bound.Has(key, text=False)))
+    compared = _COMPARED.fullmatch(value)
+    if compared is None:
+        return _equal(name, key, value)
+    operator, limit = compared[1], compared[2].strip()
+    kind = kind_of(key)
+    if key in ("is", "signer") or not limit or not readable(kind, limit):
+        _refuse("bad-filter", f"filters[{name!r}] compares with {limit!r}", f"give a {kind} after {operator}")
+    low, high = (limit, None) if operator[0] == ">" else (None, limit)
+    inclusive = operator.endswith("=")
+    return bound.Between(key, kind, low, high, include_low=inclusive, include_high=inclusive)
+
+
+def _equal(name: str, key: str, value: str) -> bound.Bound:
+    folded = fold_value(value)
+    if key != "is":
+        return bound.Glob(key, re.sub(r"([*?\\])", r"\\\1", folded))
+    if folded not in STATES:
+        _refuse("bad-filter", f"filters[{name!r}] is {value!r}", f"states are {', '.join(STATES)}", valid=list(STATES))
+    return bound.State(folded)
+
+
+def _dated(name: str, value: Any) -> bound.Bound:
+    if not isinstance(value, str) or not readable("date", value):
+        hint = "use an ISO date: 2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
+        _refuse("bad-filter", f"filters[{name!r}] is {value!r}", hint)
+    start, end = values.period(value) or (0.0, 0.0)
+    return bound.Changed(start, None) if name == "date_from" else bound.Changed(None, end)

@@ -1,0 +1,126 @@
+"""What a search answers with: frozen values whose ``to_dict`` is the JSON of every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rye.items.model import Symbol
+from rye.signing.model import Signature
+
+
+@dataclass(frozen=True, slots=True)
+class LeafTrace:
+    """How one field fed one leaf of the query for one item.
+
+    ``contribution`` is this field's share of the item's score; the shares of all traces sum to the score.
+    """
+
+    leaf: str
+    field: str
+    df: int
+    idf: float
+    boost: float
+    tf: float
+    contribution: float
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own."""
+
+    id: str
+    name: str
+    description: str
+    category: str
+    score: float
+    type: str
+    source: str
+    preview: str
+    title: str
+    path: str
+    bundle: str
+    version: str
+    tags: tuple[str, ...]
+    updated: str
+    signature: Signature
+    exact: bool = False
+    shadows: tuple[str, ...] = ()
+    shadowed_by: tuple[str, ...] = ()
+    matched_fields: tuple[str, ...] = ()
+    highlights: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    symbols: tuple[Symbol, ...] = ()
+    explain: tuple[LeafTrace, ...] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able values, ``explain`` only where it was asked for."""
+        data: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
+        data["tags"] = list(self.tags)
+        data["signature"] = self.signature.to_dict()
+        data["shadows"] = list(self.shadows)
+        data["shadowed_by"] = list(self.shadowed_by)
+        data["matched_fields"] = list(self.matched_fields)
+        data["highlights"] = {name: [list(span) for span in spans] for name, spans in self.highlights.items()}
+        data["symbols"] = [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in self.symbols]
+        if self.explain is not None:
+            data["explain"] = [{name: getattr(t, name) for name in LeafTrace.__slots__} for t in self.explain]
+        return data
+
+
+_PLAIN = (
+    "id",
+    "name",
+    "description",
+    "category",
+    "score",
+    "type",
+    "source",
+    "preview",
+    "title",
+    "path",
+    "bundle",
+    "version",
+    "updated",
+    "exact",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResponse:
+    """One page of hits and what there is to know about the search as a whole.
+
+    Attributes:
+        results: The page, best first.
+        total: All hits that paging can reach.
+        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered.
+        warnings: Sentences: files that could not be read, what lenient parsing dropped, what relaxation did.
+        did_you_mean: A query that finds more, or empty.
+        stale: True when the index could not be refreshed and an older snapshot answered.
+        next_offset: Offset of the next page, or None on the last.
+        hidden: How many matches were left out, by reason.
+    """
+
+    results: tuple[SearchResult, ...]
+    total: int
+    query: str
+    scope: str
+    space: str
+    limit: int
+    offset: int
+    search_type: str = "keyword"
+    stage: str = "all"
+    warnings: tuple[str, ...] = ()
+    did_you_mean: str = ""
+    stale: bool = False
+    took_ms: float = 0.0
+    next_offset: int | None = None
+    hidden: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of every surface."""
+        data = {name: getattr(self, name) for name in SearchResponse.__slots__}
+        data["results"] = [hit.to_dict() for hit in self.results]
+        data["warnings"] = list(self.warnings)
+        data["hidden"] = dict(self.hidden)
+        return data

@@ -1,0 +1,109 @@
+"""What ``is:`` and ``signer:`` ask: verdicts, states the items declare, and shadowing between spaces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+from functools import cached_property
+
+import numpy as np
+
+from rye.index.reader import Part, Reader
+from rye.index.schema import HIDDEN_STATES, SEPARATOR
+from rye.index.segment import Bools
+from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
+from rye.signing import TrustSet, Verdict
+
+
+class States:
+    """The states of the documents of a reader.
+
+    Args:
+        reader: The spaces searched.
+        everywhere: All spaces of the registry, highest priority first: what may shadow what.
+        trust: Returns the keys; called only when a verdict is asked for.
+        now: The time that expiry is judged at.
+    """
+
+    def __init__(self, reader: Reader, everywhere: Reader, trust: Callable[[], TrustSet], now: datetime) -> None:
+        self._reader = reader
+        self._everywhere = everywhere
+        self._trust = trust
+        self._now = now
+
+    def having(self, state: str) -> Bools:
+        """Return a mask of the documents in one of :data:`rye.search.fields.STATES`."""
+        if state in HIDDEN_STATES:
+            return self._reader.having("is", state)
+        if state == "signed":
+            signed: Bools = self.verdicts != VERDICT_NUMBER[Verdict.UNSIGNED]
+            return signed
+        if state in VERDICT_NUMBER:
+            found: Bools = self.verdicts == VERDICT_NUMBER[state]
+            return found
+        return self._shadow("higher" if state == "shadowed" else "lower")
+
+    @cached_property
+    def _columns(self) -> list[VerdictColumn]:
+        trust = self._trust()
+        digest = trust.digest(self._now)[:16]
+        return [
+            verdict_column(part.file(f".{digest}.ryx"), part.segment, part.root, trust=trust, now=self._now)
+            for part in self._reader.parts
+        ]
+
+    @cached_property
+    def verdicts(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+        """Shape ``(size,)``: the verdict number of every document."""
+        return np.concatenate([column.verdicts for column in self._columns] or [np.zeros(0, np.uint8)])
+
+    def signed_by(self, glob: str) -> Bools:
+        """Return a mask of the documents whose signer's fingerprint matches a glob; no signer matches nothing."""
+        masks = [np.zeros(0, bool)]
+        for column in self._columns:
+            pick = np.zeros(len(column.signers), bool)
+            pick[column.signers.matching(glob)] = True
+            pick[[number for number, name in enumerate(column.signers.everything) if not name]] = False
+            masks.append(pick[column.signer_of])
+        return np.concatenate(masks)
+
+    def _shadow(self, direction: str) -> Bools:
+        """Return which documents have the same type and id in a root of higher (or lower) priority."""
+        keys = [_live_keys(part) for part in self._everywhere.parts]
+        rank = {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
+        mask = np.zeros(self._reader.size, bool)
+        for part in self._reader.parts:
+            own = rank[part.root.source]
+            others: set[str] = set()
+            for other, found in zip(self._everywhere.parts, keys, strict=True):
+                place = rank[other.root.source]
+                if place < own if direction == "higher" else place > own:
+                    others |= found.keys()
+            mine = _live_keys(part)
+            docs = [doc for key in mine.keys() & others for doc in mine[key]]
+            mask[np.asarray(docs, np.int64) + part.base] = True
+        return mask
+
+    def sharing(self, item_type: str, item_id: str, source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return ``(shadows, shadowed_by)``: the sources of lower and of higher priority with the same type and id."""
+        entry = f"key{SEPARATOR}{item_type}:{item_id}"
+        rank = {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
+        found = set()
+        for part in self._everywhere.parts:
+            at = part.segment.entries.find(entry)
+            if at >= 0 and part.live[part.segment.entry_docs(np.asarray([at]))].any():
+                found.add(part.root.source)
+        ordered = sorted(found - {source}, key=rank.__getitem__)
+        own = rank.get(source, len(rank))
+        return tuple(s for s in ordered if rank[s] > own), tuple(s for s in ordered if rank[s] < own)
+
+
+def _live_keys(part: Part) -> dict[str, list[int]]:
+    """Return ``type:id`` → live documents of one segment."""
+    low, high = part.segment.entry_range("key")
+    keys: dict[str, list[int]] = {}
+    for entry in range(low, high):
+        docs = [doc for doc in part.segment.entry_docs(np.asarray([entry])).tolist() if part.live[doc]]
+        if docs:
+            keys[part.segment.entries[entry].partition(SEPARATOR)[2]] = docs
+    return keys

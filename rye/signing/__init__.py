@@ -1,0 +1,79 @@
+r"""From (bytes, keys, moment, place) to a verdict; keys, trust and signing.
+
+:func:`inspect` finds what the bytes of a file prove by themselves, :func:`judge` what that is worth under a trust set.
+Neither touches a disk or asks a clock. :mod:`rye.signing.store` alone reads and writes keys and trust files.
+Importing this room does not load the cryptography library; the first signature that is checked or made does.
+
+    >>> from datetime import UTC, datetime
+    >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
+    >>> place = Origin("user", "", "tool", "demo/hello")
+    >>> data = sign_bytes(b"print('hello')\n", suffix=".py", origin=place, key=key, now=now)
+    >>> trust = TrustSet((TrustEntry(key.public, "ann", Scope.USER),))
+    >>> judge(inspect(data, origin=place, declared={}), origin=place, trust=trust, now=now).verdict
+    <Verdict.TRUSTED: 'trusted'>
+    >>> evidence = inspect(data + b"evil()", origin=place, declared={})
+    >>> judge(evidence, origin=place, trust=trust, now=now).code
+    'digest'
+"""
+
+from rye.signing.endorse import endorse, endorser
+from rye.signing.evidence import inspect
+from rye.signing.judge import judge
+from rye.signing.keys import PublicKey, SigningKey
+from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
+from rye.signing.reasons import REASONS, Reason
+from rye.signing.sign import COMMENT_MARKS, sign_bytes, unsigned_bytes
+from rye.signing.store import (
+    SIGNING_FOLDER,
+    TRUSTED_FOLDER,
+    TrustLoad,
+    find_signing_key,
+    load_key_file,
+    load_signing_key,
+    load_trust,
+    save_signing_key,
+    system_clock,
+    write_atomically,
+)
+from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
+from rye.signing.trust_file import parse_trust_file, trust_file_name, write_trust_file
+
+__all__ = [
+    "COMMENT_MARKS",
+    "REASONS",
+    "SIGNING_FOLDER",
+    "TRUSTED_FOLDER",
+    "Clock",
+    "Coverage",
+    "EnvelopeFormat",
+    "Evidence",
+    "Fingerprint",
+    "Origin",
+    "PublicKey",
+    "Reason",
+    "Revocation",
+    "Scope",
+    "Signature",
+    "SigningKey",
+    "TrustEntry",
+    "TrustLoad",
+    "TrustSet",
+    "Verdict",
+    "endorse",
+    "endorser",
+    "find_signing_key",
+    "in_namespaces",
+    "inspect",
+    "judge",
+    "load_key_file",
+    "load_signing_key",
+    "load_trust",
+    "parse_trust_file",
+    "save_signing_key",
+    "sign_bytes",
+    "system_clock",
+    "trust_file_name",
+    "unsigned_bytes",
+    "write_atomically",
+    "write_trust_file",
+]

@@ -1,0 +1,95 @@
+"""The text of a signature line: what a well-formed one says, and how one is written."""
+
+from __future__ import annotations
+
+import base64
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
+
+from rye.signing.model import EnvelopeFormat
+
+__all__ = ["ParsedLine", "decode_signature", "encode_signature", "line_elsewhere", "parse_line"]
+
+_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
+_TAIL: Final = r":([0-9a-f]{64}):([A-Za-z0-9+/=_-]+):"
+_OLDER: Final = re.compile(
+    rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}})(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?",
+    re.ASCII,
+)
+_V2: Final = re.compile(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})", re.ASCII)
+_SPACE: Final = " \t"
+_ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[^\n]{100,400}?)\r?$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedLine:
+    """What a well-formed signature line states; ``signature`` is still text. A ``|provider@user`` suffix is dropped."""
+
+    format: EnvelopeFormat
+    signed_at: str
+    digest: str
+    signature: str
+    fingerprint: str
+
+
+def parse_line(line: str) -> ParsedLine | None:
+    """Return what a signature line states, or None when it is malformed.
+
+    The whole line must be a comment mark, one envelope, and for ``<!--`` the closing ``-->``; nothing may follow.
+    """
+    inner = _uncomment(line)
+    if inner is None:
+        return None
+    if match := _V2.fullmatch(inner):
+        parsed = ParsedLine(EnvelopeFormat.V2, match[1], match[2], match[3], match[4])
+    elif match := _OLDER.fullmatch(inner):
+        form = EnvelopeFormat.V1 if match[1] == "rye" else EnvelopeFormat.RYEOS
+        parsed = ParsedLine(form, match[2], match[3], match[4], match[5])
+    else:
+        return None
+    try:
+        datetime.fromisoformat(parsed.signed_at)
+    except ValueError:
+        return None
+    return parsed
+
+
+def _uncomment(line: str) -> str | None:
+    if line.startswith("<!--"):
+        bare = line.rstrip(_SPACE)
+        return bare[4:-3].strip(_SPACE) if bare.endswith("-->") else None
+    return line.removeprefix("#" if line.startswith("#") else "//").strip(_SPACE)
+
+
+def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:
+    """Return the 64 bytes of a signature, or None when the text is not their canonical base64.
+
+    v2 is base64url without padding. The older formats may use either alphabet, but not both at once, and either all
+    padding or none. Unused bits must be zero, so that one signature has one spelling.
+    """
+    bare = text.removesuffix("==") if form is not EnvelopeFormat.V2 else text
+    url = bare.replace("+", "-").replace("/", "_")
+    if len(bare) != 86 or (url != bare and (form is EnvelopeFormat.V2 or "-" in bare or "_" in bare)):
+        return None
+    try:
+        raw = base64.b64decode(url + "==", altchars=b"-_", validate=True)
+    except ValueError:
+        return None
+    return raw if encode_signature(raw) == url else None
+
+
+def encode_signature(raw: bytes) -> str:
+    """Return bytes as base64url without padding."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+
+
+def line_elsewhere(data: bytes) -> int:
+    """Return the 1-based number of the first line that has the form of a signature line wherever it is, else 0."""
+    if b"rye" not in data:
+        return 0
+    for match in _ELSEWHERE.finditer(data):
+        if parse_line(match[1].decode("utf-8", "replace")) is not None:
+            return data.count(b"\n", 0, match.start()) + 1
+    return 0

@@ -1,0 +1,150 @@
+"""What the bytes of one file prove by themselves, before any key is asked."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Mapping
+from typing import Final
+
+from rye._envelope import RawEnvelope, find_envelope
+from rye.signing._coverage import find_coverage, line_end_change, whole_digest
+from rye.signing._line import ParsedLine, decode_signature, line_elsewhere, parse_line
+from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin
+
+__all__ = ["ITEM_TYPES", "inspect"]
+
+ITEM_TYPES: Final = ("directive", "tool", "knowledge")
+"""The words that say what type an item is; any other value of a ``type`` key means something else."""
+
+_LONGEST_ID: Final = 1024
+
+
+def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evidence:
+    """Return what the bytes of a file prove, whoever is trusted. Never raises, whatever the bytes.
+
+    Args:
+        data: All bytes of the file.
+        origin: Where they were found.
+        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. May be left empty
+            for a v2 line, which binds type and id by itself.
+    """
+    content = hashlib.sha256(data).hexdigest()
+    # 1. The line, on its line.
+    envelope = find_envelope(data)
+    if envelope is None:
+        number = line_elsewhere(data)
+        return Evidence(content, "envelope-elsewhere" if number else "no-envelope", str(number) if number else "")
+    # 2. One line only: what is left without it must not begin with another, nor with the shebang it belongs below.
+    if _another_follows(data, envelope):
+        return Evidence(content, "two-envelopes")
+    if envelope.number == 1 and data.startswith(b"#!", envelope.end):
+        return Evidence(content, "malformed", "it stands above the shebang instead of below it")
+    # 3. Its form.
+    line = parse_line(envelope.line)
+    if line is None:
+        return Evidence(content, "malformed", _what_is_wrong(envelope.line))
+    # 4. The signature as 64 bytes, spelled in the one possible way.
+    signature = decode_signature(line.signature, line.format)
+    if signature is None:
+        return _fault(content, line, "encoding")
+    # 5. The digest, and what it covers.
+    if line.format is EnvelopeFormat.V2:
+        coverage = Coverage.WHOLE if whole_digest(data, envelope) == line.digest else None
+    else:
+        coverage = find_coverage(data, envelope, line.digest)
+    if coverage is None:
+        change = line_end_change(data, envelope, line.digest)
+        return _fault(content, line, "line-ends" if change else "digest", change)
+    # 6. Whether the file is where it says it is.
+    return Evidence(
+        content_digest=content,
+        format=str(line.format),
+        coverage=coverage,
+        misplaced=_misplaced(declared, origin),
+        claims=_claims(declared, origin) if line.format is EnvelopeFormat.V2 else (),
+        digest=line.digest,
+        signature=signature,
+        fingerprint=line.fingerprint,
+        signed_at=line.signed_at,
+    )
+
+
+def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evidence:
+    return Evidence(
+        content,
+        code,
+        detail,
+        format=str(line.format),
+        digest=line.digest,
+        fingerprint=line.fingerprint,
+        signed_at=line.signed_at,
+    )
+
+
+def _another_follows(data: bytes, envelope: RawEnvelope) -> bool:
+    # only a comment mark or a shebang can begin another, so most files need no copy
+    if data[envelope.end : envelope.end + 1] not in {b"#", b"<", b"/"}:
+        return False
+    return find_envelope(data[: envelope.start] + data[envelope.end :]) is not None
+
+
+def _what_is_wrong(line: str) -> str:
+    if line.startswith("<!--") and not line.rstrip().endswith("-->"):
+        return "the comment is not closed on its line"
+    if "\r" in line:
+        return "it holds a carriage return"
+    return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT"
+
+
+def _misplaced(declared: Mapping[str, str], origin: Origin) -> str:
+    """Say in words what the file states about itself that its path contradicts.
+
+    ``name`` must be the last part of the id, ``category`` all before it, ``id`` the id (or its last part), ``type`` the
+    item type. What is not stated contradicts nothing. Compared in Unicode normal form C and otherwise exactly, so a
+    letter that merely looks the same is another letter.
+    """
+    if not declared:
+        return ""
+    here = _normal(origin.item_id)
+    folder, _, stem = here.rpartition("/")
+    allowed = {"id": (here, stem), "name": (stem,), "category": (folder,), "type": (origin.item_type,)}
+    words = []
+    for key, expected in allowed.items():
+        said = _stated(declared, key)
+        if said and said not in expected:
+            words.append(f"its {key} is {_shown(said)}, its path says {_shown(expected[0])}")
+    return "; ".join(words)
+
+
+def _shown(text: str) -> str:
+    # escapes tell letters apart that look the same
+    text = text if len(text) <= 80 else text[:79] + "…"
+    return repr(text) if text.isascii() else f"{text!r} ({text!a})"
+
+
+def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
+    """Return the ids, other than its own, that a file could have been signed under if what it states is true."""
+    if not declared:
+        return ()
+    here = _normal(origin.item_id)
+    folder, _, stem = here.rpartition("/")
+    name = _stated(declared, "name") or stem
+    category = _stated(declared, "category")
+    said = _stated(declared, "id")
+    ids = [said] if said else []
+    ids += [f"{place}/{name}" if place else name for place in (category, folder)]
+    fit = (each for each in ids if each != here and len(each) <= _LONGEST_ID and each.isprintable())
+    return tuple(dict.fromkeys(fit))
+
+
+def _stated(declared: Mapping[str, str], key: str) -> str:
+    said = _normal(declared.get(key, "")).strip()
+    if key == "type":
+        said = said.casefold()
+        return said if said in ITEM_TYPES else ""
+    return said.strip("/") if key == "category" else said
+
+
+def _normal(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFC", text)

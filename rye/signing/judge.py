@@ -1,0 +1,164 @@
+"""From evidence and trust to a verdict. No disk, no clock: the same input always gives the same judgement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final
+
+from rye.signing._message import signed_message
+from rye.signing.evidence import ITEM_TYPES
+from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Signature
+from rye.signing.reasons import REASONS
+from rye.signing.trust import Scope, TrustEntry, TrustSet, as_utc
+
+__all__ = ["judge"]
+
+_PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
+    {
+        Coverage.BELOW_LINE: "outside-shebang",
+        Coverage.DIRECTIVE: "outside-directive",
+        Coverage.BELOW_FRONT_MATTER: "outside-front-matter",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """What is being judged."""
+
+    evidence: Evidence
+    origin: Origin
+    trust: TrustSet
+    now: datetime
+
+    def found(self, code: str, entry: TrustEntry | None = None, detail: str = "") -> Signature:
+        """Return the judgement of a reason code."""
+        reason, evidence, origin = REASONS[code], self.evidence, self.origin
+        key = evidence.fingerprint
+        return Signature(
+            verdict=reason.verdict,
+            code=code,
+            reason=reason.words.format(
+                signer=entry.signer if entry else key[:16],
+                key=key[:16],
+                ref=f"{origin.item_type}:{origin.item_id}",
+                detail=detail,
+            ),
+            signer=entry.fingerprint if entry else key,
+            owner=entry.owner if entry else "",
+            signed_at=evidence.signed_at,
+            format=evidence.format,
+        )
+
+
+def judge(evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime) -> Signature:
+    """Return the judgement on one file.
+
+    All that concerns the key is asked before all that concerns the file: what an unheard key says about a place or a
+    part is worth nothing.
+
+    Args:
+        evidence: What :func:`rye.signing.inspect` found in its bytes, for this origin.
+        origin: Where the file is.
+        trust: The keys of this run.
+        now: The moment of judging, which decides what has expired.
+    """
+    case = _Case(evidence, origin, trust, now)
+    # 1. A fault in the bytes, or no envelope: no key can change that.
+    if evidence.code:
+        return case.found(evidence.code, detail=evidence.detail)
+    # 2. The keys that the line may mean. Of an unknown one nothing more can be said.
+    entries = trust.named(evidence.fingerprint)
+    if not entries:
+        return case.found("unknown-key")
+    # 3. The signature, under each of them (16 hex digits may name more than one).
+    entries, moved_from = _verifying(entries, case)
+    if not entries:
+        return case.found("signature")
+    # 4. Revocation beats everything else that may be said of a valid signature.
+    if revoked := _revoked(entries, case):
+        return revoked
+    # 5. Some file must have a say about this origin; the most authoritative scope alone is heard.
+    speaking = [entry for entry in entries if trust.speaks(entry, origin, now)]
+    if not speaking:
+        return _unheard(entries, case)
+    entry = _most_permissive([each for each in speaking if each.scope is speaking[0].scope], case)
+    # 6. to 10. Limits of the key, then the file.
+    return _limited(entry, case) or _about_file(entry, moved_from, case)
+
+
+def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[TrustEntry, ...], str]:
+    """Return the entries of the key under which the signature holds, and the ``type:id`` it was made for if not here.
+
+    A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, or for an
+    id that the file claims for itself, then it was moved, and that is proven. Otherwise a move and an altered line
+    cannot be told apart, and the graver is assumed.
+    """
+    evidence, origin = case.evidence, case.origin
+    if found := _holding(entries, evidence, origin.item_type, origin.item_id):
+        return found, ""
+    if evidence.format == EnvelopeFormat.V2:
+        for item_id in (origin.item_id, *evidence.claims):
+            for item_type in ITEM_TYPES:
+                if found := _holding(entries, evidence, item_type, item_id):
+                    return found, f"{item_type}:{item_id}"
+    return (), ""
+
+
+def _holding(
+    entries: tuple[TrustEntry, ...], evidence: Evidence, item_type: str, item_id: str
+) -> tuple[TrustEntry, ...]:
+    form = EnvelopeFormat(evidence.format)
+    message = signed_message(form, evidence.digest, item_type=item_type, item_id=item_id, signed_at=evidence.signed_at)
+    for public in dict.fromkeys(entry.public for entry in entries):
+        if public.verify(evidence.signature, message):
+            return tuple(entry for entry in entries if entry.public == public)
+    return ()
+
+
+def _revoked(entries: tuple[TrustEntry, ...], case: _Case) -> Signature | None:
+    for entry in entries:
+        if entry.revoked is not None and case.trust.revokes(entry, case.origin, case.now):
+            words = ", ".join(filter(None, (entry.revoked.reason, entry.revoked.date)))
+            return case.found("revoked", entry, words and f": {words}")
+    return None
+
+
+def _unheard(entries: tuple[TrustEntry, ...], case: _Case) -> Signature:
+    entry = entries[0]
+    if entry.scope is Scope.BUNDLE:
+        bundles = sorted({each.bundle for each in entries})
+        return case.found("foreign-bundle", entry, f"bundle{'s' * (len(bundles) > 1)} {', '.join(bundles)}")
+    return case.found("foreign-project" if case.trust.stands(entry, case.now) else "project-key", entry)
+
+
+def _most_permissive(entries: list[TrustEntry], case: _Case) -> TrustEntry:
+    alive = [entry for entry in entries if not entry.expired(case.now)]
+    return next((entry for entry in alive if entry.allows(case.origin)), (alive or entries)[0])
+
+
+def _limited(entry: TrustEntry, case: _Case) -> Signature | None:
+    # 6. Expiry.
+    if entry.not_after is not None and entry.expired(case.now):
+        return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
+    # 7. Namespace.
+    if not entry.allows(case.origin):
+        return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
+    return None
+
+
+def _about_file(entry: TrustEntry, moved_from: str, case: _Case) -> Signature:
+    evidence = case.evidence
+    # 8. Place.
+    if moved_from:
+        return case.found("signed-elsewhere", entry, moved_from)
+    if evidence.misplaced:
+        return case.found("misplaced", entry, evidence.misplaced)
+    # 9. Coverage.
+    if evidence.coverage is not Coverage.WHOLE:
+        return case.found(_PARTIAL_CODES[evidence.coverage], entry)
+    # 10. Nothing speaks against it.
+    return case.found("ok" if evidence.format == EnvelopeFormat.V2 else "ok-unbound", entry)

@@ -1,0 +1,182 @@
+"""Verdicts, evidence and signatures as values."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Final, NewType, Protocol
+
+from rye.errors import SigningError
+
+__all__ = ["Clock", "Coverage", "EnvelopeFormat", "Evidence", "Fingerprint", "Origin", "Signature", "Verdict"]
+
+Fingerprint = NewType("Fingerprint", str)
+"""64 lower-case hex digits: SHA-256 of the public PEM."""
+
+_RECORD: Final = "evidence-2"
+"""First value of a record; another one is another layout."""
+
+
+class Clock(Protocol):
+    """The seam for time: the core is given the moment, only the outermost caller asks for it."""
+
+    def __call__(self) -> datetime:
+        """Return the present moment with its time zone."""
+
+
+class Verdict(StrEnum):
+    """What verification found; the order is from best to worst."""
+
+    TRUSTED = "trusted"
+    UNTRUSTED = "untrusted"
+    PARTIAL = "partial"
+    MISPLACED = "misplaced"
+    TAMPERED = "tampered"
+    UNSIGNED = "unsigned"
+
+
+class EnvelopeFormat(StrEnum):
+    """The forms of the signature line."""
+
+    V1 = "v1"
+    V2 = "v2"
+    RYEOS = "ryeos"
+
+
+class Coverage(StrEnum):
+    """Which part of the file the digest in the signature line was made of; all but WHOLE leave something unsigned."""
+
+    WHOLE = "whole"
+    BELOW_LINE = "below-line"
+    DIRECTIVE = "directive"
+    BELOW_FRONT_MATTER = "below-front-matter"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where the bytes were found: decides which keys may speak and what a signature must name.
+
+    Attributes:
+        space: ``project``, ``user`` or ``system``.
+        bundle: Bundle id in system space, else empty.
+        item_type, item_id: From the path.
+    """
+
+    space: str
+    bundle: str
+    item_type: str
+    item_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Signature:
+    """The judgement on one file, as every surface shows it.
+
+    Attributes:
+        verdict: One of six.
+        code: Stable reason code, one of :data:`rye.signing.REASONS`.
+        reason: The same in words.
+        signer: 64-hex fingerprint of the key when known, else the one in the line, else empty.
+        owner: Owner named by the trust file of that key, else empty. Never taken from the line.
+        signed_at: Time of the line (ISO 8601); only v2 signs it.
+        format: ``v1``, ``v2``, ``ryeos`` or empty.
+    """
+
+    verdict: Verdict
+    code: str
+    reason: str
+    signer: str = ""
+    owner: str = ""
+    signed_at: str = ""
+    format: str = ""
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the seven attributes as JSON-able text."""
+        return {
+            "verdict": str(self.verdict),
+            "code": self.code,
+            "reason": self.reason,
+            "signer": self.signer,
+            "owner": self.owner,
+            "signed_at": self.signed_at,
+            "format": self.format,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """What the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
+
+    Attributes:
+        content_digest: SHA-256 hex of all bytes of the file.
+        code: Empty when a key may decide; else the reason code of the finding that no key can change.
+        detail: Words that go with ``code``.
+        format: ``v1``, ``v2``, ``ryeos``, or empty when there is no readable envelope.
+        coverage: What the digest in the line covers.
+        misplaced: Words on how type, id, name or category disagree with the path; empty when they agree.
+        claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
+        digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
+        signature: 64 raw bytes, or empty.
+        fingerprint: As written in the line (16 or 64 hex).
+        signed_at: As written in the line.
+    """
+
+    content_digest: str
+    code: str = ""
+    detail: str = ""
+    format: str = ""
+    coverage: Coverage = Coverage.WHOLE
+    misplaced: str = ""
+    claims: tuple[str, ...] = ()
+    digest: str = ""
+    signature: bytes = b""
+    fingerprint: str = ""
+    signed_at: str = ""
+
+    def to_record(self) -> list[str]:
+        """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
+        return [
+            _RECORD,
+            self.content_digest,
+            self.code,
+            self.detail,
+            self.format,
+            str(self.coverage),
+            self.misplaced,
+            self.digest,
+            base64.b64encode(self.signature).decode("ascii"),
+            self.fingerprint,
+            self.signed_at,
+            *self.claims,
+        ]
+
+    @classmethod
+    def from_record(cls, record: Sequence[str]) -> Evidence:
+        """Read what :meth:`to_record` wrote.
+
+        Raises:
+            SigningError: ``bad-record`` when it is of another layout or damaged.
+        """
+        try:
+            layout, content, code, detail, form, coverage, misplaced, digest, signature, key, when, *claims = record
+            evidence = cls(
+                content_digest=content,
+                code=code,
+                detail=detail,
+                format=form,
+                coverage=Coverage(coverage),
+                misplaced=misplaced,
+                claims=tuple(claims),
+                digest=digest,
+                signature=base64.b64decode(signature, validate=True),
+                fingerprint=key,
+                signed_at=when,
+            )
+        except (TypeError, ValueError):
+            layout = ""
+        if layout != _RECORD:
+            raise SigningError("bad-record", "a stored record of evidence cannot be read", hint="read the file again")
+        return evidence

@@ -1,0 +1,188 @@
+"""Which keys may speak for what: an immutable set of trust entries and the rules between them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import unicodedata
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from enum import StrEnum
+
+from rye.signing.keys import PublicKey
+from rye.signing.model import Fingerprint, Origin
+
+__all__ = ["Revocation", "Scope", "TrustEntry", "TrustSet", "as_utc", "in_namespaces"]
+
+
+class Scope(StrEnum):
+    """Where a trust file was found, from the most to the least authoritative."""
+
+    NAMED = "named"
+    USER = "user"
+    PROJECT = "project"
+    BUNDLE = "bundle"
+
+    @property
+    def is_anchor(self) -> bool:
+        """Whether keys found there are trusted by themselves, for items of every space."""
+        return self in {Scope.NAMED, Scope.USER}
+
+
+_RANKS = tuple(Scope)
+
+
+@dataclass(frozen=True, slots=True)
+class Revocation:
+    """A key is revoked: at once and for all it ever signed, whatever the date says."""
+
+    reason: str = ""
+    date: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TrustEntry:
+    """What one trust file says about one key, and where it was found.
+
+    Attributes:
+        public: The key.
+        owner: As the file names it; printable, on one line.
+        scope: Where the file was found.
+        bundle: Bundle id when the scope is ``bundle``, else empty.
+        namespaces: Patterns of ids it may sign; None for all, empty for none.
+        not_after: Last moment at which the key counts; None for no end.
+        revoked: Set when the file revokes the key.
+        endorsed_by: For a project's file the fingerprint of the user's key that signed it, else empty.
+        source: Where the file was found, for messages.
+    """
+
+    public: PublicKey
+    owner: str
+    scope: Scope
+    bundle: str = ""
+    namespaces: tuple[str, ...] | None = None
+    not_after: datetime | None = None
+    revoked: Revocation | None = None
+    endorsed_by: str = ""
+    source: str = ""
+    fingerprint: Fingerprint = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "fingerprint", self.public.fingerprint)
+
+    @property
+    def signer(self) -> str:
+        """Owner and short fingerprint, for sentences."""
+        return f"{self.owner} ({self.fingerprint[:16]})" if self.owner else self.fingerprint[:16]
+
+    def expired(self, now: datetime) -> bool:
+        """Return whether the key's time is over at ``now``."""
+        return self.not_after is not None and as_utc(now) > as_utc(self.not_after)
+
+    def allows(self, origin: Origin) -> bool:
+        """Return whether the key may sign what stands at ``origin``."""
+        return self.namespaces is None or in_namespaces(self.namespaces, origin.item_type, origin.item_id)
+
+
+@dataclass(frozen=True, slots=True)
+class TrustSet:
+    """All trust entries of one run.
+
+    - Named and user keys are anchors: they speak for every item, and revoke a key everywhere.
+    - A project's keys speak for the project's items alone, and only while an anchor stands behind their trust file.
+    - A bundle's keys speak for that bundle's items alone, and revoke for them alone.
+
+    Where several files name one key, the most authoritative that may speak decides alone, so a user can narrow a key
+    that a bundle brings. Revocation is the exception: any file entitled to revoke does.
+    """
+
+    entries: tuple[TrustEntry, ...] = ()
+    _by_name: dict[str, tuple[TrustEntry, ...]] = field(init=False, repr=False, compare=False, hash=False)
+
+    def __post_init__(self) -> None:
+        names: dict[str, tuple[TrustEntry, ...]] = {}
+        for entry in sorted(self.entries, key=lambda entry: _RANKS.index(entry.scope)):
+            for name in (entry.fingerprint, entry.fingerprint[:16], entry.public.raw_fingerprint):
+                names[name] = (*names.get(name, ()), entry)
+        object.__setattr__(self, "_by_name", names)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def named(self, fingerprint: str) -> tuple[TrustEntry, ...]:
+        """Return the entries of a fingerprint (64 or 16 hex of the PEM, 64 hex of the raw key), best scope first."""
+        return self._by_name.get(fingerprint, ())
+
+    def stands(self, entry: TrustEntry, now: datetime) -> bool:
+        """Return whether the word of an entry counts at all: always, but for a project's an anchor must endorse it."""
+        if entry.scope is not Scope.PROJECT:
+            return True
+        endorsers = [each for each in self.named(entry.endorsed_by) if each.scope.is_anchor]
+        return (
+            bool(endorsers)
+            and all(each.revoked is None for each in endorsers)
+            and any(each.namespaces is None and not each.expired(now) for each in endorsers)
+        )
+
+    def speaks(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
+        """Return whether an entry has a say about what stands at ``origin``."""
+        if entry.scope is Scope.BUNDLE:
+            return origin.space == "system" and entry.bundle == origin.bundle
+        if entry.scope is Scope.PROJECT:
+            return origin.space == "project" and self.stands(entry, now)
+        return True
+
+    def revokes(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
+        """Return whether an entry revokes its key for what stands at ``origin``."""
+        if entry.revoked is None:
+            return False
+        return self.speaks(entry, origin, now) if entry.scope is Scope.BUNDLE else self.stands(entry, now)
+
+    def digest(self, now: datetime) -> str:
+        """Return the SHA-256 hex of everything that influences a verdict at ``now``.
+
+        Equal digests mean equal verdicts on equal evidence: keys, owners, scopes, namespaces, revocations, and which
+        keys have expired or lost their endorsement by ``now``. The moment itself does not enter.
+        """
+        rows = sorted(
+            json.dumps(
+                [
+                    entry.fingerprint,
+                    entry.owner,
+                    entry.scope,
+                    entry.bundle,
+                    entry.namespaces,
+                    entry.not_after and as_utc(entry.not_after).isoformat(),
+                    entry.expired(now),
+                    entry.revoked and [entry.revoked.reason, entry.revoked.date],
+                    self.stands(entry, now),
+                ]
+            )
+            for entry in self.entries
+        )
+        return hashlib.sha256("\n".join(rows).encode()).hexdigest()
+
+
+def in_namespaces(patterns: tuple[str, ...], item_type: str, item_id: str) -> bool:
+    """Return whether a type and id are in one of the namespaces; in none when there is no pattern.
+
+    A pattern is matched segment by segment, never within one: ``rye/core/*`` is everything below ``rye/core``, but not
+    ``rye/core`` or ``rye/corex/a``; ``*`` inside is exactly one segment; ``tool:rye/*`` is for tools alone.
+    """
+    parts = unicodedata.normalize("NFC", item_id).split("/")
+    return any(_matches(pattern, item_type, parts) for pattern in patterns)
+
+
+def _matches(pattern: str, item_type: str, parts: list[str]) -> bool:
+    kind, colon, path = pattern.rpartition(":")
+    wanted = unicodedata.normalize("NFC", path).split("/")
+    if colon and kind != item_type:
+        return False
+    if wanted[-1] == "*" and len(parts) > len(wanted):
+        parts = parts[: len(wanted)]
+    return len(parts) == len(wanted) and all(want in {"*", part} for want, part in zip(wanted, parts, strict=True))
+
+
+def as_utc(moment: datetime) -> datetime:
+    """Return a moment in UTC; one without a time zone is taken as UTC already."""
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

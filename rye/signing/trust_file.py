@@ -1,0 +1,160 @@
+"""The text of a trust file: TOML that names one key, its owner, and its limits."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from datetime import UTC, date, datetime, time
+from typing import Any, Final, NoReturn
+
+from rye.errors import SigningError
+from rye.signing.keys import PublicKey
+from rye.signing.trust import Revocation, Scope, TrustEntry, as_utc
+
+__all__ = ["MAX_TRUST_FILE", "parse_trust_file", "trust_file_name", "write_trust_file"]
+
+MAX_TRUST_FILE: Final = 65_536
+"""A longer trust file is refused."""
+
+_NAMESPACE: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
+_KEY_PREFIX: Final = "ed25519:"
+_HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see the trust model"
+
+
+def parse_trust_file(
+    data: bytes, *, scope: Scope, bundle: str = "", endorsed_by: str = "", source: str = ""
+) -> TrustEntry:
+    """Return what one trust file says.
+
+    Read are ``[public_key] pem`` or ``public_key = "ed25519:BASE64"``, ``owner``, and the optional ``fingerprint`` (16
+    or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``not_after`` (date, of which the
+    whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with ``reason`` and ``date``). Other
+    keys are left alone. What is there but cannot be understood is refused: no limit is ever lost to a typing error.
+
+    Raises:
+        SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another
+            fingerprint than its key has, ``weak-key`` when the key cannot bind a message.
+    """
+    table = _load(data, source)
+    public = _public_key(table, source)
+    stated = table.get("fingerprint")
+    if stated is not None and stated not in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
+        raise SigningError(
+            "fingerprint-mismatch",
+            f"{source or 'the trust file'} says fingerprint {stated!r}, its key has {public.fingerprint}",
+            hint="get the file again from its owner, over a channel you trust",
+        )
+    return TrustEntry(
+        public=public,
+        owner=_line(table.get("owner", ""), "owner", source),
+        scope=scope,
+        bundle=bundle,
+        namespaces=_namespaces(table.get("namespaces"), source),
+        not_after=_moment(table.get("not_after"), source),
+        revoked=_revocation(table.get("revoked", False), source),
+        endorsed_by=endorsed_by,
+        source=source,
+    )
+
+
+def write_trust_file(
+    public: PublicKey,
+    *,
+    owner: str,
+    namespaces: tuple[str, ...] | None = None,
+    not_after: datetime | None = None,
+) -> bytes:
+    """Return a trust file for a key, readable by :func:`parse_trust_file`.
+
+    Raises:
+        SigningError: ``trust-file`` when the owner or a namespace cannot be written.
+    """
+    lines = [
+        'version = "1.0.0"',
+        'category = "keys/trusted"',
+        f'fingerprint = "{public.fingerprint}"',
+        f"owner = {json.dumps(_line(owner, 'owner', ''), ensure_ascii=False)}",
+    ]
+    if namespaces is not None:
+        lines.append(f"namespaces = {json.dumps(_namespaces(list(namespaces), ''), ensure_ascii=False)}")
+    if not_after is not None:
+        lines.append(f"not_after = {as_utc(not_after).isoformat()}")
+    lines += ["", "[public_key]", f'pem = """\n{public.pem}"""', ""]
+    return "\n".join(lines).encode()
+
+
+def trust_file_name(public: PublicKey) -> str:
+    """Return the file name a trust file of this key has below ``config/keys/trusted``."""
+    return f"{public.fingerprint}.toml"
+
+
+def _refuse(source: str, problem: str) -> NoReturn:
+    raise SigningError("trust-file", f"{source or 'the trust file'}: {problem}", hint=_HINT)
+
+
+def _load(data: bytes, source: str) -> Mapping[str, Any]:
+    import tomllib
+
+    if len(data) > MAX_TRUST_FILE:
+        _refuse(source, f"is longer than {MAX_TRUST_FILE} bytes")
+    try:
+        return tomllib.loads(data.decode("utf-8-sig"))
+    except (ValueError, RecursionError) as fault:
+        _refuse(source, f"is not TOML: {fault}")
+
+
+def _public_key(table: Mapping[str, Any], source: str) -> PublicKey:
+    stated = table.get("public_key")
+    if isinstance(stated, dict):
+        stated = stated.get("pem")
+    if not isinstance(stated, str):
+        _refuse(source, "names no public_key")
+    if stated.startswith(_KEY_PREFIX):
+        return PublicKey.from_base64(stated.removeprefix(_KEY_PREFIX))
+    return PublicKey.from_pem(stated)
+
+
+def _line(value: object, key: str, source: str) -> str:
+    if not isinstance(value, str) or not value.isprintable() or len(value) > 200:
+        _refuse(source, f"{key} is not one printable line of at most 200 characters")
+    return value.strip()
+
+
+def _namespaces(value: object, source: str) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        _refuse(source, "namespaces is not a list of patterns")
+    for pattern in value:
+        if not _NAMESPACE.fullmatch(pattern) or not pattern.isprintable():
+            _refuse(source, f"namespace {pattern!r} is not a pattern such as 'rye/core/*' or 'tool:rye/*'")
+    return tuple(value)
+
+
+def _moment(value: object, source: str) -> datetime | None:
+    if isinstance(value, str):
+        try:
+            value = date.fromisoformat(value) if len(value) <= 10 else datetime.fromisoformat(value)
+        except ValueError:
+            _refuse(source, f"not_after {value!r} is not a date")
+    if isinstance(value, datetime):
+        return as_utc(value)
+    if isinstance(value, date):
+        return datetime.combine(value, time.max, tzinfo=UTC)
+    if value is not None:
+        _refuse(source, f"not_after {value!r} is not a date")
+    return None
+
+
+def _revocation(value: object, source: str) -> Revocation | None:
+    if value is False:
+        return None
+    if value is True:
+        return Revocation()
+    if not isinstance(value, dict):
+        _refuse(source, "revoked is neither true, false nor a table")
+    return Revocation(
+        _line(value.get("reason", ""), "revoked.reason", source),
+        _line(str(value.get("date", "")), "revoked.date", source),
+    )

@@ -1,0 +1,255 @@
+"""Bundles: rye's own items, those that installed packages register, and folders named by the caller."""
+
+# ruff: noqa: PTH112 - Path.is_dir() raises where a folder may not be entered
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rye._resources import items_root
+from rye.errors import NotFoundError
+from rye.items import ItemType
+from rye.spaces.manifest import Identity, identify
+from rye.spaces.model import FOLDER, Root, Space
+
+__all__ = ["ENTRY_POINTS", "OWN", "named_roots", "system_roots"]
+
+ENTRY_POINTS = "rye.bundles"
+"""The entry point group in which an installed package names its ``bundle`` callable."""
+
+OWN = "rye"
+"""The id of the bundle of rye's own items; no other bundle gets it."""
+
+MAX_FOLDER_DEPTH = 3
+"""How many folders below a named one a bundle may lie."""
+
+_VARIABLE = "RYE_BUNDLES"
+_INSTALLED = frozenset({"dist-packages", "site-packages"})
+_SKIPPED = frozenset({"__pycache__", "node_modules"})
+
+
+def system_roots(
+    bundles: Sequence[Path | str] | None = None, *, environ: Mapping[str, str] | None = None
+) -> tuple[tuple[Root, ...], tuple[str, ...]]:
+    """Return the roots of system space in the order in which they count, and sentences on what could not be used.
+
+    Args:
+        bundles: None means rye's own items, every installed bundle, and the folders in ``RYE_BUNDLES``; an empty
+            sequence means none at all; other folders mean those after rye's own items.
+        environ: Environment to look in; None means that of the process.
+
+    Raises:
+        NotFoundError: ``bundle-not-found``, for a folder named in ``bundles``.
+    """
+    if bundles is not None and not bundles:
+        return (), ()
+    gathered = _Gathered()
+    gathered.add(Root(Space.SYSTEM, items_root(), bundle=OWN))
+    if bundles is not None:
+        gathered.add_folders([Path(folder) for folder in bundles])
+        return gathered.result()
+    for root in _installed(gathered.warnings):
+        gathered.add(root)
+    value = (os.environ if environ is None else environ).get(_VARIABLE, "")
+    named = [Path(folder).expanduser() for folder in value.split(os.pathsep) if folder.strip()]
+    gathered.warnings += [f"{_VARIABLE} names {str(folder)!r}, which is no folder" for folder in _missing(named)]
+    gathered.add_folders([folder for folder in named if folder.is_dir()])
+    return gathered.result()
+
+
+def named_roots(
+    folders: Iterable[Path | str], *, taken: Collection[str] = ()
+) -> tuple[tuple[Root, ...], tuple[str, ...]]:
+    """Return the roots of the bundles in folders, importing nothing, and sentences on folders that hold none.
+
+    A folder may be a root itself, contain a ``.ai``, or contain packages that do, such as the target of
+    ``pip install --target``.
+
+    Args:
+        folders: Where to look.
+        taken: Bundle ids that others have already.
+
+    Raises:
+        NotFoundError: ``bundle-not-found``.
+    """
+    gathered = _Gathered(taken)
+    gathered.add_folders([Path(folder) for folder in folders])
+    return gathered.result()
+
+
+class _Gathered:
+    """Roots found so far: each bundle id once, each folder once unless bundles share it out by categories."""
+
+    def __init__(self, taken: Collection[str] = ()) -> None:
+        self._roots: list[Root] = []
+        self._places: dict[str, set[tuple[str, ...]]] = {}
+        self._ids = {OWN, *taken}
+        self.warnings: list[str] = []
+
+    def add(self, root: Root) -> None:
+        """Take a root; a second bundle of the same id gets a number, for an id decides which keys may speak."""
+        place = os.path.realpath(root.path)
+        shares = self._places.setdefault(place, set())
+        if root.categories in shares or (shares and not root.categories):
+            return
+        shares.add(root.categories)
+        own = place == os.path.realpath(items_root())
+        bundle = OWN if own else _unused(root.bundle, self._ids)
+        if bundle != root.bundle and not own:
+            self.warnings.append(f"a bundle {root.bundle!r} is there already; the one in {root.path} is {bundle!r}")
+        self._ids.add(bundle)
+        self._roots.append(replace(root, bundle=bundle))
+
+    def add_folders(self, folders: Sequence[Path]) -> None:
+        """Take every root below the folders."""
+        for folder in _missing(folders):
+            message = f"there is no bundle folder {str(folder)!r}"
+            raise NotFoundError("bundle-not-found", message, hint="name a folder that exists", path=str(folder))
+        for folder in folders:
+            found = list(_roots_below(Path(os.path.abspath(folder))))  # noqa: PTH100 - links stay
+            if not found:
+                self.warnings.append(f"no items lie below {str(folder)!r}: it has no directives, tools or knowledge")
+            for root in found:
+                self.add(root)
+
+    def result(self) -> tuple[tuple[Root, ...], tuple[str, ...]]:
+        """Return what was gathered."""
+        return tuple(self._roots), tuple(self.warnings)
+
+
+def _missing(folders: Iterable[Path]) -> list[Path]:
+    return [folder for folder in folders if not os.path.isdir(folder)]
+
+
+def _unused(bundle: str, taken: set[str]) -> str:
+    candidate, number = bundle, 1
+    while candidate in taken:
+        number += 1
+        candidate = f"{bundle}#{number}"
+    return candidate
+
+
+# Folders
+
+
+def _roots_below(folder: Path) -> Iterator[Root]:
+    """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths."""
+    level = [folder]
+    for depth in range(MAX_FOLDER_DEPTH + 1):
+        deeper: list[Path] = []
+        for place in level:
+            path = _root_at(place, itself=depth == 0)
+            if path:
+                identity = identify(place.parent if place.name == FOLDER else place)
+                yield Root(Space.SYSTEM, path, bundle=identity.bundle, version=identity.version)
+            else:
+                deeper += _subfolders(place)
+        level = deeper
+
+
+def _root_at(folder: Path, *, itself: bool) -> Path | None:
+    """Return ``folder/.ai`` if items may lie there, else, where asked, the folder itself if they may lie in it."""
+    inner = folder / FOLDER
+    if _has_items(inner):
+        return inner
+    return folder if itself and _has_items(folder) else None
+
+
+def _has_items(folder: Path) -> bool:
+    return any(os.path.isdir(folder / item_type.folder) for item_type in ItemType)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            names = [
+                entry.name
+                for entry in entries
+                if entry.name[0] != "." and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
+            ]
+    except OSError:
+        return []
+    return [folder / name for name in sorted(names) if not name.endswith((".dist-info", ".egg-info"))]
+
+
+# Installed packages
+
+
+def _installed(warnings: list[str]) -> Iterator[Root]:
+    """Yield the roots of registered bundles, in the order of their names; the only place that runs a bundle's code."""
+    if not _any_registered():
+        return
+    from importlib.metadata import entry_points
+
+    for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: (entry.name, entry.value)):
+        try:
+            yield _registered(entry.name, entry.load()())
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code may raise anything
+            problem = f"{type(error).__name__}: {error}".rstrip(": ")
+            warnings.append(f"the bundle {entry.name!r} ({entry.value}) is left out: {problem}")
+
+
+def _any_registered() -> bool:
+    """Tell whether it is worth importing ``importlib.metadata``, which takes longer than a whole search."""
+    for place in sys.path:
+        try:
+            with os.scandir(place or ".") as entries:
+                infos = [Path(entry.path) for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+        except NotADirectoryError:
+            return True  # an archive; only importlib can look inside
+        except OSError:
+            continue
+        if any(_registers(info / "entry_points.txt") for info in infos):
+            return True
+    return False
+
+
+def _registers(path: Path) -> bool:
+    try:
+        return ENTRY_POINTS.encode() in path.read_bytes()
+    except OSError:
+        return False
+
+
+def _registered(name: str, answer: Any) -> Root:
+    """Make a root of what a bundle callable returned, a mapping or an object.
+
+    Raises:
+        TypeError: It is neither, or says something that cannot be used.
+        ValueError: There are no items where it says.
+    """
+    place = _said(answer, "root_path")
+    if not isinstance(place, str | os.PathLike):
+        raise TypeError("it names no root_path")
+    path = _root_at(Path(os.path.abspath(place)), itself=True)  # noqa: PTH100 - links stay as they are
+    if path is None:
+        raise ValueError(f"there are no items in {place}")
+    categories = _said(answer, "categories") or ()
+    if isinstance(categories, str) or not all(isinstance(one, str) for one in categories):
+        raise TypeError("its categories are no list of namespaces")
+    identity = Identity.clean(str(_said(answer, "bundle_id") or name), str(_said(answer, "version") or ""))
+    return Root(
+        Space.SYSTEM,
+        path,
+        bundle=identity.bundle,
+        version=identity.version,
+        categories=tuple(one.strip("/") for one in categories),
+        stamp=_stamp(path, identity.version, categories),
+    )
+
+
+def _said(answer: Any, key: str) -> Any:
+    return answer.get(key) if isinstance(answer, Mapping) else getattr(answer, key, None)
+
+
+def _stamp(path: Path, version: str, categories: Iterable[str]) -> str:
+    """Return what changes when a package is installed anew; empty for one that its author may be editing."""
+    if not version or _INSTALLED.isdisjoint(path.parts):
+        return ""
+    folders = [path, *(path / item_type.folder for item_type in ItemType)]
+    seen = [folder.stat() for folder in folders if os.path.isdir(folder)]
+    return "|".join([str(path), version, *categories, *(f"{one.st_ino}:{one.st_mtime_ns}" for one in seen)])

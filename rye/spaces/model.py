@@ -1,0 +1,89 @@
+"""A space root and a file in it, as values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from rye.items import EXTENSIONS, ItemType
+
+__all__ = ["FOLDER", "SUFFIXES", "FileStat", "Root", "Space"]
+
+FOLDER = ".ai"
+"""The folder of a project, a user or a package that is its space root."""
+
+SUFFIXES = frozenset().union(*EXTENSIONS.values())
+"""Every extension that an item may have, whatever its type."""
+
+
+class Space(StrEnum):
+    """The three spaces; of two items with the same type and id, the one in the earlier space comes first."""
+
+    PROJECT = "project"
+    USER = "user"
+    SYSTEM = "system"
+
+    @property
+    def priority(self) -> int:
+        """0 for project, 1 for user, 2 for system."""
+        return list(Space).index(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Root:
+    """One folder that holds ``directives``, ``tools`` and ``knowledge``; it need not exist.
+
+    Attributes:
+        space: Which space it belongs to.
+        path: The folder, absolute, links in it as they are.
+        bundle: Bundle id in system space, no two the same among the roots found together; else empty.
+        version: What the bundle says, else empty.
+        categories: The only namespaces whose items count; empty for all.
+        stamp: Changes whenever an installed bundle may have changed; empty for a root that must be walked to know.
+    """
+
+    space: Space
+    path: Path
+    bundle: str = ""
+    version: str = ""
+    categories: tuple[str, ...] = ()
+    stamp: str = ""
+
+    @property
+    def source(self) -> str:
+        """``project``, ``user`` or ``system:<bundle>``."""
+        return f"{self.space}:{self.bundle}" if self.space is Space.SYSTEM else str(self.space)
+
+    @property
+    def priority(self) -> int:
+        """That of its space; among bundles, those found earlier come first."""
+        return self.space.priority
+
+    def holds(self, item_id: str) -> bool:
+        """Tell whether items of this id count, given the bundle's categories."""
+        return not self.categories or any(
+            item_id == namespace or item_id.startswith(f"{namespace}/") for namespace in self.categories
+        )
+
+
+class FileStat(NamedTuple):
+    """A file that is an item by its name. A named tuple, because a walk makes one for each of ten thousand files.
+
+    Attributes:
+        rel_path: Path below the root, slashes always.
+        item_type: By the folder it lies in.
+        item_id: Path below that folder without extension.
+        suffix: Extension with the dot, lower case.
+        size, mtime_ns, ctime_ns, inode: Of the file, or of what a link within the root leads to.
+    """
+
+    rel_path: str
+    item_type: ItemType
+    item_id: str
+    suffix: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int

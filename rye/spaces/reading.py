@@ -1,0 +1,108 @@
+"""Reading one file of a root, whatever has been put in its place since it was listed."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Sequence
+from pathlib import Path
+
+from rye.errors import ItemError
+from rye.items import MAX_BYTES
+from rye.spaces.model import Root
+
+__all__ = ["read_file"]
+
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
+_DIRECTORY = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)
+_BELOW = os.open in os.supports_dir_fd
+
+
+def read_file(root: Root, rel_path: str) -> bytes:
+    """Return the bytes of a regular file inside a root.
+
+    Links are followed only to what lies inside the root, also when a folder on the way is swapped for a link at that
+    very moment: each folder is opened below the one before. A pipe cannot hang the reader.
+
+    Args:
+        root: The space root.
+        rel_path: Path below it, slashes always.
+
+    Raises:
+        ItemError: ``vanished``, ``unreadable``, ``not-a-file``, ``link-escape`` or ``too-large``.
+    """
+    parts = rel_path.split("/")
+    if "\0" in rel_path or not all(parts) or not {".", ".."}.isdisjoint(parts):
+        raise _escape(rel_path)
+    try:
+        handle = _open(root, parts, rel_path)
+        try:
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
+                raise _no_file(rel_path)
+            return _read(handle, rel_path, status.st_size)
+        finally:
+            os.close(handle)
+    except FileNotFoundError:
+        raise ItemError("vanished", f"{rel_path}: the file is gone", hint="search again", path=rel_path) from None
+    except OSError as error:
+        problem = f"{rel_path}: the file cannot be read: {error.strerror}"
+        raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
+
+
+def _open(root: Root, parts: list[str], rel_path: str) -> int:
+    """Open a path below the root; where it has a link, the path it really leads to, if that is below the root."""
+    base = os.fspath(root.path)
+    if _BELOW:
+        try:
+            return _open_below(base, parts)
+        except OSError as error:
+            if error.errno not in {errno.ELOOP, errno.ENOTDIR, errno.EMLINK}:
+                raise
+    # resolve() would do the same but call a loop of links a RuntimeError
+    real_base = Path(os.path.realpath(base))
+    real = Path(os.path.realpath(root.path.joinpath(*parts), strict=True))
+    if not real.is_relative_to(real_base):
+        raise _escape(rel_path)
+    return _open_below(str(real_base), real.relative_to(real_base).parts) if _BELOW else os.open(real, _FILE)
+
+
+def _open_below(base: str, parts: Sequence[str]) -> int:
+    """Open folder after folder, each below the one before and none through a link."""
+    folder = os.open(base, _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0))
+    try:
+        for part in parts[:-1]:
+            inner = os.open(part, _DIRECTORY, dir_fd=folder)
+            os.close(folder)
+            folder = inner
+        return os.open(parts[-1], _FILE, dir_fd=folder)
+    finally:
+        os.close(folder)
+
+
+def _read(handle: int, rel_path: str, size: int) -> bytes:
+    """Read at most one byte more than a file may have."""
+    chunks: list[bytes] = []
+    left = MAX_BYTES + 1
+    while left and size <= MAX_BYTES and (chunk := os.read(handle, left)):
+        chunks.append(chunk)
+        left -= len(chunk)
+    if size > MAX_BYTES or not left:
+        raise ItemError(
+            "too-large",
+            f"{rel_path}: the file has more than {MAX_BYTES:,} bytes",
+            hint="keep data in a file beside it",
+            path=rel_path,
+        )
+    return b"".join(chunks)
+
+
+def _escape(rel_path: str) -> ItemError:
+    problem = f"{rel_path!r} leads out of the space root"
+    return ItemError("link-escape", problem, hint="copy the file instead of linking it", path=rel_path)
+
+
+def _no_file(rel_path: str) -> ItemError:
+    return ItemError("not-a-file", f"{rel_path} is not a regular file", hint="items are regular files", path=rel_path)

@@ -1,0 +1,1 @@
+"""The tests of rye; what several of them share stands in ``tests.support``."""

@@ -1,0 +1,3 @@
+# rye:signed:2026-03-01T08:30:00Z:bfdeaeb08cffb6a36438bcd12dda25417e3cdd36f1e7e482a2849d539225288b:86m3wGi_t8y5QV0ykv1lE97MQu7cgDWtI5VyJapEZ7zsJ9c_jEERqy2v0WN-yPV4cTstu9bQv7AcB4E_Li_MCA==:0a4f59c1b93ea6c9
+#!/bin/sh
+echo hello

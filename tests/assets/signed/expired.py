@@ -1,0 +1,6 @@
+# rye:signed:v2:2026-03-01T08:30:00Z:ab313688f11e7bade05509b9bb086186980f5262f25409c8d0268bbf82d317a3:cPgpB61q23cPkvTHjgApOgEwFdT31BHZ-CDq1K5s6a_aNddRlwaYbTbxm-vEQGc9vtPWrvCySKcPb5iWPU56AA:77f25e8656f076e932741d4e0152d447bf054a951f35dead621c16299c701c78
+"""Say hello."""
+
+
+def main() -> None:
+    """Say it."""

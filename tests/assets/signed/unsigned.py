@@ -1,0 +1,5 @@
+"""Say hello."""
+
+
+def main() -> None:
+    """Say it."""

@@ -1,0 +1,39 @@
+"""What holds for every test: fixed Hypothesis profiles, and an environment that is nobody's."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+settings.register_profile(
+    "ci",
+    derandomize=True,
+    database=None,
+    deadline=None,
+    max_examples=100,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile("dev", deadline=timedelta(seconds=5), max_examples=300)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+
+
+@pytest.fixture(scope="session", autouse=True)
+def isolated_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Keep every test, and every process it starts, away from the user's own home, spaces, keys and cache."""
+    home = tmp_path_factory.mktemp("home")
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("RYE_")]:
+            patch.delenv(name)
+        for name in ("HOME", "USERPROFILE", "USER_SPACE"):
+            patch.setenv(name, str(home))
+        patch.setenv("RYE_CACHE_DIR", str(home / "cache"))
+        patch.setenv("NO_COLOR", "1")
+        patch.setenv("COLUMNS", "120")
+        for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):
+            patch.delenv(name, raising=False)
+        yield

@@ -1,0 +1,138 @@
+"""``rye`` as real processes: hostile text, pipes, encodings, signals, and the shell's completion."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from rye.cli.commands import COMMANDS
+from tests.unit.cli.workshop import Workshop, lay
+
+HIDDEN = ("\x1b", "\x07", "\u202e", "\x9b")
+"""What a terminal obeys; each stands in an item of the workshop."""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """Lay the workshop; tests of this module only read it."""
+    return lay(tmp_path_factory.mktemp("shop"))
+
+
+def test_hostile_item_text_is_escaped_wherever_it_is_shown(shop: Workshop) -> None:
+    """No escape code of an item's title, name or content reaches the reader, in text or JSON."""
+    for args in (
+        ("search", "trap", "--space", "project"),
+        ("search", "trap", "--space", "project", "--json"),
+        ("search", "trap", "--space", "project", "--jsonl"),
+        ("show", "demo/trap"),
+        ("show", "demo/trap", "--json"),
+    ):
+        done = shop.run(*args, NO_COLOR="")
+        assert done.status == 0
+        assert not [char for char in HIDDEN if char in done.out + done.err]
+    assert "A trap \\x1b]0;owned\\x07 here." in shop.run("show", "demo/trap").out
+
+
+@pytest.mark.parametrize("args", [("search", "*"), ("show", "demo/deploy"), ("verify",), ("--help",), ("query", "a b")])
+def test_a_closed_pipe_is_no_error(shop: Workshop, args: tuple[str, ...]) -> None:
+    """``rye … | head -0`` ends with status 0 and says nothing, not even at the interpreter's end."""
+    process = shop.start(*args)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    err = process.stderr.read().decode()
+    assert (process.wait(60), "Exception" in err, "Broken" in err) == (0, False, False)
+    process.stderr.close()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_full_disk_is_an_error(shop: Workshop) -> None:
+    """An answer that could not be written is no success."""
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "rye", "query", "a"],
+            cwd=shop.project,
+            env=dict(shop.env),
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert done.stderr.decode() == "error[system]: No space left on device\nhint: RYE_DEBUG=1 shows where it happened\n"
+
+
+def test_no_color_wins_over_force_color(shop: Workshop) -> None:
+    """FORCE_COLOR colours a pipe, NO_COLOR takes it back, alone neither colours a pipe."""
+    args = ("search", "deploy", "--space", "project")
+    assert "\x1b[" in shop.run(*args, NO_COLOR="", FORCE_COLOR="1").out
+    assert "\x1b[" not in shop.run(*args, NO_COLOR="1", FORCE_COLOR="1").out
+    assert "\x1b[" not in shop.run(*args, NO_COLOR="").out
+
+
+def test_a_poor_encoding_is_no_error(shop: Workshop) -> None:
+    """An ASCII reader gets ASCII marks, escapes, and JSON that means the same."""
+    poor = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
+    done = shop.run("search", "server", "--space", "project", **poor)
+    assert done.status == 0
+    assert "  - unsigned  " in done.out
+    assert shop.run("search", "server", "--space", "project", "--json", **poor).out.isascii()
+
+
+def test_a_missing_standard_output_is_an_error_without_traceback(shop: Workshop) -> None:
+    """``rye … >&-`` says that nobody can read the answer."""
+    line = 'exec "$0" -m rye query a >&-'
+    done = subprocess.run(
+        ["sh", "-c", line, sys.executable], cwd=shop.project, env=dict(shop.env), stderr=subprocess.PIPE, check=False
+    )
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr.decode()
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
+def test_an_interrupt_ends_quietly(shop: Workshop) -> None:
+    """Ctrl-C: status 130, no traceback."""
+    code = (
+        "import sys, time\nfrom rye.cli import main\nfrom rye.cli.commands import query\n"
+        "def wait(**_):\n    print('ready', flush=True)\n    time.sleep(30)\n"
+        "query.command.callback = wait\nsys.exit(main(['query', 'x']))"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code], env=dict(shop.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == b"ready\n"
+    time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.strip() == b""
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_are_for_rye(shop: Workshop, shell: str) -> None:
+    """Each script registers itself for ``rye``."""
+    done = shop.run("completion", shell)
+    assert done.status == 0
+    assert "_RYE_COMPLETE" in done.out
+
+
+def test_completion_offers_commands_options_and_values(shop: Workshop) -> None:
+    """What the script asks is answered from the table of commands."""
+
+    def offered(words: str) -> set[str]:
+        count = len(words.split(" ")) - 1
+        done = shop.run(_RYE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
+        return {line.partition(",")[2] for line in done.out.splitlines()}
+
+    assert offered("rye ") == set(COMMANDS)
+    assert offered("rye search --inc") == {"--include-superseded"}
+    assert offered("rye search --space ") == {"all", "project", "user", "system"}
+    assert offered("rye search --sort n") == {"name"}
+    assert offered("rye search --scope t") == {"tool"}
+    assert offered("rye index r") == {"rebuild"}

@@ -1,0 +1,139 @@
+"""Any bytes at all: an item comes out, or an item error, and what comes out keeps its promises."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.errors import ItemError
+from rye.items import EXTENSIONS, Item, ItemType, parse, yaml_safe
+
+FORMATS = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
+
+PIECES = (
+    *(b"---\n", b"```yaml\n", b"```xml\n", b"```\n", b"~~~\n", b"# ", b"## H\n", b"<!--", b"-->", b"\xef\xbb\xbf"),
+    *(b"<directive name=\"a\" version='1'>", b"</directive>", b"<metadata>", b"</metadata>", b"<description>", b"<a/>"),
+    *(
+        b"<inputs>",
+        b"<input name='x'>",
+        b"</input>",
+        b"</inputs>",
+        b"<![CDATA[",
+        b"]]>",
+        b"&amp;",
+        b"&#xD800;",
+        b"&#0;",
+    ),
+    *(b"title: T\n", b"tags: [a, b]\n", b"version: 1.10\n", b"name: x\n", b"type: tool\n", b"id: a/b\n", b": ", b"- "),
+    *(b"&a ", b"*a ", b"<<: ", b"!!int ", b"|\n ", b"{", b"}", b"[", b"]", b'"', b"'", b'"""', b"\\ud800", b"\\"),
+    *(b'{"a": 1}', b"NaN", b"1e999", b"9" * 5000, b"a.b = 1\n", b"[t]\n", b"2026-02-18", b"2026-1-1 1:00:00 -5"),
+    *(b'__version__ = "1"\n', b"__tags__ = {1}\n", b"def f():\n    ...\n", b"class A:\n", b"    def g(self): pass\n"),
+    *(b"// @version 1\n", b"/** @a b\n", b"*/", b"export const __a__ = 'b';\n", b"function f() {\n}\n", b"#!/bin/sh\n"),
+    *(b"# rye:signed:2026:aa:bb:cc\n", b"<!-- rye:signed:2026 -->\n", b"# rye:unsigned\n", b"\r\n", b"\r", b"\x00"),
+    *(
+        b"\x1b[31m",
+        b"\xff",
+        b"\xed\xa0\x80",
+        b"\xe2\x80\xae",
+        b"\xc2\x85",
+        b"\x0c",
+        b"\t",
+        b"\n",
+        b"\n\n",
+        b" ",
+        b"word",
+    ),
+)
+
+files = st.one_of(
+    st.binary(max_size=300),
+    st.text(max_size=200).map(str.encode),
+    st.lists(st.sampled_from(PIECES), max_size=25).map(b"".join),
+    st.lists(st.one_of(st.sampled_from(PIECES), st.binary(max_size=5)), max_size=20).map(b"".join),
+)
+ids = st.sampled_from(["a", "ops/a", "a.b/c.d"])
+
+
+def promises(item: Item, data: bytes, suffix: str) -> None:
+    """Check what holds for every item."""
+    json.dumps([dict(item.metadata), dict(item.declared), item.tags], allow_nan=False).encode()
+    for line in (item.title, item.description, item.category, item.version, item.author, item.created, item.updated):
+        assert line == line.strip()
+        assert line.isprintable() or all(ch.isprintable() or ch.isspace() or ord(ch) > 0x7F for ch in line)
+        assert "\n" not in line
+    assert all(isinstance(key, str) for key in item.metadata)
+    assert item.body == item.body.encode().decode().rstrip()
+    assert item.name == item.id.rpartition("/")[2]
+    assert item.envelope is None or item.envelope.line not in item.body.split("\n")[:1]
+    last = data.count(b"\n") + data.count(b"\r") + 1
+    for part in (*item.sections, *item.symbols):
+        assert 1 <= part.line <= part.end_line <= last
+    lines = item.body.split("\n")
+    for section in item.sections:
+        assert section.level == len(section.heading_path) == 0 or 1 <= section.level <= 6
+        at = section.line - item.body_line
+        assert section.level == 0 or section.heading_path[-1] in lines[at]
+        assert section.text in item.body
+    if suffix == ".md" and item.body:
+        assert item.sections
+
+
+@pytest.mark.parametrize(("item_type", "suffix"), FORMATS)
+def test_any_bytes_are_an_item_or_an_item_error(item_type: ItemType, suffix: str) -> None:
+    """No other exception leaves the reader, whatever the bytes; the same bytes give the same item."""
+
+    @given(files, ids)
+    def check(data: bytes, item_id: str) -> None:
+        try:
+            item = parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
+        except ItemError as caught:
+            answer = caught.to_dict()
+        else:
+            answer = {}
+        if answer:
+            assert answer["hint"]
+            assert answer["message"].startswith(f"{item_type.folder}/{item_id}{suffix}: ")
+            json.dumps(answer).encode()
+            return
+        assert item == parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
+        promises(item, data, suffix)
+
+    check()
+
+
+scalars = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.text(
+        st.characters(codec="utf-8", exclude_categories=["Cc", "Cs"], exclude_characters="\ufeff\ufffe\uffff"),
+        max_size=10,
+    ),
+)
+values = st.recursive(
+    scalars,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4), st.dictionaries(st.text("abc", max_size=3), inner, max_size=4)
+    ),
+    max_leaves=20,
+)
+
+
+@given(values)
+def test_yaml_reads_json_as_json_does(value: object) -> None:
+    """JSON is YAML: what is written as JSON is read as the same value."""
+    assert yaml_safe.load(json.dumps(value, ensure_ascii=False)) == value
+
+
+@given(st.text(max_size=100))
+def test_yaml_of_any_text_is_plain_data_or_an_item_error(text: str) -> None:
+    """No other exception leaves the loader, and JSON can say what comes out."""
+    try:
+        value = yaml_safe.load(text)
+    except ItemError:
+        return
+    json.dumps(value, allow_nan=False).encode()

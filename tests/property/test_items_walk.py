@@ -1,0 +1,94 @@
+"""A walk lists what a plain reading of the rules with ``os.walk`` lists."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rye.items import EXTENSIONS, ItemType
+from rye.spaces import Root, Space, read_file, walk
+
+FOLDERS = ("a", "b", "a.b", ".git", "node_modules", "__pycache__", "_drafts", "é")
+NAMES = ("x", "y.z", "_x", ".x", "package", "tsconfig.base", "index.d", "vite.config", "ü n", "conda-lock")
+SUFFIXES = (".md", ".py", ".yaml", ".YML", ".json", ".toml", ".ts", ".cjs", ".sh", ".txt", "")
+TOPS = ("directives", "tools", "knowledge", "config", "shared")
+
+places = st.tuples(
+    st.sampled_from(TOPS),
+    st.lists(st.sampled_from(FOLDERS), max_size=3),
+    st.builds(str.__add__, st.sampled_from(NAMES), st.sampled_from(SUFFIXES)),
+).map(lambda parts: "/".join((parts[0], *parts[1], parts[2])))
+
+
+def is_item(item_type: ItemType, name: str) -> bool:
+    """The rules, said once more."""
+    suffix = Path(name).suffix.lower()
+    package = name in {"package.json", "tsconfig.base.json", "index.d.ts", "vite.config.ts", "vite.config.cjs"}
+    package |= name in {"vite.config.json", "conda-lock.yaml", "conda-lock.YML", "conda-lock.json", "conda-lock.toml"}
+    return suffix in EXTENSIONS[item_type] and name[0] not in "._" and not package
+
+
+def expected(root: Path) -> list[tuple[str, str, str]]:
+    """Path, type and id of every item below a root without links."""
+    found = []
+    for item_type in ItemType:
+        top = root / item_type.folder
+        for folder, inner, names in os.walk(top):
+            inner[:] = [name for name in inner if name[0] != "." and name not in {"node_modules", "__pycache__"}]
+            for name in names:
+                path = Path(folder, name)
+                if is_item(item_type, name):
+                    item_id = path.relative_to(top).with_suffix("").as_posix()
+                    found.append((path.relative_to(root).as_posix(), str(item_type), item_id))
+    return sorted(found)
+
+
+@given(st.lists(places, max_size=25, unique=True))
+@settings(max_examples=60)
+def test_a_walk_lists_what_a_plain_reading_lists(paths: list[str]) -> None:
+    """The same paths, types and ids in the order of paths, each with a file that reads back as it was written."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        for path in paths:
+            place = root / path
+            if not place.is_dir() and not any(parent.is_file() for parent in place.parents):
+                place.parent.mkdir(parents=True, exist_ok=True)
+                place.write_text(path, encoding="utf-8")
+        base = Root(Space.PROJECT, root)
+        files, problems = walk(base)
+        assert problems == ()
+        assert [(file.rel_path, str(file.item_type), file.item_id) for file in files] == expected(root)
+        for file in files:
+            assert read_file(base, file.rel_path) == file.rel_path.encode()
+            assert file.rel_path.lower() == f"{file.item_type.folder}/{file.item_id}{file.suffix}".lower()
+
+
+@given(
+    st.lists(places, max_size=12, unique=True),
+    st.lists(st.tuples(places, st.one_of(places, st.sampled_from(["..", ".", "tools", "/"]))), max_size=6),
+)
+@settings(max_examples=60)
+def test_links_never_lead_out_and_never_hang(paths: list[str], links: list[tuple[str, str]]) -> None:
+    """Whatever links to whatever: what is listed can be read, really lies inside, and no folder is listed twice."""
+    with tempfile.TemporaryDirectory() as folder:
+        outside, root = Path(folder, "outside"), Path(folder, "root")
+        for path in paths:
+            for base in (outside, root):
+                place = base / path
+                if not place.is_dir() and not any(parent.is_file() for parent in place.parents):
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    place.write_text(base.name, encoding="utf-8")
+        for number, (name, target) in enumerate(links):
+            place = root / name
+            if not os.path.lexists(place) and place.parent.is_dir():
+                base = outside if number % 3 == 0 else root
+                place.symlink_to(base / target)
+        base_root = Root(Space.PROJECT, root)
+        files, _ = walk(base_root)
+        assert len({file.rel_path for file in files}) == len(files)
+        for file in files:
+            assert read_file(base_root, file.rel_path) == b"root"

@@ -1,0 +1,215 @@
+"""What holds for all bytes, all ids and all small changes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from rye._envelope import find_envelope
+from rye.errors import SigningError
+from rye.signing import (
+    REASONS,
+    EnvelopeFormat,
+    Evidence,
+    Origin,
+    PublicKey,
+    Scope,
+    SigningKey,
+    Verdict,
+    in_namespaces,
+    inspect,
+    parse_trust_file,
+    sign_bytes,
+    unsigned_bytes,
+)
+from rye.signing._line import decode_signature, encode_signature
+from rye.signing._message import signed_message
+from tests.support.signed import ANN, DIRECTIVE, FRONT, NOTE, NOW, SCRIPT, SIGNED_AT, TOOL, XML, place, sign, verdict
+
+PIECES = st.sampled_from(
+    [
+        b"# rye:signed:",
+        b"<!-- rye:signed:v2:",
+        b"// ryeos:signed:",
+        b"2026-03-01T08:30:00Z:",
+        b"0" * 64 + b":",
+        b"A" * 86 + b":",
+        b"A" * 86 + b"==:",
+        b"f" * 16,
+        b"f" * 64,
+        b"|a@b",
+        b" -->",
+        b"\n",
+        b"\r\n",
+        b"\r",
+        b"#!/bin/sh\n",
+        b"\xef\xbb\xbf",
+        b"---\n",
+        XML,
+        sign(TOOL),
+        sign(NOTE, suffix=".md"),
+    ]
+)
+BYTES = st.one_of(
+    st.binary(max_size=300), st.lists(st.one_of(PIECES, st.binary(max_size=5)), max_size=12).map(b"".join)
+)
+TEXTS = st.one_of(
+    st.text(max_size=120).map(lambda text: text.encode("utf-8", "ignore")),
+    st.sampled_from(
+        [b"", TOOL, SCRIPT, NOTE, DIRECTIVE, FRONT + NOTE, b"\xef\xbb\xbf" + SCRIPT, TOOL.replace(b"\n", b"\r\n")]
+    ),
+)
+IDS = st.lists(st.text(min_size=1, max_size=8).filter(lambda part: "/" not in part), min_size=1, max_size=4).map(
+    "/".join
+)
+TYPES = st.sampled_from(["directive", "tool", "knowledge"])
+PLACES = st.builds(Origin, st.just("project"), st.just(""), TYPES, IDS)
+FORMS = st.sampled_from([EnvelopeFormat.V1, EnvelopeFormat.V2])
+SUFFIXES = st.sampled_from([".py", ".md", ".ts", ".yaml", ".sh"])
+DECLARED = st.dictionaries(
+    st.sampled_from(["name", "category", "type", "id", "title"]), st.text(max_size=20), max_size=5
+)
+
+
+@given(BYTES, DECLARED)
+def test_any_bytes_are_judged(data: bytes, declared: dict[str, str]) -> None:
+    """Whatever the bytes and whatever they state, there is a verdict of the table and no exception."""
+    origin = place()
+    evidence = inspect(data, origin=origin, declared=declared)
+    found = verdict(data, origin, declared=declared)
+    assert found.verdict is REASONS[found.code].verdict
+    assert Evidence.from_record(evidence.to_record()) == evidence
+    assert bool(evidence.code) or len(evidence.signature) == 64
+
+
+@given(BYTES)
+def test_the_range_of_an_envelope_is_one_line(data: bytes) -> None:
+    """What is found is one whole line, the first or the second, and says where it begins and ends."""
+    found = find_envelope(data)
+    if found is not None:
+        piece = data[found.start : found.end]
+        assert piece.count(b"\n") == (1 if piece.endswith(b"\n") else 0)
+        assert piece.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", "replace") == found.line.removesuffix("\r")
+        assert data[: found.start].count(b"\n") == found.number - 1 <= 1
+        assert found.end == len(data) or piece.endswith(b"\n")
+
+
+@given(TEXTS, PLACES, FORMS, SUFFIXES)
+def test_what_is_signed_is_trusted_where_it_was_signed(
+    data: bytes, origin: Origin, form: EnvelopeFormat, suffix: str
+) -> None:
+    """Signing and judging agree on every text, id, type, format and kind of file; the text stays what it was."""
+    signed = sign_bytes(data, suffix=suffix, origin=origin, key=ANN, form=form, now=SIGNED_AT)
+    assert verdict(signed, origin).verdict is Verdict.TRUSTED
+    assert sign_bytes(signed, suffix=suffix, origin=origin, key=ANN, form=form, now=SIGNED_AT) == signed
+    rest = unsigned_bytes(signed)
+    assert rest == unsigned_bytes(data) or rest.rstrip(b"\r\n") == unsigned_bytes(data)
+
+
+@given(TEXTS, PLACES, PLACES)
+def test_a_v2_signature_holds_nowhere_else(data: bytes, here: Origin, there: Origin) -> None:
+    """Another type or another id is never trusted."""
+    assume(signed_at(here) != signed_at(there))
+    signed = sign_bytes(data, suffix=".py", origin=here, key=ANN, now=SIGNED_AT)
+    assert verdict(signed, there).verdict in {Verdict.MISPLACED, Verdict.TAMPERED}
+
+
+def signed_at(origin: Origin) -> bytes:
+    """Return what a v2 signature binds of a place."""
+    return signed_message(
+        EnvelopeFormat.V2,
+        "0" * 64,
+        item_type=origin.item_type,
+        item_id=origin.item_id,
+        signed_at="2026-01-01T00:00:00Z",
+    )
+
+
+@given(st.sampled_from([TOOL, SCRIPT, NOTE]), FORMS, st.data())
+def test_a_changed_byte_is_never_trusted(data: bytes, form: EnvelopeFormat, draw: st.DataObject) -> None:
+    """Any one byte changed, removed or inserted leaves a file that is not trusted, but for what a line may vary.
+
+    A v2 line may vary in the space around its envelope; a v1 line also in time, which it does not sign.
+    """
+    signed = sign(data, form=form)
+    at = draw.draw(st.integers(0, len(signed) - 1))
+    new = draw.draw(st.sampled_from([b"", *(bytes([value]) for value in range(256))]))
+    keep = draw.draw(st.integers(0, 1))
+    changed = signed[:at] + new + signed[at + 1 - keep :]
+    assume(changed != signed)
+    found = verdict(changed)
+    if found.verdict is Verdict.TRUSTED:
+        was, now = (find_envelope(each) for each in (signed, changed))
+        assert was is not None
+        assert now is not None
+        assert unsigned_bytes(changed) == unsigned_bytes(signed)
+        if form is EnvelopeFormat.V2:
+            assert was.line.replace(" ", "") == now.line.replace(" ", "").replace("\t", "")
+
+
+@given(st.binary(min_size=64, max_size=64), st.sampled_from(list(EnvelopeFormat)))
+def test_signatures_survive_their_spelling(raw: bytes, form: EnvelopeFormat) -> None:
+    """What is encoded is decoded, by every format."""
+    assert decode_signature(encode_signature(raw), form) == raw
+
+
+@given(st.text(max_size=100), st.sampled_from(list(EnvelopeFormat)))
+@example("A" * 85 + "\u00e4", EnvelopeFormat.V1)
+def test_any_text_is_a_signature_or_none(text: str, form: EnvelopeFormat) -> None:
+    """Decoding never raises, and never gives another length."""
+    raw = decode_signature(text, form)
+    assert raw is None or len(raw) == 64
+
+
+PARTS = st.tuples(*[st.text(alphabet="ab 12/", max_size=6)] * 4)
+
+
+@given(PARTS, PARTS)
+def test_different_parts_never_give_the_same_message(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+    """The signed message says where each part ends, so no two lists of parts share one."""
+    messages = [
+        signed_message(EnvelopeFormat.V2, digest, item_type=kind, item_id=item_id, signed_at=when)
+        for kind, item_id, when, digest in (one, other)
+    ]
+    assert (messages[0] == messages[1]) == (one == other)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_trust_file_or_a_signing_error(data: bytes) -> None:
+    """Nothing but a SigningError comes out of a trust file that is none."""
+    with pytest.raises(SigningError) as caught:
+        parse_trust_file(data, scope=Scope.USER)
+    assert caught.value.code == "trust-file"
+
+
+@given(st.binary(min_size=32, max_size=32), st.binary(max_size=100), st.binary(max_size=80))
+def test_no_key_no_message_no_signature_raises(raw: bytes, message: bytes, signature: bytes) -> None:
+    """A key that is no point of the curve verifies nothing, as does a signature of any other shape."""
+    try:
+        public = PublicKey(raw)
+    except SigningError:
+        return
+    assert PublicKey.from_pem(public.pem) == public
+    assert not public.verify(signature, message)
+    assert (
+        not public.verify(SigningKey.from_seed(raw).sign(message), message)
+        or SigningKey.from_seed(raw).public == public
+    )
+
+
+SEGMENT = st.text(alphabet="ab", min_size=1, max_size=2)
+
+
+@given(st.lists(SEGMENT, min_size=1, max_size=4), st.lists(SEGMENT, min_size=1, max_size=4))
+def test_a_namespace_holds_exactly_what_is_below_it(space: list[str], parts: list[str]) -> None:
+    """``p/*`` allows an id when, and only when, all segments of p come first and at least one follows."""
+    allowed = in_namespaces(("/".join([*space, "*"]),), "tool", "/".join(parts))
+    assert allowed == (len(parts) > len(space) and parts[: len(space)] == space)
+
+
+@given(st.binary(max_size=60))
+def test_evidence_says_the_same_of_the_same_bytes(data: bytes) -> None:
+    """Evidence depends on bytes and place alone."""
+    assert inspect(data, origin=place(), declared={}) == inspect(data, origin=place(), declared={})
+    assert verdict(data, now=NOW) == verdict(data, now=NOW)

@@ -1,0 +1,177 @@
+"""The twin's reading of text: chunks, parts, positions, joined forms, stems, edit distances."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import Stemmer
+
+JOINERS = "_-./"
+"""Characters that hold a chunk together and split it into parts."""
+
+VALUE_GAP = 100
+"""Positions left empty between the values of a field of many values."""
+
+LONGEST_TERM = 255
+"""Characters of a term that are kept."""
+
+_ENGLISH = Stemmer.Stemmer("english")
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One chunk of text: its parts in order, and the joined forms with the number of the part each starts at.
+
+    The first joined form, if any, is that of the whole chunk.
+    """
+
+    parts: tuple[str, ...]
+    joined: tuple[tuple[int, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class FieldText:
+    """One field of one item: where each of its terms stands, and how many parts there are."""
+
+    positions: Mapping[str, tuple[int, ...]]
+    length: int
+
+
+def nfkc(text: str) -> str:
+    """Return the text in normal form NFKC."""
+    return unicodedata.normalize("NFKC", text)
+
+
+def fold(text: str) -> str:
+    """Return the form in which text is a term: NFKC, casefolded, NFKC again, cut."""
+    return nfkc(nfkc(text).casefold())[:LONGEST_TERM]
+
+
+def is_word_character(character: str) -> bool:
+    """Tell whether a character belongs to a part: letters, digits and combining marks do."""
+    return character.isalnum() or unicodedata.category(character).startswith("M")
+
+
+def has_letter_or_digit(text: str) -> bool:
+    """Tell whether there is anything in the text that can be searched for."""
+    return any(character.isalnum() for character in nfkc(text))
+
+
+def raw_chunks(text: str) -> Iterator[str]:
+    """Yield the maximal runs of word characters and joiners, without the joiners at their ends."""
+    run = ""
+    for character in nfkc(text) + " ":
+        if is_word_character(character) or character in JOINERS:
+            run += character
+            continue
+        if run.strip(JOINERS):
+            yield run.strip(JOINERS)
+        run = ""
+
+
+def split_at(text: str, separators: str) -> list[str]:
+    """Return the pieces between separators, without empty ones."""
+    for separator in separators:
+        text = text.replace(separator, "\0")
+    return [piece for piece in text.split("\0") if piece]
+
+
+def split_camel(piece: str) -> list[str]:
+    """Split at camelCase borders: ``fooBar``, ``v2Beta`` and ``HTTPServer`` have two parts, ``sha256`` has one."""
+    parts = [""]
+    for number, character in enumerate(piece):
+        before = piece[number - 1] if number else ""
+        after = piece[number + 1 : number + 2]
+        after_small = before.islower() or before.isdigit()
+        last_of_capitals = before.isupper() and after.islower()
+        if character.isupper() and (after_small or last_of_capitals):
+            parts.append("")
+        parts[-1] += character
+    return parts
+
+
+def parts_of(text: str) -> list[str]:
+    """Return the parts of a chunk or of one of its segments, as terms."""
+    return [fold(part) for piece in split_at(text, JOINERS) for part in split_camel(piece)]
+
+
+def join(parts: Sequence[str]) -> str:
+    """Return the joined form of several parts."""
+    return fold("".join(parts))
+
+
+def read_chunk(text: str) -> Chunk:
+    """Split one chunk, and join it again: as a whole, and each segment of several parts between slashes."""
+    parts = parts_of(text)
+    joined = [(0, join(parts))] if len(parts) > 1 else []
+    if "/" in text:
+        start = 0
+        for segment in split_at(text, "/"):
+            inner = parts_of(segment)
+            if len(inner) > 1:
+                joined.append((start, join(inner)))
+            start += len(inner)
+    return Chunk(tuple(parts), tuple(joined))
+
+
+def chunks(text: str) -> list[Chunk]:
+    """Return the chunks of a text in order."""
+    return [read_chunk(run) for run in raw_chunks(text)]
+
+
+def parts(text: str) -> list[str]:
+    """Return the parts of a text in order, without joined forms."""
+    return [part for chunk in chunks(text) for part in chunk.parts]
+
+
+def joined_form(text: str) -> str | None:
+    """Return the joined form of a word; one that falls into several chunks has none."""
+    found = chunks(text)
+    return found[0].joined[0][1] if len(found) == 1 and found[0].joined else None
+
+
+def analyze(values: Sequence[str]) -> FieldText:
+    """Return what a field holds; ``values`` has one entry for a plain field, any number for one of many values."""
+    found: dict[str, set[int]] = {}
+    length = 0
+    position = 0
+    for value in values:
+        start = position
+        for chunk in chunks(value):
+            for number, part in enumerate(chunk.parts):
+                found.setdefault(part, set()).add(position + number)
+            for number, form in chunk.joined:
+                found.setdefault(form, set()).add(position + number)
+            position += len(chunk.parts)
+            length += len(chunk.parts)
+        if position > start:
+            position += VALUE_GAP
+    return FieldText({term: tuple(sorted(places)) for term, places in found.items()}, length)
+
+
+@cache
+def stem(term: str) -> str:
+    """Return the Snowball English stem of a term."""
+    return str(_ENGLISH.stemWord(term))
+
+
+@cache
+def levenshtein(left: str, right: str) -> int:
+    """Return how many insertions, deletions and substitutions lead from one word to the other."""
+    row = list(range(len(right) + 1))
+    for number, character in enumerate(left, start=1):
+        previous, row = row, [number]
+        for column, other in enumerate(right, start=1):
+            substitution = previous[column - 1] + (character != other)
+            row.append(min(previous[column] + 1, row[-1] + 1, substitution))
+    return row[-1]
+
+
+def automatic_distance(term: str) -> int:
+    """Return how many edits a fuzzy word of this length allows when the query names no number."""
+    if len(term) <= 2:
+        return 0
+    return 1 if len(term) <= 5 else 2

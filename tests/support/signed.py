@@ -1,0 +1,221 @@
+"""Fixed keys, trust sets and signed files: one per verdict and per defect.
+
+The lines of older formats are written here by hand, as the tools of their time wrote them, since rye itself writes
+only whole-file lines. ``python -m tests.support.signed`` writes the golden files anew; a test compares them.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from rye.signing import (
+    EnvelopeFormat,
+    Origin,
+    Revocation,
+    Scope,
+    Signature,
+    SigningKey,
+    TrustEntry,
+    TrustSet,
+    inspect,
+    judge,
+    sign_bytes,
+)
+
+ASSETS = Path(__file__).resolve().parent.parent / "assets" / "signed"
+
+NOW = datetime(2026, 6, 1, 12, 0, 0, tzinfo=UTC)
+SIGNED_AT = datetime(2026, 3, 1, 8, 30, 0, tzinfo=UTC)
+WHEN = "2026-03-01T08:30:00Z"
+
+
+def key(name: str) -> SigningKey:
+    """Return the fixed test key of a name."""
+    return SigningKey.from_seed(hashlib.sha256(f"test key of {name}".encode()).digest())
+
+
+ANN, BEA, EVE, NARROW, OLD, PAT, REVOKED = map(key, ("ann", "bea", "eve", "narrow", "old", "pat", "revoked"))
+
+
+def entry(who: SigningKey, scope: Scope = Scope.USER, **facts: Any) -> TrustEntry:
+    """Return what a trust file for a key would give."""
+    return TrustEntry(who.public, facts.pop("owner", ""), scope, **facts)
+
+
+TRUST = TrustSet(
+    (
+        entry(ANN, owner="ann"),
+        entry(BEA, Scope.BUNDLE, owner="bea", bundle="shop"),
+        entry(PAT, Scope.PROJECT, owner="pat"),
+        entry(OLD, owner="old", not_after=datetime(2026, 4, 1, tzinfo=UTC)),
+        entry(NARROW, owner="narrow", namespaces=("other/*", "knowledge:demo/*")),
+        entry(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01")),
+    )
+)
+"""ann is the user's own key; bea publishes the bundle shop; pat's key came with the project; eve is nobody."""
+
+
+def place(item_id: str = "demo/hello", item_type: str = "tool", *, space: str = "project", bundle: str = "") -> Origin:
+    """Return where a file is."""
+    return Origin(space, bundle, item_type, item_id)
+
+
+def declare(origin: Origin) -> dict[str, str]:
+    """Return name and category as an honest file at ``origin`` states them."""
+    folder, _, stem = origin.item_id.rpartition("/")
+    return {"name": stem, "category": folder}
+
+
+def verdict(
+    data: bytes,
+    origin: Origin | None = None,
+    *,
+    trust: TrustSet = TRUST,
+    declared: Mapping[str, str] | None = None,
+    now: datetime = NOW,
+) -> Signature:
+    """Inspect and judge a file in one step."""
+    where = origin or place()
+    return judge(inspect(data, origin=where, declared=declared or {}), origin=where, trust=trust, now=now)
+
+
+def sign(
+    data: bytes,
+    who: SigningKey = ANN,
+    *,
+    origin: Origin | None = None,
+    suffix: str = ".py",
+    form: EnvelopeFormat = EnvelopeFormat.V2,
+) -> bytes:
+    """Sign a file at the fixed time."""
+    return sign_bytes(data, suffix=suffix, origin=origin or place(), key=who, form=form, now=SIGNED_AT)
+
+
+def old_envelope(covered: bytes, who: SigningKey = ANN, *, ryeos: bool = False, tail: str = "") -> str:
+    """Return an envelope of an older tool, whose digest was made of ``covered``."""
+    digest = hashlib.sha256(covered).hexdigest()
+    raw = who.sign(digest.encode())
+    if ryeos:
+        name, signature = who.public.raw_fingerprint, base64.b64encode(raw).decode()
+        return f"ryeos:signed:{WHEN}:{digest}:{signature}:{name}{tail}"
+    signature = base64.urlsafe_b64encode(raw).decode()
+    return f"rye:signed:{WHEN}:{digest}:{signature}:{who.public.fingerprint[:16]}{tail}"
+
+
+def html(envelope: str) -> bytes:
+    """Return an envelope on its line in Markdown."""
+    return f"<!-- {envelope} -->\n".encode()
+
+
+def hashed(envelope: str) -> bytes:
+    """Return an envelope on its line in Python or YAML."""
+    return f"# {envelope}\n".encode()
+
+
+TOOL = b'"""Say hello."""\n\n\ndef main() -> None:\n    """Say it."""\n'
+SCRIPT = b"#!/bin/sh\necho hello\n"
+NOTE = b"# Hello\n\nA note.\n"
+XML = b'<directive name="hello" version="1.0.0">\n  <metadata><category>demo</category></metadata>\n</directive>'
+DIRECTIVE = b"# Hello\n\n```xml\n" + XML + b"\n```\n\nSay hello.\n"
+FRONT = b"---\nname: hello\ncategory: demo\n---\n\n"
+
+DIRECTIVE_PLACE = place(item_type="directive")
+NOTE_PLACE = place(item_type="knowledge")
+
+
+def replace_once(data: bytes, old: bytes, new: bytes) -> bytes:
+    """Replace what occurs exactly once."""
+    assert data.count(old) == 1
+    return data.replace(old, new)
+
+
+@dataclass(frozen=True, slots=True)
+class Golden:
+    """A golden file: how it is made, where it is said to be, what it states, and the reason code it must give."""
+
+    code: str
+    make: Callable[[], bytes]
+    origin: Origin = field(default_factory=place)
+    declared: Mapping[str, str] = field(default_factory=dict)
+
+
+def _flip(data: bytes, marker: bytes) -> bytes:
+    at = data.index(marker) + len(marker) + 4
+    return data[:at] + (b"A" if data[at : at + 1] != b"A" else b"B") + data[at + 1 :]
+
+
+def _digest_of(data: bytes) -> bytes:
+    return hashlib.sha256(data).hexdigest().encode() + b":"
+
+
+GOLDEN: Mapping[str, Golden] = {
+    # trusted
+    "v2.py": Golden("ok", lambda: sign(TOOL)),
+    "v2.md": Golden("ok", lambda: sign(NOTE, origin=NOTE_PLACE, suffix=".md"), NOTE_PLACE, declare(NOTE_PLACE)),
+    "v2.ts": Golden("ok", lambda: sign(b"export const a = 1;\n", suffix=".ts")),
+    "v2-below-shebang.sh": Golden("ok", lambda: sign(SCRIPT, suffix=".sh")),
+    "v2-crlf.py": Golden("ok", lambda: sign(TOOL.replace(b"\n", b"\r\n"))),
+    "v2-bom.py": Golden("ok", lambda: sign(b"\xef\xbb\xbf" + TOOL)),
+    "v2-bundle.py": Golden("ok", lambda: sign(TOOL, BEA), place(space="system", bundle="shop")),
+    "v1.py": Golden("ok-unbound", lambda: sign(TOOL, form=EnvelopeFormat.V1), place(), declare(place())),
+    "v1-provider.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL, tail="|registry@ann")) + TOOL),
+    "v1-unpadded.py": Golden("ok-unbound", lambda: hashed(old_envelope(TOOL).replace("=", "")) + TOOL),
+    "v1-directive-alone.md": Golden(
+        "ok-unbound", lambda: html(old_envelope(XML)) + b"\n" + XML + b"\n", DIRECTIVE_PLACE, declare(DIRECTIVE_PLACE)
+    ),
+    "ryeos.md": Golden("ok-unbound", lambda: html(old_envelope(NOTE, ryeos=True)) + NOTE, NOTE_PLACE),
+    # untrusted
+    "unknown-key.py": Golden("unknown-key", lambda: sign(TOOL, EVE)),
+    "revoked.py": Golden("revoked", lambda: sign(TOOL, REVOKED)),
+    "expired.py": Golden("expired", lambda: sign(TOOL, OLD)),
+    "namespace.py": Golden("namespace", lambda: sign(TOOL, NARROW)),
+    "foreign-bundle.py": Golden("foreign-bundle", lambda: sign(TOOL, BEA), place(space="system", bundle="rival")),
+    "project-key.py": Golden("project-key", lambda: sign(TOOL, PAT)),
+    # partial
+    "outside-directive.md": Golden(
+        "outside-directive", lambda: html(old_envelope(XML)) + DIRECTIVE, DIRECTIVE_PLACE, declare(DIRECTIVE_PLACE)
+    ),
+    "outside-front-matter.md": Golden(
+        "outside-front-matter", lambda: html(old_envelope(NOTE.strip())) + FRONT + NOTE, NOTE_PLACE
+    ),
+    "outside-shebang.sh": Golden(
+        "outside-shebang", lambda: b"#!/bin/sh\n" + hashed(old_envelope(b"echo hello\n")) + b"echo hello\n"
+    ),
+    # misplaced
+    "misplaced-v1.py": Golden(
+        "misplaced", lambda: sign(TOOL, form=EnvelopeFormat.V1), place("demo/other"), declare(place())
+    ),
+    "signed-elsewhere.py": Golden("signed-elsewhere", lambda: sign(TOOL), place("demo/other"), declare(place())),
+    # tampered
+    "digest.py": Golden("digest", lambda: sign(TOOL) + b"print('more')\n"),
+    "line-ends.py": Golden("line-ends", lambda: sign(TOOL).replace(b"\n", b"\r\n")),
+    "signature.py": Golden("signature", lambda: _flip(sign(TOOL), _digest_of(TOOL))),
+    "re-dated.py": Golden("signature", lambda: replace_once(sign(TOOL), b"2026-03-01", b"2031-03-01")),
+    "renamed.py": Golden("signature", lambda: sign(TOOL), place("demo/other")),
+    "malformed.py": Golden("malformed", lambda: replace_once(sign(TOOL), b"2026-03-01T", b"2026-13-01T")),
+    "above-shebang.sh": Golden("malformed", lambda: hashed(old_envelope(SCRIPT)) + SCRIPT),
+    "v2-provider.py": Golden("malformed", lambda: sign(TOOL).replace(b"\n", b"|registry@eve\n", 1)),
+    "encoding.py": Golden("encoding", lambda: hashed(old_envelope(TOOL).replace("==", "=")) + TOOL),
+    "two-envelopes.py": Golden("two-envelopes", lambda: sign(TOOL, EVE)[: -len(TOOL)] + sign(TOOL)),
+    # unsigned
+    "unsigned.py": Golden("no-envelope", lambda: TOOL),
+    "below-content.py": Golden("envelope-elsewhere", lambda: b"import os\n" + sign(TOOL)),
+}
+"""Every golden file by name. Codes that need another trust set than :data:`TRUST` are tested by themselves."""
+
+
+def write_golden_files(folder: Path = ASSETS) -> None:
+    """Write every golden file anew."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, golden in GOLDEN.items():
+        (folder / name).write_bytes(golden.make())
+
+
+if __name__ == "__main__":
+    write_golden_files()

@@ -1,0 +1,293 @@
+"""The tools among the bundled items, run as their users run them: as processes, by path."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rye import Registry, signing
+from rye.items import ItemType, parse
+
+ROOT = Path(__file__).resolve().parent.parent
+TOOLS = ROOT / "items" / "tools" / "rye"
+NAMES = sorted(path.stem for path in TOOLS.glob("*.py"))
+
+
+def run(tool: str, *args: str, cwd: Path, text: str = "") -> subprocess.CompletedProcess[str]:
+    """Run a tool in ``cwd`` with ``text`` as its standard input."""
+    return subprocess.run(
+        [sys.executable, str(TOOLS / f"{tool}.py"), *args],
+        cwd=cwd,
+        env={**os.environ, "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    """A project with one knowledge entry that refers to an item that exists and to two that do not."""
+    folder = tmp_path / ".ai" / "knowledge" / "ops"
+    folder.mkdir(parents=True)
+    (folder / "rollback.md").write_text(
+        '```yaml\nname: rollback\ntitle: "Roll back"\nversion: "1.0.0"\ndescription: "Bring back | the last release."\n'
+        "references:\n  - rye/ci\n  - ops/gone\n  - docs/notes.md\n```\n\n"
+        "See `rye/scoring`, `ops/lost` and `other/x`.\n",
+        encoding="utf-8",
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_tool_explains_itself(name: str, tmp_path: Path) -> None:
+    """``--help`` works and says what the metadata says."""
+    done = run(name, "--help", cwd=tmp_path)
+    item = parse((TOOLS / f"{name}.py").read_bytes(), item_type=ItemType.TOOL, item_id=f"rye/{name}", suffix=".py")
+    assert done.returncode == 0
+    assert " ".join(item.description.split()) in " ".join(done.stdout.split())
+    assert item.metadata["tool_type"] == "python"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_tool_refuses_an_unknown_option(name: str, tmp_path: Path) -> None:
+    """A misspelt option is error 2, never ignored."""
+    assert run(name, "--no-such-option", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "more", "path"),
+    [
+        ("directive", [], "directives/ops/roll-back.md"),
+        ("knowledge", [], "knowledge/ops/roll-back.md"),
+        ("tool", [], "tools/ops/roll-back.py"),
+        ("tool", ["--kind", "shell"], "tools/ops/roll-back.sh"),
+        ("tool", ["--kind", "yaml"], "tools/ops/roll-back.yaml"),
+    ],
+)
+def test_new_item_writes_an_item_that_says_what_was_asked(
+    kind: str, more: list[str], path: str, tmp_path: Path
+) -> None:
+    """The frame of each type parses, and its metadata are those given."""
+    done = run(
+        "new_item",
+        kind,
+        "ops/roll-back",
+        "--description",
+        "It's undone: 100% #1.",
+        "--author",
+        "Ada",
+        *more,
+        cwd=tmp_path,
+    )
+    written = tmp_path / ".ai" / path
+    assert (done.returncode, done.stdout) == (0, f"{Path('.ai') / path}\n")
+    item = parse(written.read_bytes(), item_type=ItemType(kind), item_id="ops/roll-back", suffix=written.suffix)
+    assert (item.name, item.category, item.version, item.author) == ("roll-back", "ops", "1.0.0", "Ada")
+    assert item.description == "It's undone: 100% #1."
+    assert item.declared.get("name", "roll-back") == "roll-back"
+
+
+def test_new_item_never_overwrites(tmp_path: Path) -> None:
+    """An item that exists stays as it is, and the exit status says so."""
+    assert run("new_item", "tool", "ops/x", cwd=tmp_path).returncode == 0
+    path = tmp_path / ".ai" / "tools" / "ops" / "x.py"
+    path.write_text("mine", encoding="utf-8")
+    assert run("new_item", "tool", "ops/x", cwd=tmp_path).returncode == 1
+    assert path.read_text(encoding="utf-8") == "mine"
+
+
+@pytest.mark.parametrize("item_id", ["../x", "/x", "a//b", "a/../b", ".hidden", "a/", ""])
+def test_new_item_refuses_an_id_that_leaves_its_folder(item_id: str, tmp_path: Path) -> None:
+    """An id cannot name a place outside the space root, nor a file that is no item."""
+    assert run("new_item", "knowledge", item_id, cwd=tmp_path).returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("text", ['a"b', "a\\b", "a\nb", "<x>", "{x}", "&amp;", " "])
+def test_new_item_refuses_text_that_would_break_out_of_its_place(text: str, tmp_path: Path) -> None:
+    """A description cannot smuggle in further metadata or code."""
+    assert run("new_item", "tool", "ops/x", f"--description={text}", cwd=tmp_path).returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_new_item_dry_run_writes_nothing(tmp_path: Path) -> None:
+    """``--dry-run`` prints the file and leaves the disk alone."""
+    done = run("new_item", "knowledge", "ops/x", "--dry-run", cwd=tmp_path)
+    assert done.stdout.startswith("```yaml\n")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_check_links_finds_references_that_lead_nowhere(project: Path) -> None:
+    """Ids in metadata and text that no item has are listed; files and foreign folders are left alone."""
+    done = run("check_links", "--space", "project", "--json", cwd=project)
+    assert done.returncode == 1, done.stderr
+    assert [row["target"] for row in json.loads(done.stdout)["broken"]] == ["ops/gone", "ops/lost"]
+    assert "knowledge:ops/rollback refers to ops/gone" in run("check_links", "--space", "project", cwd=project).stdout
+
+
+def test_check_links_finds_nothing_in_the_bundled_items(tmp_path: Path) -> None:
+    """Every reference in rye's own documentation leads to an item."""
+    done = run("check_links", "--space", "system", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+
+
+def test_signers_counts_items_by_key(tmp_path: Path) -> None:
+    """The bundled items have one signer, and all are trusted."""
+    done = run("signers", "--space", "system", "--json", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (row,) = json.loads(done.stdout)["keys"]
+    assert row["owner"] == "rye"
+    assert row["verdicts"] == {"trusted": row["items"]}
+    assert row["items"] >= 23
+
+
+def test_signers_lists_what_falls_short(project: Path) -> None:
+    """``--below`` names each item that is not trusted with its reason, and the exit status is 1."""
+    done = run("signers", "--space", "project", "--below", cwd=project)
+    assert done.returncode == 1
+    assert done.stdout.startswith("unsigned knowledge:ops/rollback (project): ")
+
+
+def test_normalize_query_prints_canonical_forms(tmp_path: Path) -> None:
+    """Each query of the input is printed in its canonical form; comments and empty lines are left out."""
+    done = run("normalize_query", cwd=tmp_path, text="# saved\n\n  a AND b\n(a)\n")
+    assert (done.returncode, done.stdout.splitlines()) == (0, ["a b", "a"])
+
+
+def test_normalize_query_points_at_what_is_wrong(tmp_path: Path) -> None:
+    """A query that does not parse is named with its place and a caret; the others are still printed."""
+    (tmp_path / "queries.txt").write_text("a b\n(a\n", encoding="utf-8")
+    done = run("normalize_query", "queries.txt", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "a b\n")
+    assert done.stderr.startswith("queries.txt:2: ")
+    assert "^" in done.stderr
+
+
+def test_normalize_query_check_fails_on_what_is_not_canonical(tmp_path: Path) -> None:
+    """With ``--check`` only what is not canonical is printed."""
+    assert run("normalize_query", "--check", cwd=tmp_path, text="a b\n").returncode == 0
+    done = run("normalize_query", "--check", cwd=tmp_path, text="a AND b\n")
+    assert (done.returncode, "canonical: a b" in done.stdout) == (1, True)
+
+
+def test_normalize_query_says_when_a_file_cannot_be_read(tmp_path: Path) -> None:
+    """A missing file is error 2 in one line, not a traceback."""
+    done = run("normalize_query", "missing.txt", cwd=tmp_path)
+    assert (done.returncode, len(done.stderr.splitlines())) == (2, 1)
+
+
+def test_catalogue_writes_a_markdown_table_that_cells_cannot_break(project: Path) -> None:
+    """One row for each item; a bar in a description does not make a column."""
+    done = run("catalogue", "--space", "project", cwd=project)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.splitlines() == [
+        "| type | id | version | verdict | description |",
+        "| --- | --- | --- | --- | --- |",
+        "| knowledge | ops/rollback | 1.0.0 | unsigned | Bring back \\| the last release. |",
+    ]
+
+
+def test_catalogue_writes_csv_of_what_a_query_finds(tmp_path: Path) -> None:
+    """``--csv`` can be read back, and holds what the query finds."""
+    done = run("catalogue", "type:tool category:rye", "--csv", cwd=tmp_path)
+    table = list(csv.DictReader(io.StringIO(done.stdout)))
+    assert {row["id"] for row in table} == {f"rye/{name}" for name in NAMES}
+
+
+def test_catalogue_of_nothing_exits_with_one(tmp_path: Path) -> None:
+    """Nothing to list is 1, as with ``rye search``."""
+    assert run("catalogue", "--space", "project", cwd=tmp_path).returncode == 1
+
+
+def test_a_tool_can_be_run_straight_from_its_content(tmp_path: Path) -> None:
+    """What ``rye show --raw`` prints is a program that ``python -`` runs, as the introduction says."""
+    text = (TOOLS / "new_item.py").read_text(encoding="utf-8")
+    command = [sys.executable, "-", "knowledge", "ops/rollback"]
+    done = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / ".ai" / "knowledge" / "ops" / "rollback.md").is_file()
+
+
+def verdict_of(registry: Registry) -> tuple[str, str]:
+    """Return verdict and owner of the one item in the project."""
+    (item,) = registry.verify(space="project").items
+    return item.signature.code, item.signature.owner
+
+
+@pytest.fixture
+def registry(project: Path, tmp_path: Path) -> Registry:
+    """The registry of a user with a key made by ``new_key``."""
+    done = run("new_key", "--owner", "Ada", "--user", str(tmp_path / "user"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    return Registry(project, user=tmp_path / "user", bundles=(), cache_dir=tmp_path / "cache")
+
+
+def test_new_key_makes_signatures_that_count(registry: Registry) -> None:
+    """After one run of the tool, what the user signs is trusted on the user's machine."""
+    registry.sign("knowledge:ops/rollback")
+    assert verdict_of(registry) == ("ok", "Ada")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_new_key_hides_the_private_half(registry: Registry, tmp_path: Path) -> None:
+    """The private key is the user's alone, and its bytes are printed nowhere."""
+    assert registry.sources == ("project", "user")
+    private = tmp_path / "user" / ".ai" / "config" / "keys" / "signing" / "private_key.pem"
+    assert stat.S_IMODE(private.stat().st_mode) == 0o600
+    assert stat.S_IMODE(private.parent.stat().st_mode) == 0o700
+
+
+def test_new_key_never_overwrites_a_key(registry: Registry, tmp_path: Path) -> None:
+    """A second run leaves key and trust file as they are."""
+    folder = tmp_path / "user" / ".ai" / "config" / "keys"
+    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+    assert run("new_key", "--owner", "Eve", "--user", str(tmp_path / "user"), cwd=tmp_path).returncode == 1
+    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
+    assert len(before) == 2
+    assert registry.sources
+
+
+@pytest.mark.parametrize(
+    "more", [["--owner", "a\nb"], ["--owner", "A", "--namespace", "/x"], ["--not-after", "soon"]]
+)
+def test_new_key_writes_nothing_when_an_argument_is_wrong(more: list[str], tmp_path: Path) -> None:
+    """A trust file that nobody could read is refused before the key is made."""
+    assert run("new_key", "--user", str(tmp_path), *more, cwd=tmp_path).returncode == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_endorse_key_makes_a_key_of_the_project_count(registry: Registry, project: Path, tmp_path: Path) -> None:
+    """What a project's own key signed is trusted once a key of the user stands behind its trust file, not before."""
+    key = signing.SigningKey.generate()
+    trusted = project / ".ai" / "config" / "keys" / "trusted"
+    trusted.mkdir(parents=True)
+    file = trusted / signing.trust_file_name(key.public)
+    file.write_bytes(signing.write_trust_file(key.public, owner="Project"))
+    private = signing.save_signing_key(tmp_path / "private", key)
+    registry.sign("knowledge:ops/rollback", key=private)
+    assert verdict_of(registry) == ("project-key", "Project")
+    assert run("endorse_key", str(file), "--user", str(tmp_path / "user"), "--dry-run", cwd=tmp_path).returncode == 0
+    assert verdict_of(registry) == ("project-key", "Project")
+    done = run("endorse_key", str(file), "--user", str(tmp_path / "user"), cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert key.public.fingerprint in done.stdout
+    assert verdict_of(registry) == ("ok", "Project")
+
+
+def test_endorse_key_refuses_what_is_no_trust_file(tmp_path: Path) -> None:
+    """A file that holds no key is left as it is."""
+    file = tmp_path / "x.toml"
+    file.write_text("owner = 'Eve'", encoding="utf-8")
+    assert run("endorse_key", str(file), cwd=tmp_path).returncode == 1
+    assert file.read_text(encoding="utf-8") == "owner = 'Eve'"
+    assert run("endorse_key", str(tmp_path / "missing.toml"), cwd=tmp_path).returncode == 2

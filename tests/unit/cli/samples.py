@@ -1,0 +1,75 @@
+"""Values as the façade answers with them, made by hand."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rye.items.model import Item, ItemId, ItemType, Symbol
+from rye.reports import LoadedItem, VerifiedItem
+from rye.search.results import LeafTrace, SearchResponse, SearchResult
+from rye.signing.model import Signature, Verdict
+
+HOSTILE = "\x1b[2J\x07evil\u202etxt\x9b1m\u200b\U000e0041\ud800"
+"""Clears the screen, rings, reverses, colours, hides, and cannot be encoded."""
+
+ESCAPED = "\\x1b[2J\\x07evil\\u202etxt\\x9b1m\\u200b\\U000e0041\\ud800"
+"""What must be shown in its place."""
+
+
+def signature(verdict: str = "trusted", **facts: Any) -> Signature:
+    """Return a signature with that verdict."""
+    return Signature(Verdict(verdict), **{"code": "ok", "reason": "signed by a trusted key"} | facts)
+
+
+def trace(leaf: str = "deploy", field: str = "title", contribution: float = 0.25) -> LeafTrace:
+    """Return one line of an explanation."""
+    return LeafTrace(leaf, field, df=3, idf=1.5, boost=1.0, tf=2.0, contribution=contribution)
+
+
+def hit(**facts: Any) -> SearchResult:
+    """Return a hit that differs from a plain one in ``facts``."""
+    plain: dict[str, Any] = {
+        "id": "demo/deploy",
+        "name": "deploy",
+        "description": "Puts a build on a server",
+        "category": "demo",
+        "score": 0.5,
+        "type": "tool",
+        "source": "project",
+        "preview": "how to deploy a build",
+        "title": "Deploy a build",
+        "path": "/p/.ai/tools/demo/deploy.py",
+        "bundle": "",
+        "version": "1.0.0",
+        "tags": ("ci",),
+        "updated": "2026-01-01",
+        "signature": signature(),
+        "highlights": {"preview": ((7, 13),), "title": ((0, 6),)},
+        "symbols": (Symbol("run", "function", 3, 9),),
+    }
+    return SearchResult(**plain | facts)
+
+
+def response(*hits: SearchResult, **facts: Any) -> SearchResponse:
+    """Return a page of those hits."""
+    plain: dict[str, Any] = {
+        "total": len(hits),
+        "query": "deploy",
+        "scope": "*",
+        "space": "all",
+        "limit": 10,
+        "offset": 0,
+    }
+    return SearchResponse(results=hits, **plain | facts)
+
+
+def loaded(content: str = "# Deploy\n", **facts: Any) -> LoadedItem:
+    """Return an item with its content."""
+    item = Item(ItemType.TOOL, ItemId("demo/deploy"), "deploy", **facts)
+    return LoadedItem(item, "project", "", "/p/.ai/tools/demo/deploy.py", content, signature())
+
+
+def verified(verdict: str, **facts: Any) -> VerifiedItem:
+    """Return the verdict on one file."""
+    place = {"type": "tool", "id": "demo/deploy", "space": "project", "bundle": "", "path": "/p/deploy.py"}
+    return VerifiedItem(**place | facts, signature=signature(verdict, code="digest", reason="the bytes were changed"))

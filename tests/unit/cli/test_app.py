@@ -1,0 +1,236 @@
+"""The table of commands, exit codes, and what happens to an exception."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+from rye.cli import main
+from rye.cli.app import root
+from rye.cli.arguments import SearchCommand
+from rye.cli.commands import COMMANDS, query, search, verify
+from rye.cli.options import Place, ask
+from rye.errors import EnvironmentFault, NotFoundError, QueryError
+from rye.registry import Registry
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
+    """Let ``rye query`` raise this."""
+
+    def raises(*_args: object, **_options: object) -> int:
+        raise error
+
+    monkeypatch.setattr(query.command, "callback", raises)
+
+
+def test_importing_the_room_is_cheap() -> None:
+    """``import rye.cli`` loads click and the standard library, nothing else."""
+    code = "import sys, rye.cli; print(*sorted({name.partition('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    bare = subprocess.run(
+        [sys.executable, "-c", code.replace(", rye.cli", "")], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    loaded = set(done.stdout.split()) - set(bare.stdout.split()) - set(sys.stdlib_module_names)
+    assert loaded <= {"rye", "click", "colorama"}
+
+
+def test_help_of_every_command_loads_no_third_party_but_click() -> None:
+    """``rye search --help`` answers at once."""
+    code = (
+        "import sys\nfrom rye.cli import main\n"
+        "for name in sys.argv[1:]: main([name, '--help'])\n"
+        "assert not {'numpy', 'whoosh', 'lark', 'cryptography', 'yaml', 'rich'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code, *COMMANDS], cwd=ROOT, capture_output=True, check=True)
+
+
+def test_the_table_is_complete_and_without_doubles() -> None:
+    """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
+    assert list(COMMANDS) == ["search", "show", "query", "index", "sign", "verify", "completion"]
+    assert set(root.commands) == set(COMMANDS)
+    for name, entry in COMMANDS.items():
+        assert entry.command.name == name
+        assert entry.summary.endswith(".")
+        assert len(entry.summary) <= 66
+        with entry.command.make_context(name, [], resilient_parsing=True) as context:
+            text = entry.command.get_help(context)
+        assert "Examples:" in text
+        assert "Exit status:" in text or name == "completion"
+        assert all(line in text for line, _ in entry.examples)
+
+
+@pytest.mark.parametrize("line", [line for entry in COMMANDS.values() for line, _ in entry.examples])
+def test_every_example_is_a_line_that_the_command_accepts(line: str) -> None:
+    """Examples are never out of date: the options in them exist."""
+    words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
+    assert words[0] == "rye"
+    entry = COMMANDS[words[1]]
+    with entry.command.make_context(words[1], words[2:]) as context:
+        assert context.params
+
+
+def test_every_option_is_explained() -> None:
+    """No option is without help, and no two commands spell the same one differently."""
+    for name, entry in COMMANDS.items():
+        for param in entry.command.params:
+            if isinstance(param, click.Option):
+                assert param.help, f"rye {name} {param.opts[0]}"
+
+
+def test_a_search_has_an_option_for_every_parameter_with_the_same_default() -> None:
+    """What the façade can, the command line can; both mean the same when nothing is said."""
+    assert isinstance(search.command, SearchCommand)
+    options = {param.name: param for param in search.command.params}
+    parameters = dict(inspect.signature(Registry.search).parameters)
+    for name, parameter in parameters.items():
+        if name in {"self", "query", "relax"}:
+            continue
+        assert name in options, name
+        if parameter.default not in {None, False}:
+            assert options[name].default == parameter.default, name
+    assert "no_relax" in options
+
+
+def test_no_requirement_is_met_by_an_item_that_cannot_be_believed() -> None:
+    """Each choice of ``--require`` is a set of verdicts; changed, moved, partly covered or unsigned items meet none."""
+    assert list(verify.WELL) == ["trusted", "signed"]
+    assert set().union(*verify.WELL.values()) == {"trusted", "untrusted"}
+
+
+@pytest.mark.parametrize("args", [["--help"], ["-h"], ["--version"], *([name, "-h"] for name in COMMANDS)])
+def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """They answer on standard output and exit 0."""
+    assert main(args) == 0
+    captured = capsys.readouterr()
+    assert captured.out
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (["serach", "x"], "no command is named 'serach'", "try: rye search"),
+        (["verify signatures"], "no command is named", "try: rye search 'verify signatures'"),
+        (["show"], "Missing argument 'ITEM'", "rye show --help"),
+        (["search", "--limit", "many"], "'many' is not a valid integer", "rye search --help"),
+        (["search", "--json", "--ids"], "--json and --ids exclude each other", "rye search --help"),
+        (["search", "--ids", "--explain"], "--explain has no effect with --ids", "rye search --help"),
+        (["search", "-0"], "-0 has no effect without --ids", "rye search --help"),
+        (["search", "-draft"], "'-draft' is no option", "rye search -- -draft"),
+        (["show", "x", "--raw", "--json"], "exclude each other", "rye show --help"),
+        (["verify", "-v", "--json"], "exclude each other", "rye verify --help"),
+        (["sign", "x", "--owner", "me"], "--owner has no effect without --bundle", "rye sign --help"),
+        (["sign", "--bundle", "x"], "a key of its own", "add --new-key"),
+        (["sign", "t", "--bundle", "x", "--new-key"], "has no effect with --bundle", "rye sign --help"),
+        (["index", "burn"], "'burn' is not one of", "rye index --help"),
+    ],
+)
+def test_usage_errors_exit_2_and_say_what_to_write(
+    args: list[str], message: str, hint: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An option that would have no effect, a conflict, a typo: an error with a hint, and nothing on standard output."""
+    assert main(args) == 2
+    captured = capsys.readouterr()
+    if "--json" in args:
+        error = json.loads(captured.out)["error"]
+        assert error["code"] == "usage"
+        assert message in error["message"]
+        assert captured.err == ""
+        return
+    assert captured.out == ""
+    assert captured.err.startswith("error[usage]: ")
+    assert message in captured.err
+    assert hint in captured.err
+
+
+def test_no_arguments_show_the_help_and_are_an_error(capsys: pytest.CaptureFixture[str]) -> None:
+    """``rye`` alone says what there is."""
+    assert main([]) == 2
+    assert "Commands:" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "shown"),
+    [
+        (QueryError("q", "bad query", text="x", position=0), 2, "error[q]: bad query"),
+        (NotFoundError("n", "none"), 2, "error[n]: none"),
+        (EnvironmentFault("e", "full"), 2, "error[e]: full"),
+        (PermissionError(13, "Permission denied", "/x\x1b"), 2, "error[system]: Permission denied: /x\\x1b"),
+        (ZeroDivisionError("oops"), 2, "error[internal]: unexpected ZeroDivisionError: oops"),
+        (RecursionError("deep"), 2, "error[internal]: unexpected RecursionError: deep"),
+        (KeyboardInterrupt(), 130, ""),
+        (BrokenPipeError(), 0, ""),
+    ],
+)
+def test_whatever_is_raised_becomes_a_sentence_and_a_status(
+    monkeypatch: pytest.MonkeyPatch, error: BaseException, status: int, shown: str
+) -> None:
+    """Never a traceback; an interrupt and a closed pipe say nothing."""
+    screen = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", screen)
+    failing(monkeypatch, error)
+    assert main(["query", "x"]) == status
+    assert screen.getvalue().startswith(shown)
+    assert bool(screen.getvalue()) is bool(shown)
+    assert "Traceback" not in screen.getvalue()
+
+
+def test_debugging_shows_the_traceback(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """RYE_DEBUG=1 is for who repairs rye; the status stays 2."""
+    failing(monkeypatch, ZeroDivisionError("oops"))
+    monkeypatch.setenv("RYE_DEBUG", "1")
+    assert main(["query", "x"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--json", "--jsonl"])
+def test_errors_are_objects_for_programs(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With JSON asked for, the error is the same object as on every surface, on standard output."""
+    error = QueryError("q", "bad", text="a\u202e", position=0, hint="mend", suggestion="a")
+    monkeypatch.setattr(search.command, "callback", lambda **_: (_ for _ in ()).throw(error))
+    assert main(["search", option, "x"]) == 2
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"error": error.to_dict()}
+    assert captured.out.count("\n") == 1 or option == "--json"
+    assert captured.err == ""
+
+
+def test_json_behind_the_double_dash_is_a_word(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``rye query -- --json`` asks about the text ``--json``; its error is for a person."""
+    failing(monkeypatch, NotFoundError("n", "none"))
+    assert main(["query", "--", "--json"]) == 2
+    assert capsys.readouterr().err == "error[n]: none\n"
+
+
+def test_the_environment_is_as_before_a_named_bundle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """What ``--bundle`` adds holds for the one question only, also when that fails."""
+    seen: list[str | None] = []
+
+    def look(_registry: Registry) -> None:
+        seen.append(os.environ.get("RYE_BUNDLES"))
+        raise NotFoundError("n", "none")
+
+    for before in (None, "/before"):
+        monkeypatch.setenv("RYE_BUNDLES", before) if before else monkeypatch.delenv("RYE_BUNDLES", raising=False)
+        with pytest.raises(NotFoundError):
+            ask(Place(bundles=(tmp_path,)), look)
+        assert os.environ.get("RYE_BUNDLES") == before
+    assert seen == [str(tmp_path), f"/before{os.pathsep}{tmp_path}"]
+    apart = tmp_path / f"a{os.pathsep}b"
+    with pytest.raises(click.UsageError, match="cannot have"):
+        ask(Place(bundles=(apart,)), look)

@@ -1,0 +1,118 @@
+"""What the words of a search line mean."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from rye.cli.arguments import parse_fields, parse_filters, parse_fuzzy, parse_proximity
+from rye.cli.commands import search
+
+
+def parsed(*args: str) -> dict[str, object]:
+    """Return the parameters that click reads from a search line."""
+    with search.command.make_context("search", list(args)) as context:
+        return dict(context.params)
+
+
+def test_words_stay_as_the_shell_gave_them() -> None:
+    """Each argument is kept verbatim, blanks and quotes included."""
+    assert parsed('"file system"', "a  b", "-")["query"] == ('"file system"', "a  b", "-")
+
+
+@pytest.mark.parametrize(
+    ("args", "fuzzy", "query"),
+    [
+        (("--fuzzy", "direcive"), "auto", ("direcive",)),
+        (("--fuzzy", "1", "direcive"), "1", ("direcive",)),
+        (("--fuzzy=2", "direcive"), "2", ("direcive",)),
+        (("direcive", "--fuzzy"), "auto", ("direcive",)),
+        (("--fuzzy", "--json", "x"), "auto", ("x",)),
+        (("--", "--fuzzy"), None, ("--fuzzy",)),
+        (("--scope", "--fuzzy", "x"), None, ("x",)),
+    ],
+)
+def test_fuzzy_takes_a_number_only(args: tuple[str, ...], fuzzy: str | None, query: tuple[str, ...]) -> None:
+    """A word behind ``--fuzzy`` is part of the query, a number is its distance."""
+    params = parsed(*args)
+    assert (params["fuzzy"], params["query"]) == (fuzzy, query)
+
+
+@pytest.mark.parametrize("arg", ["-draft", "-d", "-stool", "-notes", "-draft api", "-1", "-title:x", "-(a b)", "-0x"])
+def test_a_leading_exclusion_is_refused_with_the_way_to_write_it(arg: str) -> None:
+    """``-draft`` is never read as a row of short options, not even where its letters are such."""
+    with pytest.raises(click.UsageError, match="no option") as caught:
+        parsed("api", arg)
+    assert str(getattr(caught.value, "hint", "")).startswith("rye search -- ")
+
+
+@pytest.mark.parametrize("args", [("-n5",), ("-n", "5"), ("-s", "tool"), ("-0",), ("--field", "-x=y"), ("--", "-x")])
+def test_real_short_options_still_work(args: tuple[str, ...]) -> None:
+    """What is an option, a value of one or behind ``--`` is no exclusion."""
+    parsed(*args)
+
+
+def test_an_unknown_long_option_may_be_meant_as_query() -> None:
+    """The error names the nearest option and the way to search for the text."""
+    with pytest.raises(click.UsageError, match="--json") as caught:
+        parsed("--jsn")
+    assert getattr(caught.value, "hint", "") == "if it is part of the query: rye search -- --jsn"
+
+
+def test_fields_become_a_dictionary() -> None:
+    """The first equals sign parts name and query."""
+    assert parse_fields(["title=a=b", "name=c OR d"]) == {"title": "a=b", "name": "c OR d"}
+
+
+@pytest.mark.parametrize("pairs", [["title"], ["=x"], ["title=a", "title=b"]])
+def test_wrong_fields_are_refused(pairs: list[str]) -> None:
+    """A field without a query or a name, or given twice, is an error."""
+    with pytest.raises(click.BadParameter):
+        parse_fields(pairs)
+
+
+@pytest.mark.parametrize(
+    ("pairs", "filters"),
+    [
+        (["type=tool"], {"type": "tool"}),
+        (["type=!tool"], {"type": "!tool"}),
+        (["type!=tool"], {"type": "!tool"}),
+        (["version>=2.0"], {"version": ">=2.0"}),
+        (["version<=2.0"], {"version": "<=2.0"}),
+        (["version>2"], {"version": ">2"}),
+        (["version<2"], {"version": "<2"}),
+        (["version=>=2"], {"version": ">=2"}),
+        (["a=x=y"], {"a": "x=y"}),
+        (["a="], {"a": ""}),
+        (["tag=a", "tag=b"], {"tag": ["a", "b"]}),
+        ([" a >= 1 "], {"a": ">=1"}),
+    ],
+)
+def test_filters_become_a_dictionary(pairs: list[str], filters: dict[str, object]) -> None:
+    """Every form of the seed can be written; a repeated key means any of its values."""
+    assert parse_filters(pairs, date_from=None, date_to=None) == filters
+
+
+@pytest.mark.parametrize("pairs", [["x"], ["=x"], [">=2"], ["v>=1", "v<2"], ["t=!a", "t=!b"], ["t=a", "t!=b"]])
+def test_wrong_filters_are_refused(pairs: list[str]) -> None:
+    """No key, no operator, or several operators on one key, which "any of" would make meaningless, is an error."""
+    with pytest.raises(click.BadParameter):
+        parse_filters(pairs, date_from=None, date_to=None)
+
+
+def test_dates_are_filters() -> None:
+    """The two date options are the two date filters, and not both ways at once."""
+    assert parse_filters([], date_from="2026", date_to="2026-02") == {"date_from": "2026", "date_to": "2026-02"}
+    with pytest.raises(click.UsageError, match="exclude"):
+        parse_filters(["date_from=2025"], date_from="2026", date_to=None)
+
+
+def test_fuzzy_and_proximity_become_the_seeds_dictionaries() -> None:
+    """Absent stays absent; without a number the distance is automatic."""
+    assert parse_fuzzy(None) is None
+    assert parse_fuzzy("auto") == {"enabled": True}
+    assert parse_fuzzy("2") == {"enabled": True, "max_distance": 2}
+    assert parse_proximity(None) is None
+    assert parse_proximity(5) == {"enabled": True, "max_distance": 5}
+    with pytest.raises(click.BadParameter):
+        parse_fuzzy("two")

@@ -1,0 +1,230 @@
+"""Items, verdicts, queries, errors, the index and signing as text."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+import pytest
+
+from rye.cli.render.errors import render_error
+from rye.cli.render.index import render_rebuilt, render_status, render_warnings
+from rye.cli.render.parts import plural, remedy, signed_by, size
+from rye.cli.render.query import render_dropped, render_parsed
+from rye.cli.render.show import render_item
+from rye.cli.render.sign import render_signed
+from rye.cli.render.table import table
+from rye.cli.render.verify import render_problems, render_verified
+from rye.cli.terminal import PLAIN, Terminal
+from rye.errors import ArgumentError, QueryError
+from rye.query.ast import Dropped, Parsed, Word
+from rye.reports import RefreshReport, SignedItem, SignReport, SpaceStatus, VerifyReport
+from rye.signing import REASONS
+from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature, verified
+
+
+def refused(text: str, position: int, token: str, **facts: Any) -> QueryError:
+    """Return an error at that place."""
+    return QueryError("bad", "no", text=text, position=position, token=token, **facts)
+
+
+def test_an_error_shows_code_message_and_hint() -> None:
+    """Three facts, a line each; an empty hint takes none."""
+    error = ArgumentError("bad-limit", "limit is -1", hint="use 1 to 1000")
+    assert list(render_error(error, PLAIN)) == ["error[bad-limit]: limit is -1", "hint: use 1 to 1000"]
+    assert list(render_error(ArgumentError("x", "y"), PLAIN)) == ["error[x]: y"]
+
+
+def test_a_query_error_shows_its_place_and_a_query_that_works() -> None:
+    """The caret stands below the token."""
+    error = refused("a AND OR b", 6, "OR", hint="remove it", suggestion="a b")
+    assert list(render_error(error, PLAIN)) == [
+        "error[bad]: no",
+        "  a AND OR b",
+        "        ^^",
+        "hint: remove it",
+        "try: a b",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("before", "shown"), [("日本 ", "日本 "), ("\x1b ", "  "), ("a\tb  ", "a b  "), ("e\u0301 ", "e\u0301 ")]
+)
+def test_the_caret_stands_right_behind_wide_and_unprintable_characters(before: str, shown: str) -> None:
+    """What is drawn counts, not the number of characters."""
+    error = refused(f"{before}OR x", len(before), "OR")
+    line, marks = list(render_error(error, PLAIN))[1:3]
+    assert line == f"  {shown}OR x"
+    cells_before = {"日本 ": 5, "\x1b ": 2, "a\tb  ": 5, "e\u0301 ": 2}[before]
+    assert marks == " " * (2 + cells_before) + "^^"
+
+
+def test_a_caret_at_the_end_of_the_query_is_drawn() -> None:
+    """An error at the end of the input points behind the last character."""
+    error = refused("a AND", 5, "")
+    assert list(render_error(error, PLAIN))[1:3] == ["  a AND", "       ^"]
+
+
+def test_an_item_is_facts_then_content() -> None:
+    """Known facts have a line each, unknown ones none; further metadata follows; the content stands as it is."""
+    item = loaded(
+        "# Deploy\r\n<!-- hidden -->\n",
+        title="Deploy",
+        version="1.0",
+        metadata=MappingProxyType({"title": "Deploy", "tool_type": "python", "deps": ["a", "b"], "config": {"x": 1}}),
+    )
+    lines = list(render_item(item, PLAIN))
+    assert lines[0] == "tool:demo/deploy  ✓ trusted"
+    assert "  title      Deploy" in lines
+    assert "  verdict    signed by a trusted key" in lines
+    assert "  deps       a, b" in lines
+    assert '  config     {"x": 1}' in lines
+    assert sum("title" in line for line in lines) == 1
+    assert not any("author" in line for line in lines)
+    assert lines[-1] == "# Deploy\n<!-- hidden -->"
+
+
+def test_hostile_content_and_metadata_are_written_out() -> None:
+    """A name, a value and the content of an item cannot move the cursor."""
+    item = loaded(HOSTILE, title=HOSTILE, metadata={HOSTILE: HOSTILE, "list": [HOSTILE], "deep": {HOSTILE: 1}})
+    text = "\n".join(render_item(item, PLAIN))
+    assert text.count(ESCAPED) >= 5
+    assert "\x1b" not in text
+
+
+def test_long_facts_are_wrapped_below_each_other() -> None:
+    """On a terminal a long description goes on below where it began."""
+    item = loaded(title="Deploy", description="word " * 30)
+    lines = [line for line in render_item(item, Terminal(width=60)) if "word" in line]
+    assert len(lines) > 2
+    assert lines[0].startswith("  description  word")
+    assert lines[1].startswith(" " * 15 + "word")
+    assert max(map(len, lines)) <= 60
+
+
+def test_who_signed_says_no_more_than_is_proven() -> None:
+    """Only v2 signs its date; a changed file and a line of an unknown key prove nothing of what they say."""
+    facts = {"owner": "Ann", "signer": "f" * 64, "signed_at": "2026-01-01", "format": "v2"}
+    assert signed_by(signature(**facts)) == f"by Ann, with key {'f' * 16}, at 2026-01-01, as v2"
+    assert signed_by(signature(**facts | {"format": "v1"})).endswith("says at 2026-01-01, as v1")
+    for verdict, code in (("tampered", "digest"), ("untrusted", "unknown-key")):
+        said = signed_by(signature(verdict, code=code, **facts | {"owner": ""}))
+        assert said == f"names key {'f' * 16}, says at 2026-01-01, as v2"
+    assert signed_by(signature("unsigned")) == ""
+
+
+def test_verify_lists_what_is_not_well_and_counts_all() -> None:
+    """One line per bad item, the summary last; verbose lists the good ones too."""
+    report = VerifyReport((verified("trusted"), verified("tampered", id="demo/bad")))
+    lines = list(render_verified(report, {"trusted"}, PLAIN, verbose=False))
+    assert lines == [
+        "✗ tampered   tool:demo/bad  project  the bytes were changed [digest]  /p/deploy.py",
+        "2 items: 1 trusted, 1 tampered -- 1 not well",
+    ]
+    assert len(list(render_verified(report, {"trusted"}, PLAIN, verbose=True))) == 3
+
+
+def test_verify_of_nothing_and_of_unreadable_files_is_not_well() -> None:
+    """No item, or one that could not be read, is never reported as well."""
+    assert list(render_verified(VerifyReport(()), {"trusted"}, PLAIN, verbose=False)) == [
+        "0 items -- nothing to verify"
+    ]
+    report = VerifyReport((verified("trusted"),), (f"a.md: {HOSTILE}",))
+    assert list(render_verified(report, {"trusted"}, PLAIN, verbose=False)) == [
+        "1 item: 1 trusted -- all well, 1 not checked"
+    ]
+    assert list(render_problems(report, {"trusted"}, PLAIN)) == [f"not checked: a.md: {ESCAPED}"]
+
+
+def test_verify_says_once_per_reason_what_to_do() -> None:
+    """One item is named in its remedy, of several the form; what lies in a bundle the reader cannot sign."""
+    unsigned = [verified("unsigned", id=name) for name in "ab"]
+    unsigned = [replace(item, signature=signature("unsigned", code="no-envelope")) for item in unsigned]
+    bundled = replace(unsigned[0], space="system")
+    assert list(render_problems(VerifyReport((unsigned[0],)), {"trusted"}, PLAIN)) == [
+        "hint[no-envelope]: rye sign tool:a"
+    ]
+    assert list(render_problems(VerifyReport(tuple(unsigned)), {"trusted"}, PLAIN)) == [
+        "hint[no-envelope]: rye sign TYPE:ID"
+    ]
+    assert list(render_problems(VerifyReport((bundled,)), {"trusted"}, PLAIN)) == []
+    assert list(render_problems(VerifyReport(tuple(unsigned)), {"unsigned"}, PLAIN)) == []
+
+
+def test_every_reason_has_a_remedy_that_can_be_shown() -> None:
+    """No template of the table of reasons names a fact that the command line does not have."""
+    for code, reason in REASONS.items():
+        text = remedy(signature(str(reason.verdict), code=code), "project", "tool:a")
+        assert "{" not in text
+        assert bool(text) is bool(reason.remedy)
+
+
+def test_a_parsed_query_shows_its_canonical_form_and_its_tree() -> None:
+    """First the line that parses back, then the tree as the query room draws it."""
+    parsed = Parsed("a", Word("a"), (Dropped(2, ")", "nothing opens it"), Dropped(4, "", HOSTILE)))
+    assert list(render_parsed(parsed, "word a\n", PLAIN)) == ["a", "", "word a"]
+    assert list(render_dropped(parsed, PLAIN)) == [
+        "warning: at 2: ')' nothing opens it",
+        f"warning: at 4: {ESCAPED}",
+    ]
+
+
+def test_the_state_of_the_index_is_a_table() -> None:
+    """A line per space root; one that is not built has no figures."""
+    built = SpaceStatus("project", "/p/.ai", "/c/1", exists=True, items=3, segments=1, generation=2, bytes=2048)
+    absent = SpaceStatus("user", "/u/.ai", "/c/2", exists=False, items=0, segments=0, generation=0, bytes=0)
+    head, first, second = render_status([built, absent], PLAIN)
+    assert head.split() == ["source", "root", "items", "segments", "generation", "size", "cache"]
+    assert first.split() == ["project", "/p/.ai", "3", "1", "2", "2.0", "KiB", "/c/1"]
+    assert second.split() == ["user", "/u/.ai", "-", "-", "-", "not", "built", "-"]
+
+
+def test_a_rebuild_says_how_many_items_and_what_failed() -> None:
+    """Items are counted; a rebuild left to another process is no success; each warning has its line."""
+    assert render_rebuilt(RefreshReport(added=1)) == "indexed 1 item"
+    assert render_rebuilt(RefreshReport(stale=True)) == "not rebuilt: another process is writing the index"
+    assert list(render_warnings(RefreshReport(warnings=(HOSTILE,)), PLAIN)) == [f"warning: {ESCAPED}"]
+
+
+def test_signing_lists_each_file_the_count_and_the_key() -> None:
+    """What was signed, what stood signed already, which key, where its trust file is."""
+    report = SignReport(
+        "f" * 64, (SignedItem("tool", "a", "/a", changed=True), SignedItem("tool", "b", "/b", changed=False)), "/t.toml"
+    )
+    assert list(render_signed(report, PLAIN, dry_run=False)) == [
+        "signed      tool:a  /a",
+        "unchanged   tool:b  /b",
+        f"1 item signed with key {'f' * 16}, 1 unchanged",
+        "trust file /t.toml",
+    ]
+    assert list(render_signed(report, PLAIN, dry_run=True))[0::2] == [
+        "would sign  tool:a  /a",
+        f"1 item to sign with key {'f' * 16}, 1 unchanged",
+    ]
+
+
+def test_tables_align_by_cells() -> None:
+    """Wide characters do not shift a column; numbers stand to the right."""
+    assert list(table(("ab", "n"), [("日本", "1"), ("x", "22")], numbers=1)) == ["ab     n", "日本   1", "x     22"]
+
+
+def test_small_words() -> None:
+    """One item, two items; sizes in the unit that reads best."""
+    assert [plural(count, "item") for count in (0, 1, 2)] == ["0 items", "1 item", "2 items"]
+    assert [size(count) for count in (0, 1023, 1024, 5 << 20, 3 << 40)] == [
+        "0 B",
+        "1023 B",
+        "1.0 KiB",
+        "5.0 MiB",
+        "3072.0 GiB",
+    ]
+
+
+def test_colour_marks_the_outcome() -> None:
+    """With colour, a good outcome is green and a bad one red."""
+    coloured = Terminal(colour=True)
+    good = list(render_verified(VerifyReport((verified("trusted"),)), {"trusted"}, coloured, verbose=False))[-1]
+    bad = list(render_verified(VerifyReport((verified("unsigned"),)), {"trusted"}, coloured, verbose=False))[-1]
+    assert "\x1b[32mall well" in good
+    assert "\x1b[31m1 not well" in bad

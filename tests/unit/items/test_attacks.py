@@ -1,0 +1,210 @@
+"""Hostile files: each is read or refused as an item error, in bounded time, and nothing of it is run or fetched."""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from rye.errors import ItemError
+from rye.items import EXTENSIONS, MAX_BYTES, ItemType, parse
+from tests.support.files import read
+
+SIZE, SECONDS = MAX_BYTES // 4, 5.0
+"""How much is repeated, and far more time than that takes where time is linear, far less than where it is not."""
+
+ANY_TYPE = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
+
+
+def fill(unit: str) -> bytes:
+    """Repeat text up to a quarter of the size limit."""
+    return (unit * (SIZE // len(unit) + 1)).encode()[:SIZE]
+
+
+def test_billion_laughs_in_xml_stays_text() -> None:
+    """An entity that a DOCTYPE declares is never expanded."""
+    entities = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 10))
+    item = read(
+        "directives/a.md",
+        f'<!DOCTYPE d [<!ENTITY l0 "lol">{entities}]>\n<directive name="a"><metadata>'
+        "<description>&l9;</description></metadata></directive>",
+    )
+    assert item.description == "&l9;"
+    assert len(item.body) < 2000
+
+
+def test_external_entity_is_not_fetched(tmp_path: Path) -> None:
+    """A SYSTEM entity names a file; its content appears nowhere."""
+    secret = tmp_path / "secret"
+    secret.write_text("hunter2")
+    item = read(
+        "directives/a.md",
+        f'<!DOCTYPE d [<!ENTITY x SYSTEM "{secret.as_uri()}">]>\n<directive name="&x;"><metadata>'
+        "<description>&x;</description></metadata></directive>",
+    )
+    assert "hunter2" not in str(item)
+    assert item.description == "&x;"
+
+
+def test_yaml_tag_makes_no_object(tmp_path: Path) -> None:
+    """A tag that would call a function is ignored."""
+    mark = tmp_path / "ran"
+    item = read("knowledge/a.md", f"---\ntitle: !!python/object/apply:os.mkdir ['{mark}']\n---\n")
+    assert item.metadata["title"] == [str(mark)]
+    assert not mark.exists()
+
+
+def test_python_tool_is_not_run(tmp_path: Path) -> None:
+    """Neither module code nor what a metadata value would call."""
+    mark = tmp_path / "ran"
+    item = read(
+        "tools/a.py", f"import os\nos.mkdir({str(mark)!r})\n__version__ = os.mkdir({str(mark)!r})\n__tags__ = ['a']\n"
+    )
+    assert item.tags == ("a",)
+    assert item.version == ""
+    assert not mark.exists()
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "code"),
+    [
+        ("knowledge/a.md", "---\n" + "a: [" * 9000 + "\n---\n", "too-deep"),
+        ("tools/a.yaml", "[" * 500_000, "too-deep"),
+        ("tools/a.json", "[" * 500_000, "too-deep"),
+        ("tools/a.json", "[" * 70 + "]" * 70, "too-deep"),
+        ("tools/a.toml", "a=" + "[" * 500_000, "too-deep"),
+        ("tools/a.toml", "a." * 400_000 + "a=1", "too-deep"),
+        ("tools/a.toml", "[" + "a ." * 300_000 + "a]", "too-deep"),
+        (
+            "tools/a.yaml",
+            "a: &a [x,x,x,x,x,x,x,x,x]\n"
+            + "".join(
+                f"k{n}: &{'b' * n} [{f'*{chr(97) if n == 1 else chr(98) * (n - 1)},' * 9}]\n" for n in range(1, 9)
+            ),
+            "alias-bomb",
+        ),
+        ("tools/a.json", f"[{'1,' * 150_000}1]", "alias-bomb"),
+        ("tools/a.py", b"\xff\xfe#\x00", "not-utf8"),
+        ("knowledge/a.md", "# A".encode("utf-16"), "not-utf8"),
+        ("knowledge/a.md", b"# \xed\xa0\x80", "not-utf8"),
+        ("tools/a.py", b"\x89PNG\r\n\x1a\n" + bytes(range(256)), "not-utf8"),
+        ("knowledge/a.md", b"x" * (MAX_BYTES + 1), "too-large"),
+        ("tools/a.exe", b"", "not-an-item"),
+        ("directives/a.py", b"", "not-an-item"),
+    ],
+)
+def test_hostile_file_is_refused(path: str, content: str | bytes, code: str) -> None:
+    """The error has the code, names the file and says what to do."""
+    with pytest.raises(ItemError) as caught:
+        read(path, content.encode() if isinstance(content, str) else content)
+    assert caught.value.code == code
+    assert caught.value.message.startswith(f"{path}: ")
+    assert caught.value.hint
+
+
+UNITS = [
+    "<!--",
+    "<![CDATA[",
+    "<a b='",
+    '<a b="',
+    "</a>",
+    "`",
+    "**a",
+    "[a](",
+    "# ",
+    "#\n",
+    "---\n",
+    "a: ",
+    "&a ",
+    "*a ",
+    "- ",
+    "? ",
+    "{",
+    "'",
+    '"',
+    "\\",
+    "a.",
+    "[[a]]\n",
+    "a;",
+    "__a__=[",
+    "__a__='",
+    "@a\n",
+    "const a=(",
+    "a() {\n",
+    "// @a b\n",
+    "/*",
+    " ",
+    "\t",
+    "\n",
+    " \n",
+    "\u0301",
+    "<a ",
+    "<directive>",
+    "```\n",
+    "-->",
+    "= ",
+]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("unit", UNITS)
+def test_repetition_takes_no_more_than_linear_time(unit: str) -> None:
+    """No part of any reader takes more than linear time, at the top of a file as inside its metadata."""
+    data = fill(unit)
+    for item_type, suffix in ANY_TYPE:
+        starts = {
+            ".md": ("", "---\n", "```xml\n<directive><metadata>\n", "<directive "),
+            ".py": ("", "(\n"),
+            ".toml": ("", "a="),
+        }
+        for start in starts.get(suffix, ("", "a: ")):
+            began = time.process_time()
+            with suppress(ItemError):
+                parse(start.encode() + data, item_type=item_type, item_id="a", suffix=suffix)
+            assert time.process_time() - began < SECONDS, (suffix, start)
+
+
+def test_one_line_of_a_mebibyte_is_read() -> None:
+    """A long line is no problem of any format."""
+    line = "word " * 200_000
+    assert len(read("knowledge/a.md", line).body) > 900_000
+    assert read("tools/a.py", f'"""{line}"""').description.endswith("…")
+    assert read("tools/a.yaml", f"description: {line}").description.endswith("…")
+
+
+def test_text_that_would_drive_a_terminal_is_blanked() -> None:
+    """Escape sequences, NULs and other controls are blanks; marks that turn the reading direction are in no title."""
+    item = read(
+        "knowledge/a.md",
+        '---\ntitle: "a\\u001b[31m\\u202eb\\u2066c"\ntags: ["x\\u0000y\\u009b"]\n---\n'
+        "# A\x1b]0;own\x07\n\nText\x00with\x9bcontrols\x7f.\n".encode(),
+    )
+    assert item.title == "a [31m b c"
+    assert item.tags == ("x y",)
+    assert item.body == "# A ]0;own \n\nText with controls ."
+    assert item.description == "Text with controls ."
+
+
+def test_line_breaks_and_byte_order_mark_of_other_systems() -> None:
+    """CR LF and lone CR end lines; a byte order mark is no text; NEL and LS end none."""
+    item = read("knowledge/a.md", b"\xef\xbb\xbf---\r\ntitle: T\r\n---\r\n# A\rText\xc2\x85more\xe2\x80\xa8more\r\n")
+    assert (item.title, item.body, item.body_line) == ("T", "# A\nText more\u2028more", 4)
+    assert item.sections[0].end_line == 5
+
+
+def test_an_envelope_elsewhere_is_none() -> None:
+    """A signature line shown in a document is text; the file has no envelope."""
+    line = "<!-- rye:signed:2026-02-18T00:00:00Z:aa:bb:cc -->"
+    item = read("knowledge/a.md", f"# Signing\n\nIt looks so:\n\n{line}\n")
+    assert item.envelope is None
+    assert line in item.body
+
+
+def test_a_file_that_is_only_an_envelope_is_empty() -> None:
+    """Nothing but the signature line, with or without its line break."""
+    for end in ("", "\n", "\r\n"):
+        item = read("tools/a.py", f"# rye:signed:2026{end}".encode())
+        assert item.envelope is not None
+        assert (item.body, item.body_line, item.symbols) == ("", 1, ())

@@ -1,0 +1,191 @@
+"""Tools and knowledge kept as data, and the one loader of YAML."""
+
+from __future__ import annotations
+
+import pytest
+
+from rye.errors import ItemError
+from rye.items import yaml_safe
+from tests.support.files import read
+
+
+def test_yaml_tools_state_their_keys() -> None:
+    """Top-level keys are metadata with their kinds; texts stay texts; the head comment describes where no key does."""
+    item = read(
+        "tools/ops/a.yaml",
+        """\
+        # rye:signed:2026-02-18T00:00:00Z:aa:bb:cc
+        # rye:unsigned
+        # Sends mail.
+        tool_id: a
+        version: 1.10
+        tool_type: graph
+        executor_id: null
+        config: {retries: 3, on: [yes, 1.5], 7: x}
+        """,
+    )
+    assert (item.version, item.description, item.category) == ("1.10", "Sends mail.", "ops")
+    assert item.metadata["config"] == {"retries": 3, "on": ["yes", 1.5], "7": "x"}
+    assert item.metadata["executor_id"] is None
+    assert dict(item.declared) == {"name": "a"}
+    assert item.body.startswith("# Sends mail.\ntool_id: a")
+    assert item.body_line == 3
+
+
+def test_json_tools_tolerate_what_writers_do() -> None:
+    """Duplicate keys (the last wins), NaN, huge integers, lone surrogates; a list states nothing."""
+    item = read(
+        "tools/a.json", '{"name": "x", "name": "y", "n": NaN, "i": -Infinity, "big": %s, "s": "\\ud800"}' % ("9" * 5000)
+    )
+    assert item.metadata["name"] == "y"
+    assert (item.metadata["n"], item.metadata["i"], item.metadata["s"]) == (None, None, "\ufffd")
+    assert item.metadata["big"] == "9" * 5000
+    assert dict(read("tools/a.json", "[1, 2]").metadata) == {}
+
+
+def test_toml_tools_with_dates() -> None:
+    """Dates become ISO text, UTC as ``Z``."""
+    item = read(
+        "tools/a.toml",
+        '# Header.\ntitle = "T"\ncreated = 2026-02-18T00:00:00+00:00\nupdated = 2026-03-01\nat = 10:00:00\n',
+    )
+    assert (item.title, item.created, item.updated, item.metadata["at"]) == (
+        "T",
+        "2026-02-18T00:00:00Z",
+        "2026-03-01",
+        "10:00:00",
+    )
+    assert item.description == "Header."
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "line"),
+    [
+        ("tools/a.yaml", "a: 1\nb: c: d\n", 2),
+        ("tools/a.json", '{"a": 1,\n}', 2),
+        ("tools/a.toml", "a = 1\nb = \n", 2),
+        ("knowledge/a.md", "\n---\na: 1\nb: 'open\n---\n", 4),
+        ("directives/a.md", "# T\n\n```yaml\nname: x\n\tb: 1\n```\n", 5),
+    ],
+)
+def test_what_cannot_be_read_is_reported_with_its_line_in_the_file(path: str, content: str, line: int) -> None:
+    """The message names the file and the line, the hint the remedy."""
+    with pytest.raises(ItemError) as caught:
+        read(path, content)
+    assert caught.value.code == "unparsable"
+    assert caught.value.message.startswith(f"{path}: line {line}: ")
+    assert caught.value.hint
+    assert caught.value.to_dict()["line"] == line
+    assert caught.value.to_dict()["path"] == path
+
+
+def load(text: str) -> object:
+    """Load YAML without any top-level key as text."""
+    return yaml_safe.load(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", None),
+        ("# only a comment", None),
+        ("~", None),
+        ("a:", {"a": None}),
+        ("[true, False, yes, on, null, NULL, nil]", [True, False, "yes", "on", None, None, "nil"]),
+        ("[0, -7, +3, 012, 0o17, 0x1F, 1_000, 12:30]", [0, -7, 3, 12, 15, 31, "1_000", "12:30"]),
+        (
+            "[1.5, -.5, 1e3, 1.e2, ., 1.2.3, .inf, -.INF, .nan, 1e999]",
+            [1.5, -0.5, 1000.0, 100.0, ".", "1.2.3", *[None] * 4],
+        ),
+        ("['1', \"2\", !!str 3, !!int '4', ! 5]", ["1", "2", "3", 4, "5"]),
+        ("a: 2026-02-18\nb: !!timestamp 2026-2-8 9:00:00 -5", {"a": "2026-02-18", "b": "2026-02-08T09:00:00-05:00"}),
+        ("a: 1\na: 2", {"a": 2}),
+        (
+            "1: a\ntrue: b\n~: c\n1.5: d\n? [x]\n: e",
+            {"1": "a", "true": "b", "null": "c", "1.5": "d", "[complex key]": "e"},
+        ),
+        (
+            "a: &x {k: 1}\nb: *x\nc: {<<: *x, l: 2}\nd: {<<: [*x, {k: 3, m: 4}], k: 0}",
+            {"a": {"k": 1}, "b": {"k": 1}, "c": {"l": 2, "k": 1}, "d": {"k": 0, "m": 4}},
+        ),
+        ("a: &x 1\nb: &x 2\nc: *x", {"a": 1, "b": 2, "c": 2}),
+        ("<<: text", {"<<": "text"}),
+        ("a: 1\n---\nb: [", {"a": 1}),
+        ("!!python/object/apply:os.system [echo]", ["echo"]),
+        ("!!set {a, b}", {"a": None, "b": None}),
+        ("!!binary aGk=", "aGk="),
+        ('"\\x1b[31m \\u0007"', " [31m  "),
+        ("x: %s" % ("9" * 5000), {"x": "9" * 5000}),
+        ("|\n  a\n  b\n", "a\nb\n"),
+    ],
+)
+def test_yaml_values_are_those_of_the_core_schema(text: str, value: object) -> None:
+    """Plain data only: no tag makes a type, no date an object, no key anything but text."""
+    assert load(text) == value
+
+
+def test_yaml_keys_kept_as_text_are_so_to_any_depth() -> None:
+    """Below such a key every plain scalar is as written, except null; beside it nothing changes."""
+    text = "version: 1.10\ntags: [on, 1.0, ~, {a: 007}]\nother: {version: 1.10}\n"
+    assert yaml_safe.load(text, as_text=frozenset({"version", "tags"})) == {
+        "version": "1.10",
+        "tags": ["on", "1.0", None, {"a": "007"}],
+        "other": {"version": 1.1},
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("[" * 100_000, "too-deep"),
+        ("{a: " * 100_000, "too-deep"),
+        ("- " * 100_000, "too-deep"),
+        ("".join(f"{' ' * i}a:\n" for i in range(100)), "too-deep"),
+        ("[" * 65 + "]" * 65, "too-deep"),
+        (
+            "a: &a ["
+            + "x," * 9
+            + "]\n"
+            + "".join(f"{c}: &{c} [{f'*{p},' * 9}]\n" for p, c in zip("abcdefgh", "bcdefghi", strict=True)),
+            "alias-bomb",
+        ),
+        ("a: &a {" + ",".join(f"k{i}: 1" for i in range(1000)) + "}\nb:\n" + "  <<: *a\n" * 200, "alias-bomb"),
+        ("[" + "1," * 100_001 + "]", "alias-bomb"),
+        ("a: &a [*a]", "unparsable"),
+        ("a: *nowhere", "unparsable"),
+        ("&a *a", "unparsable"),
+        ("a: 'open", "unparsable"),
+        ("@a", "unparsable"),
+        ("a: b\n%", "unparsable"),
+        ("[1] x", "unparsable"),
+        ("a: 1\n}", "unparsable"),
+        ("\t\t- a\n b: c\n", "unparsable"),
+        ("x" * (yaml_safe.MAX_CHARS + 1), "too-large"),
+    ],
+)
+def test_hostile_yaml_is_refused(text: str, code: str) -> None:
+    """Depth, aliases, self-reference, size: each is an error of the file, in little time."""
+    with pytest.raises(ItemError) as caught:
+        load(text)
+    assert caught.value.code == code
+
+
+def test_depth_64_is_still_read() -> None:
+    """The limit itself is allowed."""
+    value = load("[" * 64 + "1" + "]" * 64)
+    for _ in range(64):
+        assert isinstance(value, list)
+        value = value[0]
+    assert value == 1
+
+
+def test_yaml_reads_alike_without_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where libyaml is missing, PyYAML's own parser gives the same values and errors."""
+    import yaml
+
+    monkeypatch.setattr(yaml_safe, "_LOADER", yaml.SafeLoader)
+    assert load("a: &x [1, on, '2']\nb: {<<: {c: *x}}") == {"a": [1, "on", "2"], "b": {"c": [1, "on", "2"]}}
+    for text, code in (("[" * 2000, "too-deep"), ("a: b: c", "unparsable"), ("a: \x01", "unparsable")):
+        with pytest.raises(ItemError) as caught:
+            load(text)
+        assert caught.value.code == code

@@ -1,0 +1,238 @@
+"""Knowledge entries: front matter in either form, body, sections, and what is derived where nothing is stated."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.support.files import read
+
+FENCED = """\
+<!-- rye:signed:2026-02-18T00:00:00Z:aa:bb:cc -->
+
+```yaml
+name: rollback
+title: "Rolling back"
+entry_type: guide
+category: ops
+version: 1.10
+author: ada
+created_at: 2026-02-18T00:00:00Z
+updated: 2026-3-1
+tags:
+  - release
+  - on
+  - release
+references: [ops/release, {deep: [1, true, null]}]
+```
+
+# Rolling back a release
+
+How to bring back the last **good** [release](http://example.org). It takes a minute.
+
+## Before
+
+Check.
+
+### The `disk`
+
+Full?
+
+## After
+"""
+
+
+def test_a_metadata_fence_fills_every_field() -> None:
+    """Each stated key lands in its field, as written: a version is not a number and a tag not a boolean."""
+    item = read("knowledge/ops/rollback.md", FENCED)
+    assert (item.type, item.id, item.name) == ("knowledge", "ops/rollback", "rollback")
+    assert (item.title, item.category, item.version, item.author) == ("Rolling back", "ops", "1.10", "ada")
+    assert (item.created, item.updated) == ("2026-02-18T00:00:00Z", "2026-03-01")
+    assert item.tags == ("release", "on")
+
+
+def test_every_other_key_is_kept_nested_and_typed() -> None:
+    """Metadata beside the known keys keeps its structure and kinds."""
+    item = read("knowledge/ops/rollback.md", FENCED)
+    assert item.metadata["entry_type"] == "guide"
+    assert item.metadata["references"] == ["ops/release", {"deep": [1, True, None]}]
+
+
+def test_declared_is_what_the_file_says_of_itself() -> None:
+    """Name and category as stated, whatever the path says; an entry type is no item type."""
+    item = read("knowledge/elsewhere/other.md", FENCED)
+    assert dict(item.declared) == {"name": "rollback", "category": "ops"}
+
+
+def test_an_id_with_folders_is_declared_as_id_and_one_without_as_name() -> None:
+    """``id: ops/x`` states a path, ``id: x`` a name; ``type`` counts only when it is an item type."""
+    assert dict(read("knowledge/a.md", "---\nid: ops/x\ntype: tool\n---\n").declared) == {"id": "ops/x", "type": "tool"}
+    assert dict(read("knowledge/a.md", "---\nid: x\ntype: object\n---\n").declared) == {"name": "x"}
+
+
+def test_the_envelope_is_found_and_is_nowhere_in_the_body() -> None:
+    """The signature line is handed on raw; neither it nor the metadata block is body."""
+    item = read("knowledge/ops/rollback.md", FENCED)
+    assert item.envelope is not None
+    assert item.envelope.number == 1
+    assert item.body.startswith("# Rolling back a release")
+    assert "rye:signed" not in item.body
+    assert "entry_type" not in item.body
+
+
+def test_lines_are_lines_of_the_file() -> None:
+    """Body and sections are numbered as an editor numbers the file, envelope and metadata included."""
+    item = read("knowledge/ops/rollback.md", FENCED)
+    lines = FENCED.split("\n")
+    assert lines[item.body_line - 1] == "# Rolling back a release"
+    assert [lines[section.line - 1].lstrip("# ") for section in item.sections] == [
+        "Rolling back a release",
+        "Before",
+        "The `disk`",
+        "After",
+    ]
+
+
+def test_sections_hold_their_own_text_and_the_path_of_their_headings() -> None:
+    """A section ends where the next heading begins, however deep."""
+    sections = read("knowledge/ops/rollback.md", FENCED).sections
+    assert [(section.heading_path, section.level, section.text) for section in sections[1:]] == [
+        (("Rolling back a release", "Before"), 2, "Check."),
+        (("Rolling back a release", "Before", "The `disk`"), 3, "Full?"),
+        (("Rolling back a release", "After"), 2, ""),
+    ]
+    assert [section.end_line - section.line for section in sections] == [2, 2, 2, 0]
+
+
+def test_title_and_description_come_from_the_text_where_none_are_stated() -> None:
+    """The first level-1 heading, and the first paragraph as plain text."""
+    item = read("knowledge/ops/plain.md", FENCED.partition("```\n\n")[2])
+    assert item.title == "Rolling back a release"
+    assert item.description == "How to bring back the last good release. It takes a minute."
+    assert item.category == "ops"
+    assert dict(item.metadata) == {}
+
+
+def test_front_matter_between_dashes_is_metadata() -> None:
+    """``---`` works as the fence does, also with ``...`` at its end and with a comment before it."""
+    for text in (
+        "---\ntitle: T\n---\nText",
+        "---  \ntitle: T\n...\n\nText",
+        "<!-- hello\nworld -->\n\n---\ntitle: T\n---\nText",
+        "\n\n---\r\ntitle: T\r\n---\r\nText\r\n",
+    ):
+        item = read("knowledge/a.md", text.encode())
+        assert (item.title, item.body) == ("T", "Text")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "---\n\nJust a rule above.",
+        "---\nno mapping\n---\nText",
+        "```yaml\n- a\n- b\n```\nText",
+        "```yaml\ntitle: never closed",
+        "Text first.\n\n```yaml\ntitle: an example\n```",
+        "```yamlish\ntitle: T\n```",
+        "````text\n```yaml\ntitle: T\n```\n````",
+    ],
+)
+def test_what_only_looks_like_metadata_is_text(text: str) -> None:
+    """A rule, a list, an open fence or a later example states nothing, and all of it can be searched."""
+    item = read("knowledge/a.md", text)
+    assert dict(item.metadata) == {}
+    assert item.body == text
+
+
+def test_only_the_first_block_is_metadata() -> None:
+    """Front matter put before a signed fence cannot be mixed with it: the fence is then ordinary text."""
+    item = read("knowledge/a.md", "---\ntitle: Put before\n---\n```yaml\ntitle: Signed\nversion: 2\n```\n")
+    assert (item.title, item.version) == ("Put before", "")
+    assert "title: Signed" in item.body
+
+
+def test_an_empty_block_states_nothing_but_is_no_text() -> None:
+    """An empty fence is a metadata block without metadata."""
+    item = read("knowledge/a.md", "---\n---\nText")
+    assert (dict(item.metadata), item.body, item.body_line) == ({}, "Text", 3)
+
+
+def test_headings_in_fences_are_code() -> None:
+    """A ``#`` in a fence is no heading; a fence ends only at its own mark; one without end holds the rest."""
+    item = read(
+        "knowledge/a.md",
+        "# A\n\n~~~sh\n# no\n```\n# no\n~~~~\n\n## B ##\n\n````\n```\n# no\n```\n````\n### C\n```\n# no",
+    )
+    assert [section.heading_path for section in item.sections] == [("A",), ("A", "B"), ("A", "B", "C")]
+
+
+@pytest.mark.parametrize(
+    ("line", "heading"),
+    [
+        ("# A", "A"),
+        ("   # A", "A"),
+        ("#\tA", "A"),
+        ("# A #", "A"),
+        ("# C#", "C#"),
+        ("#", ""),
+        ("# ###", ""),
+        ("    # A", None),
+        ("#A", None),
+        ("####### A", None),
+        ("\\# A", None),
+    ],
+)
+def test_headings_are_those_of_commonmark(line: str, heading: str | None) -> None:
+    """Up to three blanks, one to six marks, a blank; closing marks do not count."""
+    sections = read("knowledge/a.md", f"{line}\n".encode()).sections
+    assert [section.heading_path[-1] for section in sections if section.level] == ([] if heading is None else [heading])
+
+
+def test_text_before_the_first_heading_is_a_section_of_level_zero() -> None:
+    """Nothing of the body is in no section."""
+    first, second = read("knowledge/a.md", "Hello\nthere.\n\n# A\ntext").sections
+    assert (first.heading_path, first.level, first.line, first.end_line, first.text) == ((), 0, 1, 2, "Hello\nthere.")
+    assert (second.heading_path, second.line, second.end_line, second.text) == (("A",), 4, 5, "text")
+
+
+@pytest.mark.parametrize(
+    ("text", "description"),
+    [
+        ("# H\n\n```\ncode\n```\n\nProse here.\nGoes on.\n\nNext.", "Prose here. Goes on."),
+        ("| a | b |\n|---|---|\n\n> Quoted `text`.", "Quoted text."),
+        ("- First point\n- Second", "First point"),
+        ("***\n<process>\n![badge](x)\n\nReal.", "Real."),
+        ("<!-- c -->\n\nReal __bold__ *it*.", "Real bold *it*."),
+        ("# Only a heading", ""),
+        ("", ""),
+    ],
+)
+def test_the_description_is_the_first_prose(text: str, description: str) -> None:
+    """Headings, fences, tables, rules, tags, images and comments are no prose."""
+    assert read("knowledge/a.md", text).description == description
+
+
+def test_a_long_description_ends_with_a_sentence_or_a_word() -> None:
+    """At most 300 characters where it is taken from the text; a stated one may be longer."""
+    sentences = read("knowledge/a.md", "A sentence of some length. " * 30).description
+    assert len(sentences) <= 300
+    assert sentences.endswith("length.")
+    words = read("knowledge/a.md", "word " * 100).description
+    assert len(words) <= 300
+    assert words.endswith("word…")
+    stated = "stated " * 60
+    assert read("knowledge/a.md", f"---\ndescription: {stated}\n---\n").description == stated.strip()
+
+
+def test_yaml_knowledge_is_its_own_metadata_and_body() -> None:
+    """Every top-level key is metadata; the text as a whole can be searched."""
+    item = read("knowledge/ops/ports.yaml", "# All the ports.\ntitle: Ports\nssh: 22\n")
+    assert (item.title, item.description, item.metadata["ssh"]) == ("Ports", "All the ports.", 22)
+    assert item.body == "# All the ports.\ntitle: Ports\nssh: 22"
+
+
+def test_more_headings_than_the_limit_open_no_further_sections() -> None:
+    """After 10,000 headings the rest of the text belongs to the last section, and no word of it is lost."""
+    item = read("knowledge/a.md", "# A\nx\n" * 10_005)
+    assert len(item.sections) == 10_000
+    assert item.sections[-1].text == "x\n" + "# A\nx\n" * 4 + "# A\nx"
+    assert item.sections[-1].end_line == 20_010

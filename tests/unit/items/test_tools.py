@@ -1,0 +1,266 @@
+"""Tools as code: Python through its syntax tree, other scripts and broken Python by their text."""
+
+from __future__ import annotations
+
+import json
+import warnings
+
+import pytest
+
+from rye.items import Symbol
+from tests.support.files import read
+
+PYTHON = '''\
+#!/usr/bin/env python3
+# rye:signed:2026-02-18T00:00:00Z:aa:bb:cc
+"""Back up a folder.
+
+Longer text.
+"""
+
+__version__ = "1.2.0"
+__tool_type__: str = "python"
+__category__ = "ops"
+__tool_description__ = (
+    "Back up a folder "
+    "into an archive."
+)
+__executor_id__ = None
+__allowed_threads__ = ["inline", ("fork", 1)]
+__timeout__ = -1.5
+__computed__ = open("/etc/passwd").read()
+__all__ = ["Backup"]
+a = b = 1
+
+
+class Backup:
+    """A backup."""
+
+    class Error(Exception):
+        pass
+
+    @property
+    def size(self):
+        def inner(): ...
+        return 1
+
+    async def run(self): ...
+
+
+if True:
+    def main(): ...
+else:
+    def other(): ...
+
+try:
+    from x import y
+except ImportError:
+    def y(): ...
+finally:
+    with a:
+        def z(): ...
+'''
+
+
+def test_python_dunders_are_metadata_as_literals_only() -> None:
+    """Names lose their underscores; values are literals of any kind; what would have to be computed is left out."""
+    item = read("tools/ops/backup.py", PYTHON)
+    assert dict(item.metadata) == {
+        "version": "1.2.0",
+        "tool_type": "python",
+        "category": "ops",
+        "tool_description": "Back up a folder into an archive.",
+        "executor_id": None,
+        "allowed_threads": ["inline", ["fork", 1]],
+        "timeout": -1.5,
+    }
+    assert (item.version, item.category, item.description) == ("1.2.0", "ops", "Back up a folder into an archive.")
+    assert dict(item.declared) == {"category": "ops"}
+
+
+def test_python_symbols_have_their_lines_in_the_file() -> None:
+    """Functions, classes and methods in file order, methods with their class; none from inside a function."""
+    item = read("tools/ops/backup.py", PYTHON)
+    lines = PYTHON.split("\n")
+    assert [(symbol.name, symbol.kind) for symbol in item.symbols] == [
+        ("Backup", "class"),
+        ("Backup.Error", "class"),
+        ("Backup.size", "method"),
+        ("Backup.run", "method"),
+        ("main", "function"),
+        ("other", "function"),
+        ("y", "function"),
+        ("z", "function"),
+    ]
+    for symbol in item.symbols:
+        assert symbol.name.rpartition(".")[2] in lines[symbol.line - 1]
+    assert "async def run" in lines[item.symbols[0].end_line - 1]
+
+
+def test_the_body_of_a_script_is_its_text_without_the_envelope() -> None:
+    """Shebang and code stay; line numbers stay."""
+    item = read("tools/ops/backup.py", PYTHON)
+    assert item.envelope is not None
+    assert item.envelope.number == 2
+    assert item.body_line == 1
+    assert item.body == PYTHON.replace("# rye:signed:2026-02-18T00:00:00Z:aa:bb:cc", "").rstrip()
+
+
+def test_python_description_comes_from_the_docstring_or_the_first_comment() -> None:
+    """The docstring's first paragraph where no dunder states one; the head comment where there is no docstring."""
+    assert read("tools/a.py", '"""Do it\n    now.\n\n    Later.\n    """\n').description == "Do it now."
+    assert read("tools/a.py", "#!/bin/python\n# Do it\n# now.\n#\n# Later.\nx = 1\n").description == "Do it now."
+
+
+@pytest.mark.parametrize(
+    "broken",
+    ["def run(:\n", "match x:\n  case\n", "print 'two'\n", "x = 1\n\ty = 2\n", "9" * 5000, "(\x00\x01", "x = (" * 300],
+)
+def test_python_that_does_not_parse_is_still_found(broken: str) -> None:
+    """Metadata and symbols are read from the text, the body can be searched, and it is no error."""
+    head = '"""Do it.\n\nMore."""\n__version__ = "1.0"\n__tags__ = [\'a\', "b"]\n\n'
+    item = read("tools/ops/a.py", f"{head}class A:\n    def run(self): ...\n\n{broken}".encode())
+    assert (item.version, item.tags, item.description, item.category) == ("1.0", ("a", "b"), "Do it.", "ops")
+    assert item.symbols[:2] == (Symbol("A", "class", 7, 8), Symbol("run", "method", 8, 8))
+    assert "def run(self)" in item.body
+
+
+def test_a_very_large_python_file_is_read_by_its_text() -> None:
+    """Above 256 KiB no syntax tree is built: it would take a thousand times the room."""
+    item = read("tools/a.py", '"""Big."""\n__version__ = "1"\ndef run():\n    return 1\n' + "a;" * 200_000)
+    assert (item.version, item.description) == ("1", "Big.")
+    assert item.symbols == (Symbol("run", "function", 3, 4),)
+
+
+def test_reading_a_tool_warns_of_nothing() -> None:
+    """String escapes of a stranger's tool are not ours to warn about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert read("tools/a.py", 'x = "\\d"\n').body
+
+
+def test_values_that_json_cannot_say_are_left_out_or_replaced() -> None:
+    """Sets become lists, bytes and complex numbers null like infinities, lone surrogates are replaced."""
+    item = read(
+        "tools/a.py",
+        '__a__ = {3, 1}\n__b__ = b"x"\n__c__ = 1j\n__d__ = [1e999, ...]\n__e__ = "\\ud800\\x1b"\n'
+        "__f__ = {1: {None: 2, True: 3}}\n__g__ = 10 ** 9999\n",
+    )
+    assert dict(item.metadata) == {
+        "a": [1, 3],
+        "b": None,
+        "c": None,
+        "d": [None],
+        "e": "\ufffd ",
+        "f": {"1": {"null": 2, "true": 3}},
+    }
+    assert json.dumps(dict(item.metadata), allow_nan=False)
+
+
+TYPESCRIPT = """\
+// rye:signed:2026-02-18T00:00:00Z:aa:bb:cc
+// rye:unsigned
+import { x } from "node:util";
+
+export const __version__ = "1.0.0";
+export const __category__: string = 'ops';
+export const __tool_description__ =
+  "Say \\"hello\\" — twice.";
+const __parallel__ = true;
+const __threads__ = ["inline", 'fork'];
+
+export default class Greeter extends Base {
+  run() { return 1; }
+}
+
+export async function greet(
+  name: string,
+): Promise<void> {
+  function inner() {}
+}
+
+const shout = async (name: string): Promise<void> => {
+  greet(name);
+};
+const once = (n) => n + 1;
+let later = function () { return 2; }
+"""
+
+
+def test_typescript_constants_and_definitions() -> None:
+    """Constants named as in Python are metadata; top-level functions and classes are symbols with their lines."""
+    item = read("tools/ops/greet.ts", TYPESCRIPT)
+    assert (item.version, item.category, item.description) == ("1.0.0", "ops", 'Say "hello" — twice.')
+    assert (item.metadata["parallel"], item.metadata["threads"]) == (True, ["inline", "fork"])
+    assert item.symbols == (
+        Symbol("Greeter", "class", 12, 14),
+        Symbol("greet", "function", 16, 20),
+        Symbol("shout", "function", 22, 24),
+        Symbol("once", "function", 25, 25),
+        Symbol("later", "function", 26, 26),
+    )
+
+
+@pytest.mark.parametrize("suffix", [".js", ".mjs", ".cjs", ".ts"])
+def test_a_block_comment_at_the_top_is_read(suffix: str) -> None:
+    """``@key value`` lines are metadata, the prose is the description; later comments are code."""
+    item = read(
+        f"tools/ops/a{suffix}",
+        """\
+        'use strict';
+        /**
+         * Resize pictures
+         * in place.
+         *
+         * More.
+         * @version 2.0.0
+         * @tags a, b
+         * @flag
+         * author: Ada
+         */
+        /* @version 3 */
+        """,
+    )
+    assert (item.description, item.version, item.tags, item.author) == (
+        "Resize pictures in place.",
+        "2.0.0",
+        ("a", "b"),
+        "Ada",
+    )
+    assert item.metadata["flag"] == ""
+
+
+def test_shell_header_and_functions() -> None:
+    """Comments below the shebang, up to the first line that is none; functions in both forms."""
+    item = read(
+        "tools/ops/a.sh",
+        """\
+        #!/bin/sh
+        # rye:signed:2026-02-18T00:00:00Z:aa:bb:cc
+        # Clean the cache.
+        # version: 1.1
+        # see http://example.org: no key
+        # Note: no key either
+
+        # description: not this
+        clean() {
+          rm -rf x
+        }
+        function log_it { echo; }
+        """,
+    )
+    assert (item.version, item.description) == (
+        "1.1",
+        "Clean the cache. see http://example.org: no key Note: no key either",
+    )
+    assert item.symbols == (Symbol("clean", "function", 9, 11), Symbol("log_it", "function", 12, 12))
+
+
+def test_stale_marks_of_signing_are_not_part_of_a_tool() -> None:
+    """A mark ``rye:unsigned`` or an older signature below the envelope is not searched."""
+    item = read(
+        "tools/a.py",
+        "# rye:signed:2026-02-18T00:00:00Z:aa:bb:cc\n\n# # rye:signed:2025-01-01T00:00:00Z:aa:bb:cc\n"
+        'x = "# rye:signed:in a string"\n',
+    )
+    assert (item.body, item.body_line) == ('x = "# rye:signed:in a string"', 4)

@@ -1,0 +1,159 @@
+"""Trust files: both ways to give a key, limits, and refusal of whatever cannot be understood."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+
+import pytest
+
+from rye.errors import SigningError
+from rye.signing import Revocation, Scope, TrustEntry, parse_trust_file, trust_file_name, write_trust_file
+from tests.support.signed import ANN, EVE
+
+PUBLIC = ANN.public
+PEM = f'[public_key]\npem = """\n{PUBLIC.pem}"""\n'
+RAW = 'public_key = "ed25519:{}"\n'
+
+
+def parsed(text: str) -> TrustEntry:
+    """Parse a trust file of the user's."""
+    return parse_trust_file(text.encode(), scope=Scope.USER, source="ann.toml")
+
+
+def test_both_ways_to_give_a_key() -> None:
+    """PEM in a table, or raw base64 behind ``ed25519:``."""
+    raw = RAW.format(base64.b64encode(PUBLIC.raw).decode())
+    for text in (PEM, raw, "\ufeff" + raw, PEM.replace("\n", "\r\n"), f"# rye:signed:whatever\n{PEM}"):
+        assert parsed(text).public == PUBLIC
+
+
+@pytest.mark.parametrize("name", [PUBLIC.fingerprint, PUBLIC.fingerprint[:16], PUBLIC.raw_fingerprint])
+def test_any_of_the_three_fingerprints_may_be_stated(name: str) -> None:
+    """A stated fingerprint must be the key's own, in one of its three forms."""
+    assert parsed(f'fingerprint = "{name}"\nowner = "ann"\n{PEM}').owner == "ann"
+
+
+@pytest.mark.parametrize("name", [EVE.public.fingerprint, EVE.public.fingerprint[:16], "", PUBLIC.fingerprint[:15]])
+def test_a_fingerprint_that_is_not_the_keys_is_refused(name: str) -> None:
+    """A trust file whose fingerprint disagrees with its key is not taken, and both are told."""
+    with pytest.raises(SigningError) as caught:
+        parsed(f'fingerprint = "{name}"\n{PEM}')
+    assert caught.value.code == "fingerprint-mismatch"
+    assert "ann.toml" in caught.value.message
+    assert PUBLIC.fingerprint in caught.value.message
+    assert caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "moment"),
+    [
+        ("2026-12-31", datetime(2026, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
+        ('"2026-12-31"', datetime(2026, 12, 31, 23, 59, 59, 999999, tzinfo=UTC)),
+        ("2026-12-31T10:00:00Z", datetime(2026, 12, 31, 10, tzinfo=UTC)),
+        ("2026-12-31T10:00:00+02:00", datetime(2026, 12, 31, 8, tzinfo=UTC)),
+        ("2026-12-31T10:00:00", datetime(2026, 12, 31, 10, tzinfo=UTC)),
+        ('"2026-12-31T10:00:00Z"', datetime(2026, 12, 31, 10, tzinfo=UTC)),
+    ],
+)
+def test_the_last_moment_of_a_key(text: str, moment: datetime) -> None:
+    """A date counts to its end in UTC; a date and time is that moment, in UTC where no zone is given."""
+    assert parsed(f"not_after = {text}\n{PEM}").not_after == moment
+
+
+@pytest.mark.parametrize(
+    ("text", "revoked"),
+    [
+        ("revoked = false\n", None),
+        ("revoked = true\n", Revocation()),
+        ('revoked = {reason = "stolen", date = 2026-05-01}\n', Revocation("stolen", "2026-05-01")),
+        ("revoked = {date = 2999-01-01}\n", Revocation("", "2999-01-01")),
+        ("revoked = {}\n", Revocation()),
+    ],
+)
+def test_a_revocation_is_a_truth_value_or_a_table(text: str, revoked: Revocation | None) -> None:
+    """A table, even an empty one or one dated ahead, revokes at once."""
+    assert parsed(text + PEM).revoked == revoked
+
+
+def test_namespaces_are_kept_as_written() -> None:
+    """Absent is no limit, an empty list allows nothing."""
+    assert parsed(PEM).namespaces is None
+    assert parsed(f"namespaces = []\n{PEM}").namespaces == ()
+    assert parsed(f'namespaces = ["a/*", "tool:b/*/c", "*"]\n{PEM}').namespaces == ("a/*", "tool:b/*/c", "*")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "owner = 'ann'",
+        "this is no toml",
+        "[" * 5000,
+        "public_key = 5",
+        "[public_key]\nkey = 'x'",
+        f"owner = 5\n{PEM}",
+        f'owner = "a\\u001b[31mb"\n{PEM}',
+        f'owner = "a\\nb"\n{PEM}',
+        f"owner = '{'a' * 201}'\n{PEM}",
+        f"namespaces = 'a/*'\n{PEM}",
+        f"namespaces = [1]\n{PEM}",
+        f"namespaces = ['']\n{PEM}",
+        f"namespaces = ['a/b*']\n{PEM}",
+        f"namespaces = ['a//b']\n{PEM}",
+        f"namespaces = ['/a']\n{PEM}",
+        f"namespaces = ['a/']\n{PEM}",
+        f"namespaces = ['skill:a/*']\n{PEM}",
+        f"namespaces = ['a b']\n{PEM}",
+        f"not_after = 'soon'\n{PEM}",
+        f"not_after = 5\n{PEM}",
+        f"not_after = true\n{PEM}",
+        f"not_after = 10:00:00\n{PEM}",
+        f"revoked = 'no'\n{PEM}",
+        f"revoked = 0\n{PEM}",
+        f"revoked = {{reason = 5}}\n{PEM}",
+        f"{PEM}x = '{'a' * 70_000}'",
+    ],
+)
+def test_what_cannot_be_understood_is_refused(text: str) -> None:
+    """A limit with a typing error refuses the file; it is never read as no limit."""
+    with pytest.raises(SigningError) as caught:
+        parsed(text)
+    assert caught.value.code == "trust-file"
+    assert "ann.toml" in caught.value.message
+
+
+def test_bytes_that_are_not_text_are_refused() -> None:
+    """A trust file is UTF-8."""
+    with pytest.raises(SigningError):
+        parse_trust_file(b"\xff" + PEM.encode(), scope=Scope.USER)
+
+
+@pytest.mark.parametrize(
+    "text", [RAW.format("A" * 43 + "="), RAW.format("AAAA"), RAW.format(""), PEM.replace("M", "N")]
+)
+def test_keys_that_are_none_are_refused(text: str) -> None:
+    """A small-order or unreadable key does not come in through a trust file."""
+    with pytest.raises(SigningError) as caught:
+        parsed(text)
+    assert caught.value.code in {"weak-key", "key-unreadable"}
+
+
+def test_what_is_written_is_read() -> None:
+    """A written trust file gives back its facts, whatever the owner's name holds."""
+    moment = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
+    owner = 'Ann "the key" \\ Müller'
+    written = write_trust_file(PUBLIC, owner=owner, namespaces=("a/*", "tool:b"), not_after=moment)
+    assert parse_trust_file(written, scope=Scope.BUNDLE, bundle="b") == TrustEntry(
+        PUBLIC, owner, Scope.BUNDLE, bundle="b", namespaces=("a/*", "tool:b"), not_after=moment
+    )
+    assert parse_trust_file(write_trust_file(PUBLIC, owner=""), scope=Scope.USER).namespaces is None
+    assert trust_file_name(PUBLIC) == f"{PUBLIC.fingerprint}.toml"
+
+
+def test_what_could_not_be_read_is_not_written() -> None:
+    """An owner with a line break, or a pattern that is none, is refused before anything is written."""
+    with pytest.raises(SigningError):
+        write_trust_file(PUBLIC, owner="a\nb")
+    with pytest.raises(SigningError):
+        write_trust_file(PUBLIC, owner="a", namespaces=("a b",))

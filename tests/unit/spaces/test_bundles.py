@@ -1,0 +1,299 @@
+"""System space: rye's own items, installed bundles, and folders that are read without importing anything."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from rye._resources import items_root
+from rye.errors import NotFoundError
+from rye.spaces import Root, named_roots, system_roots, walk
+from tests.support.files import lay
+
+BUNDLE = '''\
+"""A bundle."""
+raise SystemExit("imported")
+
+
+def get_bundle():
+    return {"bundle_id": "acme-core", "version": version("acme"), "root_path": Path(__file__).parent}
+'''
+
+
+def distribution(name: str, entry: str, *, version: str = "1.2.3") -> dict[str, str]:
+    """The metadata folder of an installed distribution that registers a bundle."""
+    info = f"{name}-{version}.dist-info"
+    return {
+        f"{info}/METADATA": f"Metadata-Version: 2.4\nName: {name}\nVersion: {version}\n\nText.\n",
+        f"{info}/entry_points.txt": f"[console_scripts]\nx = y:z\n\n[rye.bundles]\n{entry}\n",
+    }
+
+
+def named(*folders: Path) -> dict[str, str]:
+    """Bundle and version of the roots in folders, all of which hold some."""
+    roots, warnings = named_roots(folders)
+    assert warnings == ()
+    return {root.bundle: root.version for root in roots}
+
+
+# Folders
+
+
+def test_a_folder_may_be_a_root_or_contain_one(tmp_path: Path) -> None:
+    """A root itself, a folder with ``.ai``, that ``.ai``, and one that holds packages."""
+    lay(tmp_path, {"pack/.ai/tools/x.py": "", "flat/knowledge/x.md": ""})
+    for folder, path in (("pack", "pack/.ai"), ("pack/.ai", "pack/.ai"), ("flat", "flat")):
+        roots, _ = named_roots([tmp_path / folder])
+        assert [(root.bundle, root.path) for root in roots] == [(folder.split("/")[0], tmp_path / path)]
+        assert [root.source for root in roots] == [f"system:{folder.split('/')[0]}"]
+    assert [root.path for root in named_roots([tmp_path])[0]] == [tmp_path / "pack/.ai"]
+
+
+def test_a_folder_with_both_counts_as_what_contains_one(tmp_path: Path) -> None:
+    """A repository may have a folder ``tools`` of its own beside its ``.ai``."""
+    lay(tmp_path, {".ai/tools/x.py": "", "tools/build.py": ""})
+    assert [root.path for root in named_roots([tmp_path])[0]] == [tmp_path / ".ai"]
+
+
+def test_packages_are_found_three_folders_deep_in_the_order_of_their_paths(tmp_path: Path) -> None:
+    """Not deeper, not in hidden folders or ``node_modules``, not below a root, not by a mere folder ``tools``."""
+    lay(
+        tmp_path,
+        {
+            "b/.ai/tools/x.py": "",
+            "b/inner/.ai/tools/x.py": "",
+            "a/src/pack/.ai/tools/x.py": "",
+            "a/src/pack2/sub/.ai/tools/x.py": "",
+            ".venv/c/.ai/tools/x.py": "",
+            "node_modules/d/.ai/tools/x.py": "",
+            "e/tools/x.py": "",
+            "f/.ai/config/x.toml": "",
+        },
+    )
+    assert list(named(tmp_path)) == ["b", "pack"]
+
+
+def test_a_bundle_is_named_by_the_distribution_that_installed_it(tmp_path: Path) -> None:
+    """Its id as its code states it, its version as the package manager does; nothing is imported."""
+    lay(tmp_path, distribution("acme", "acme-entry = acme_core.bundle:get_bundle [extra]"))
+    lay(tmp_path, {"acme_core/bundle.py": BUNDLE, "acme_core/.ai/tools/x.py": "", "other/.ai/tools/x.py": ""})
+    assert named(tmp_path) == {"acme-core": "1.2.3", "other": ""}
+    assert named(tmp_path / "acme_core") == named(tmp_path / "acme_core" / ".ai") == {"acme-core": "1.2.3"}
+    assert "acme_core" not in sys.modules
+
+
+def test_a_bundle_is_named_by_its_entry_point_where_the_code_does_not_tell(tmp_path: Path) -> None:
+    """The id is computed, or the file cannot be parsed or is not there."""
+    lay(tmp_path, distribution("acme", "acme-entry = acme_core:get_bundle"))
+    lay(tmp_path, {"acme_core/.ai/tools/x.py": ""})
+    for source in (None, "bundle_id = (", 'def f(): return {"bundle_id": NAME}'):
+        if source is not None:
+            lay(tmp_path, {"acme_core/bundle.py": source})
+        assert named(tmp_path) == {"acme-entry": "1.2.3"}
+
+
+def test_a_bundle_without_a_distribution_is_named_by_its_code_or_folder(tmp_path: Path) -> None:
+    """A checkout: literals in ``bundle.py``, else the name of the folder."""
+    lay(tmp_path, {"one/.ai/tools/x.py": "", "one/bundle.py": 'B = {"bundle_id": "uno", "version": "7"}'})
+    lay(tmp_path, {"two/.ai/tools/x.py": ""})
+    assert named(tmp_path) == {"uno": "7", "two": ""}
+
+
+def test_ids_are_text_that_a_source_may_hold(tmp_path: Path) -> None:
+    """What a stranger's file calls itself has no blanks, colons, slashes or controls, and an end."""
+    lay(tmp_path, {"a/.ai/tools/x.py": "", "a/bundle.py": f'B = {{"bundle_id": "../x: \\x1b[31m {"y" * 99}"}}'})
+    (bundle,) = named(tmp_path)
+    assert bundle.startswith("x-")
+    assert set(bundle) <= set("x-31my")
+    assert len(bundle) <= 64
+
+
+def test_bundle_that_claims_the_id_of_another(tmp_path: Path) -> None:
+    """An id decides which keys speak for an item, so no two roots share one and none but rye's own is ``rye``."""
+    claim = {"bundle.py": 'B = {"bundle_id": "rye"}', ".ai/tools/x.py": ""}
+    lay(tmp_path / "one", claim)
+    lay(tmp_path / "two", claim)
+    lay(tmp_path / "three", {"bundle.py": 'B = {"bundle_id": "acme"}', ".ai/tools/x.py": ""})
+    roots, warnings = system_roots([tmp_path / "one", tmp_path / "two"])
+    assert [root.bundle for root in roots] == ["rye", "rye#2", "rye#3"]
+    assert len(warnings) == 2
+    assert "'rye#3'" in warnings[1]
+    assert [root.bundle for root in named_roots([tmp_path / "one"])[0]] == ["rye#2"]
+    assert [root.bundle for root in named_roots([tmp_path / "three"], taken=["acme"])[0]] == ["acme#2"]
+
+
+def test_a_folder_that_does_not_exist_is_an_error_and_one_without_items_a_warning(tmp_path: Path) -> None:
+    """A typo must not pass for an empty bundle."""
+    with pytest.raises(NotFoundError) as caught:
+        named_roots([tmp_path / "gone"])
+    assert caught.value.code == "bundle-not-found"
+    roots, warnings = named_roots([tmp_path])
+    assert roots == ()
+    assert str(tmp_path) in warnings[0]
+
+
+def test_one_folder_named_twice_is_one_bundle(tmp_path: Path) -> None:
+    """Also under another name."""
+    lay(tmp_path / "a", {".ai/tools/x.py": ""})
+    (tmp_path / "b").symlink_to("a")
+    assert named(tmp_path / "a", tmp_path / "b", tmp_path / "a" / ".ai") == {"a": ""}
+
+
+def test_rye_s_own_items_are_the_bundle_rye(tmp_path: Path) -> None:
+    """Wherever they are named."""
+    del tmp_path
+    assert named(items_root()) == {"rye": ""}
+
+
+# System space
+
+
+def test_system_space_by_argument(tmp_path: Path) -> None:
+    """None given: none at all. Some given: those after rye's own, and nothing that is installed."""
+    lay(tmp_path / "a", {".ai/tools/x.py": ""})
+    assert system_roots(()) == ((), ())
+    assert [root.source for root in system_roots([tmp_path / "a"])[0]] == ["system:rye", "system:a"]
+    assert system_roots([str(tmp_path / "a")])[0][0].path == items_root()
+
+
+def test_system_space_by_environment(tmp_path: Path) -> None:
+    """``RYE_BUNDLES`` is a list as ``PATH`` is; a missing folder in it is a warning, for no one typed it now."""
+    lay(tmp_path, {"a/.ai/tools/x.py": "", "b/knowledge/x.md": ""})
+    listed = os.pathsep.join([str(tmp_path / "b"), "", str(tmp_path / "gone"), str(tmp_path / "a")])
+    roots, warnings = system_roots(environ={"RYE_BUNDLES": listed})
+    assert [root.bundle for root in roots] == ["rye", "b", "a"]
+    assert len(warnings) == 1
+    assert str(tmp_path / "gone") in warnings[0]
+
+
+class Installed:
+    """A folder on the import path into which packages with a bundle are laid."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def add(self, name: str, body: str, files: Mapping[str, str] | None = None) -> None:
+        """Install a package whose ``get_bundle`` has this body."""
+        source = "from pathlib import Path\nHERE = Path(__file__).parent\n\n\ndef get_bundle():\n"
+        lines = "".join(f"    {line}\n" for line in dedent(body).strip().splitlines())
+        lay(self.folder, distribution(name, f"{name} = {name}.bundle:get_bundle"))
+        importlib.invalidate_caches()
+        lay(self.folder / name, {"__init__.py": "", "bundle.py": source + lines, **(files or {".ai/tools/x.py": ""})})
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Installed]:
+    """Packages installed for one test only."""
+    folder = tmp_path / "lib" / "site-packages"
+    folder.mkdir(parents=True)
+    monkeypatch.syspath_prepend(folder)
+    before = set(sys.modules)
+    yield Installed(folder)
+    for name in set(sys.modules) - before:
+        if str(folder) in str(getattr(sys.modules[name], "__file__", "")):
+            del sys.modules[name]
+
+
+def found() -> tuple[dict[str, Root], tuple[str, ...]]:
+    """Roots of system space but rye's own, by bundle, and warnings."""
+    roots, warnings = system_roots(environ={})
+    assert roots[0].bundle == "rye"
+    return {root.bundle: root for root in roots[1:]}, warnings
+
+
+def test_installed_bundles_are_found_by_their_entry_points(installed: Installed) -> None:
+    """A mapping or an object; in the order of names; only the categories it lists."""
+    installed.add(
+        "bbb_pack",
+        'return {"bundle_id": "bbb", "version": "2", "root_path": HERE, "categories": ["ops/"]}',
+        {".ai/tools/ops/x.py": "", ".ai/tools/y.py": ""},
+    )
+    installed.add(
+        "aaa_pack",
+        'import types\nreturn types.SimpleNamespace(bundle_id="aaa", root_path=str(HERE / "flat"))',
+        {"flat/knowledge/x.md": ""},
+    )
+    roots, warnings = found()
+    assert warnings == ()
+    assert list(roots) == ["aaa", "bbb"]
+    assert (roots["bbb"].version, roots["bbb"].categories) == ("2", ("ops",))
+    assert [file.item_id for file in walk(roots["bbb"])[0]] == ["ops/x"]
+    assert roots["aaa"].path == installed.folder / "aaa_pack" / "flat"
+
+
+@pytest.mark.parametrize(
+    ("body", "reason"),
+    [
+        ('raise RuntimeError("broken")', "RuntimeError: broken"),
+        ("raise SystemExit(3)", "SystemExit: 3"),
+        ("import no_such_module", "ModuleNotFoundError"),
+        ("return None", "it names no root_path"),
+        ('return {"bundle_id": "x", "root_path": 7}', "it names no root_path"),
+        ('return {"root_path": "/no/such/folder"}', "there are no items in /no/such/folder"),
+        ('return {"root_path": HERE, "categories": "ops"}', "its categories are no list of namespaces"),
+        ('return {"root_path": HERE, "categories": [1]}', "its categories are no list of namespaces"),
+        ('return {"root_path": HERE, "categories": 1}', "TypeError"),
+    ],
+)
+def test_an_installed_bundle_that_fails_is_a_warning(installed: Installed, body: str, reason: str) -> None:
+    """The others still work, and the warning names the one that does not."""
+    installed.add("bad_pack", body)
+    installed.add("good_pack", 'return {"bundle_id": "good", "root_path": HERE}')
+    roots, warnings = found()
+    assert list(roots) == ["good"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("the bundle 'bad_pack' (bad_pack.bundle:get_bundle) is left out: ")
+    assert reason in warnings[0]
+
+
+def test_two_bundles_may_share_a_folder_by_categories(installed: Installed) -> None:
+    """Each shows its own namespaces of it."""
+    files = {".ai/tools/core/x.py": "", ".ai/tools/std/y.py": ""}
+    installed.add("core_pack", 'return {"bundle_id": "core", "root_path": HERE, "categories": ["core"]}', files)
+    installed.add(
+        "std_pack",
+        'import core_pack.bundle as b\nreturn {"bundle_id": "std", "root_path": b.HERE, "categories": ["std"]}',
+    )
+    installed.add(
+        "dup_pack",
+        'import core_pack.bundle as b\nreturn {"bundle_id": "dup", "root_path": b.HERE, "categories": ["core"]}',
+    )
+    roots, _ = found()
+    assert {bundle: [file.item_id for file in walk(root)[0]] for bundle, root in roots.items()} == {
+        "core": ["core/x"],
+        "std": ["std/y"],
+    }
+
+
+def test_the_stamp_of_an_installed_bundle_changes_with_its_installation(installed: Installed) -> None:
+    """Version, place and folders are in it; a bundle elsewhere, as in an editable installation, has none."""
+    installed.add("pack", 'return {"bundle_id": "pack", "version": "1", "root_path": HERE}')
+    stamp = found()[0]["pack"].stamp
+    assert stamp
+    assert stamp == found()[0]["pack"].stamp
+    tools = installed.folder / "pack" / ".ai" / "tools"
+    tools.rename(tools.with_name("away"))
+    lay(tools, {"y.py": ""})
+    assert found()[0]["pack"].stamp not in {stamp, ""}
+    lay(installed.folder.parent, {"checkout/.ai/tools/x.py": ""})
+    installed.add("dev", 'return {"bundle_id": "dev", "version": "1", "root_path": HERE.parent.parent / "checkout"}')
+    installed.add("raw", 'return {"bundle_id": "raw", "root_path": HERE}')
+    roots, _ = found()
+    assert (roots["dev"].stamp, roots["raw"].stamp) == ("", "")
+
+
+def test_nothing_is_imported_where_no_bundle_is_registered(
+    installed: Installed, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking for entry points costs an import that is spared where none can be."""
+    del installed
+    monkeypatch.delitem(sys.modules, "importlib.metadata", raising=False)
+    monkeypatch.setattr(sys, "path", [place for place in sys.path if not place.endswith(".zip")])
+    found()
+    assert "importlib.metadata" not in sys.modules
