@@ -38,7 +38,7 @@ def verify_targets(
     load = extended.load_trust(named_trust)
     now = signing.system_clock()
     items: list[VerifiedItem] = []
-    problems = [*layout.warnings, *load.warnings]
+    problems: list[str] = []
     matched: set[str] = set()
     for root in extended.roots:
         if root.source not in roots:
@@ -53,7 +53,7 @@ def verify_targets(
             path = str(root.path / file.rel_path)
             items.append(VerifiedItem(str(file.item_type), file.item_id, root.space, root.bundle, path, signature))
     problems += [f"nothing matches {target.text!r}" for target in targets if texts and target.text not in matched]
-    return VerifyReport(tuple(items), tuple(problems))
+    return VerifyReport(tuple(items), tuple(problems), (*layout.warnings, *load.warnings))
 
 
 def _files(root: Root, targets: Sequence[Target], matched: set[str], problems: list[str]) -> Iterator[FileStat]:

@@ -29,13 +29,16 @@ class Layout:
     warnings: tuple[str, ...] = ()
 
     @classmethod
-    def find(cls, *, project: Path | None, user: Path | None, bundles: Sequence[Path] | None) -> Layout:
+    def find(
+        cls, *, project: Path | None, user: Path | None, bundles: Sequence[Path] | None, more: Sequence[Path] = ()
+    ) -> Layout:
         """Find the spaces.
 
         Args:
             project: Folder with the project's ``.ai``; None looks upwards from the working directory.
             user: Folder with the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
             bundles: As for :class:`rye.Registry`.
+            more: Folders of bundles that count beside those.
 
         Raises:
             NotFoundError: The project folder or a named bundle does not exist.
@@ -49,7 +52,8 @@ class Layout:
         roots = [] if project is None else [spaces.project_root(project)]
         roots.append(spaces.user_root(home))
         found, warnings = spaces.system_roots(bundles)
-        return cls((*roots, *found), project, home / spaces.FOLDER, tuple(warnings))
+        others, faults = spaces.named_roots(more, taken={root.bundle for root in found})
+        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*warnings, *faults))
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; those ``named`` count as the user's own.

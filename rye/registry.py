@@ -14,10 +14,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rye import items, signing
-from rye.checking import verify_targets
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.index import cache
 from rye.index.reader import Part, Reader
@@ -25,8 +24,6 @@ from rye.index.refresh import Progress, Refreshed, SpaceIndex, read_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.store import Snapshot
 from rye.layout import Layout
-from rye.publishing import sign_bundle, sign_targets
-from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 from rye.search.engine import Search, World
 from rye.search.fields import nearest
 from rye.search.request import SPACES, Request, make_request
@@ -37,7 +34,10 @@ from rye.search.weights import Overrides
 from rye.signing import TrustLoad
 from rye.spaces import Root
 
-__all__ = ["Registry", "sign_bundle"]
+if TYPE_CHECKING:
+    from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
+
+__all__ = ["Registry"]
 
 PathLike = str | os.PathLike[str]
 
@@ -89,9 +89,10 @@ class Registry:
         user: Folder that holds the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
         bundles: None discovers installed bundles and ``RYE_BUNDLES``; a sequence of folders names them (rye's own items
             come along); an empty one means no system space at all.
+        more_bundles: Folders of bundles that count beside those.
         cache_dir: Where indexes are kept; None means ``$RYE_CACHE_DIR``, else the platform's cache folder.
-        max_staleness: Seconds for which a scan of the spaces serves further searches; 0 scans before each, infinity
-            scans once.
+        max_staleness: Seconds for which a scan of the spaces, by whatever process, serves further searches; 0 scans
+            before each, infinity only where there is no index yet.
         trust: Trust files or folders that count as the user's own for this registry.
         progress: Called with (files done, files to do, source) while files are indexed.
 
@@ -106,6 +107,7 @@ class Registry:
         *,
         user: PathLike | None = None,
         bundles: Sequence[PathLike] | None = None,
+        more_bundles: Sequence[PathLike] = (),
         cache_dir: PathLike | None = None,
         max_staleness: float = 0.0,
         trust: Sequence[PathLike] = (),
@@ -118,6 +120,7 @@ class Registry:
             project=None if project is None else Path(project),
             user=None if user is None else Path(user),
             bundles=None if bundles is None else tuple(Path(bundle) for bundle in bundles),
+            more=tuple(Path(bundle) for bundle in more_bundles),
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
@@ -222,6 +225,8 @@ class Registry:
         raise _not_found(state.everywhere, item_type, item_id)
 
     def _loaded(self, state: _State, part: Part, local: int) -> LoadedItem:
+        from rye.reports import LoadedItem
+
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
         path = part.segment.paths[local]
         read = read_item(part.root, path, items.ItemType(kind), item_id)
@@ -263,6 +268,8 @@ class Registry:
         """
         if space not in SPACES:
             raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
+        from rye.checking import verify_targets
+
         return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust)
 
     def sign(
@@ -286,6 +293,8 @@ class Registry:
             SigningError: An item is not valid, or the key cannot be used.
             ArgumentError: A target matches nothing.
         """
+        from rye.publishing import sign_targets
+
         chosen = None if key is None else Path(key)
         return sign_targets(targets, self._layout, space=space, key=chosen, form=format, dry_run=dry_run)
 
@@ -311,6 +320,8 @@ class Registry:
 
     def status(self) -> tuple[SpaceStatus, ...]:
         """Return where each space's index is and how large, without refreshing it."""
+        from rye.reports import SpaceStatus
+
         with self._lock:
             rows = []
             for index in self._indexes:
@@ -346,12 +357,14 @@ class Registry:
         with self._lock:
             state = self._state
             if state is None or not time.monotonic() - state.when < self._max_staleness:
-                state = self._state = self._scan()
+                state = self._state = self._scan(max_age=self._max_staleness)
             return state
 
-    def _scan(self, *, rebuild: bool = False) -> _State:
+    def _scan(self, *, rebuild: bool = False, max_age: float = 0.0) -> _State:
         began = time.monotonic()
-        refreshed = tuple((index.root, index.rebuild() if rebuild else index.refresh()) for index in self._indexes)
+        refreshed = tuple(
+            (index.root, index.rebuild() if rebuild else index.refresh(max_age=max_age)) for index in self._indexes
+        )
         missing = [root.source for root, found in refreshed if found.snapshot is None]
         if missing:
             message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
@@ -373,6 +386,8 @@ def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
 
 
 def _report(state: _State) -> RefreshReport:
+    from rye.reports import RefreshReport
+
     found = [one for _, one in state.refreshed]
     return RefreshReport(
         added=sum(one.added for one in found),

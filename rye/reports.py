@@ -74,10 +74,11 @@ class VerifiedItem:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """Every verdict asked for, and what could not be checked at all."""
+    """Every verdict asked for, what could not be checked at all, and keys or bundles that could not be used."""
 
     items: tuple[VerifiedItem, ...]
     problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -85,11 +86,12 @@ class VerifyReport:
         return Counter(str(item.signature.verdict) for item in self.items)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``{"items": […], "counts": {verdict: n}, "problems": […]}``."""
+        """Return ``{"items": […], "counts": {verdict: n}, "problems": […], "warnings": […]}``."""
         return {
             "items": [item.to_dict() for item in self.items],
             "counts": dict(self.counts),
             "problems": list(self.problems),
+            "warnings": list(self.warnings),
         }
 
 

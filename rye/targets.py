@@ -30,8 +30,8 @@ class Target:
 def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
     """Return what each word names; no words name everything.
 
-    A word is a path when it exists on disk or looks like one, a reference when it starts with an item type and a colon
-    (its id may hold ``*`` and ``?``), else a scope.
+    A word is a reference when it starts with an item type and a colon, or is an id with a slash and a ``*``; a path
+    when it exists on disk or looks like one; else a scope.
 
     Raises:
         ArgumentError: ``bad-scope`` or ``bad-target``.
@@ -47,6 +47,8 @@ def _read(text: str, roots: tuple[Root, ...], layout: Layout) -> Target:
     if separator and kind in TYPE_NAMES:
         return Target(text, roots, lambda _root, file: file.item_type == kind and fnmatchcase(file.item_id, item_id))
     path = Path(text)
+    if "/" in text and "*" in text and not path.exists():
+        return Target(text, roots, lambda _root, file: fnmatchcase(file.item_id, text))
     if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
         return _path_target(text, path.expanduser(), layout)
     scopes = parse_scope(text)
@@ -63,7 +65,8 @@ def _path_target(text: str, path: Path, layout: Layout) -> Target:
     if inside:
         return Target(text, tuple(inside), lambda root, file: _within(str(root.path / file.rel_path), place))
     around = tuple(root for root in layout.roots if _within(os.path.abspath(root.path), place))  # noqa: PTH100 - as above
-    others, _ = spaces.named_roots([path]) if path.is_dir() else ((), ())
+    taken = {root.bundle for root in layout.roots}
+    others, _ = spaces.named_roots([path], taken=taken) if path.is_dir() else ((), ())
     known = {root.path for root in around}
     roots = (*around, *(root for root in others if root.path not in known))
     if not roots:

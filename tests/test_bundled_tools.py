@@ -257,9 +257,7 @@ def test_new_key_never_overwrites_a_key(registry: Registry, tmp_path: Path) -> N
     assert registry.sources
 
 
-@pytest.mark.parametrize(
-    "more", [["--owner", "a\nb"], ["--owner", "A", "--namespace", "/x"], ["--not-after", "soon"]]
-)
+@pytest.mark.parametrize("more", [["--owner", "a\nb"], ["--owner", "A", "--namespace", "/x"], ["--not-after", "soon"]])
 def test_new_key_writes_nothing_when_an_argument_is_wrong(more: list[str], tmp_path: Path) -> None:
     """A trust file that nobody could read is refused before the key is made."""
     assert run("new_key", "--user", str(tmp_path), *more, cwd=tmp_path).returncode == 2

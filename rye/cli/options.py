@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -59,6 +58,14 @@ _PLACE_OPTIONS = {
         help="Trust this key file, or all in this folder, for this one run; repeatable.",
     ),
     "cache-dir": click.option("--cache-dir", type=_PATH, metavar="DIR", help="Where the index is kept."),
+    "max-staleness": click.option(
+        "--max-staleness",
+        type=float,
+        default=0.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Do not look for changed files if that was done at most so long ago; inf: only if there is no index.",
+    ),
 }
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Answer as one JSON object, errors too.")
@@ -111,6 +118,7 @@ class Place:
     bundles: tuple[Path, ...] = ()
     trust: tuple[Path, ...] = ()
     cache_dir: Path | None = None
+    max_staleness: float = 0.0
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Place:
@@ -123,10 +131,12 @@ def ask(place: Place, question: Callable[[Registry], Answer]) -> Answer:
     from rye.registry import Registry
 
     _keep_log_quiet()
-    with IndexProgress() as progress, _further_bundles(place.bundles):
+    with IndexProgress() as progress:
         registry = Registry(
             place.project,
+            more_bundles=place.bundles,
             cache_dir=place.cache_dir,
+            max_staleness=place.max_staleness,
             trust=place.trust,
             progress=progress,
         )
@@ -140,23 +150,6 @@ def _keep_log_quiet() -> None:
     logger = logging.getLogger("rye")
     if not logger.handlers and os.environ.get("RYE_DEBUG", "") in {"", "0"}:
         logger.addHandler(logging.NullHandler())
-
-
-@contextmanager
-def _further_bundles(folders: Sequence[Path]) -> Iterator[None]:
-    """Let folders count after those of RYE_BUNDLES: naming bundles to a registry would hide the installed ones."""
-    before = os.environ.get(_BUNDLES)
-    apart = [str(folder) for folder in folders if os.pathsep in str(folder)]
-    if apart:
-        raise Refusal(f"--bundle {apart[0]!r}: a bundle's folder cannot have {os.pathsep!r} in its name")
-    try:
-        if folders:
-            os.environ[_BUNDLES] = os.pathsep.join([*([before] if before else []), *map(str, folders)])
-        yield
-    finally:
-        if folders:
-            os.environ.pop(_BUNDLES)
-            os.environ.update({_BUNDLES: before} if before is not None else {})
 
 
 def given(name: str) -> bool:

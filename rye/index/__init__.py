@@ -8,3 +8,8 @@ in through :class:`rye.index.refresh.SpaceIndex`; what queries read comes out th
     snapshot = index.refresh().snapshot
     docs, tf, positions = Reader([(root, snapshot)]).postings("title", "deploy")
 """
+
+from rye.index.reader import Reader
+from rye.index.refresh import SpaceIndex
+
+__all__ = ["Reader", "SpaceIndex"]

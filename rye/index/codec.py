@@ -1,13 +1,13 @@
 """The Whoosh codec over columnar segments: what lets Whoosh's own searcher open rye's index.
 
 Whoosh owns directory, schema, segment list, generations, lock and deletions; the postings are the arrays of
-:mod:`rye.index.segment`. rye's evaluator reads those arrays directly and uses nothing of this module but
-:class:`ColumnarSegment`. Writing goes through :mod:`rye.index.builder`, never through a Whoosh writer.
+:mod:`rye.index.segment`. rye's evaluator reads those arrays directly and uses nothing of this module. Writing goes
+through :mod:`rye.index.builder`, never through a Whoosh writer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -18,80 +18,29 @@ from whoosh.reading import TermInfo
 
 from rye.errors import UnavailableError
 from rye.index.schema import FIELD_NUMBER, SEPARATOR, TYPE_NAMES
-from rye.index.segment import POSITION_BITS, Segment
+from rye.index.segment import EXTENSION, POSITION_BITS, Segment
 from rye.index.strings import Ids
-
-EXTENSION = ".ryx"
-
-
-class ColumnarSegment(base.Segment):  # type: ignore[misc]
-    """A segment as Whoosh lists it: its id, its number of documents and which of them are deleted."""
-
-    def __init__(self, indexname: str, doc_count: int) -> None:
-        super().__init__(indexname)
-        self._doc_count = doc_count
-        self._deleted: frozenset[int] = frozenset()
-
-    def codec(self) -> ColumnarCodec:
-        """Return the codec that reads this segment."""
-        return ColumnarCodec()
-
-    def doc_count_all(self) -> int:
-        """Return the number of documents, deleted ones included."""
-        return self._doc_count
-
-    def deleted_count(self) -> int:
-        """Return the number of deleted documents."""
-        return len(self._deleted)
-
-    def deleted_docs(self) -> Iterator[int]:
-        """Iterate over the deleted document numbers."""
-        return iter(self._deleted)
-
-    def delete_document(self, docnum: int, delete: bool = True) -> None:  # noqa: FBT001, FBT002 - Whoosh's signature
-        """Mark one document as deleted, or as not deleted."""
-        self._deleted = self._deleted | {docnum} if delete else self._deleted - {docnum}
-
-    def without(self, docs: Iterable[int]) -> ColumnarSegment:
-        """Return this segment with more documents deleted; the file is shared."""
-        copy = ColumnarSegment(self.indexname, self._doc_count)
-        copy.segid = self.segid
-        copy._deleted = self._deleted.union(docs)
-        return copy
-
-    def is_deleted(self, docnum: int) -> bool:
-        """Return whether a document is deleted."""
-        return docnum in self._deleted
-
-    def should_assemble(self) -> bool:
-        """Return False: a segment is one file already."""
-        return False
 
 
 class ColumnarCodec(base.Codec):  # type: ignore[misc]
     """Reads columnar segments for Whoosh."""
 
-    def terms_reader(self, storage: Any, segment: ColumnarSegment) -> ColumnarTerms:
+    def terms_reader(self, storage: Any, segment: base.Segment) -> ColumnarTerms:
         """Return the dictionary and postings of a segment."""
         return ColumnarTerms(open_segment(storage, segment))
 
-    def per_document_reader(self, storage: Any, segment: ColumnarSegment) -> ColumnarDocuments:
+    def per_document_reader(self, storage: Any, segment: base.Segment) -> ColumnarDocuments:
         """Return lengths and stored fields of a segment."""
         return ColumnarDocuments(open_segment(storage, segment), segment)
-
-    def new_segment(self, storage: Any, indexname: str) -> ColumnarSegment:
-        """Return a new, empty segment."""
-        del storage
-        return ColumnarSegment(indexname, 0)
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         code, message = "read-only-codec", "a rye index is not written through a Whoosh writer"
         raise UnavailableError(code, message, hint="use rye.Registry.refresh(), which writes whole segments")
 
-    per_document_writer = field_writer = postings_writer = postings_reader = _refuse
+    new_segment = per_document_writer = field_writer = postings_writer = postings_reader = _refuse
 
 
-def open_segment(storage: Any, segment: ColumnarSegment) -> Segment:
+def open_segment(storage: Any, segment: base.Segment) -> Segment:
     """Open the file of a listed segment."""
     return Segment(Path(storage.folder) / segment.make_filename(EXTENSION))
 
@@ -255,7 +204,7 @@ class ColumnarCursor(base.FieldCursor):  # type: ignore[misc]
 class ColumnarDocuments(base.PerDocumentReader):  # type: ignore[misc]
     """Whoosh's view of the documents of a segment."""
 
-    def __init__(self, segment: Segment, listed: ColumnarSegment) -> None:
+    def __init__(self, segment: Segment, listed: base.Segment) -> None:
         self._segment = segment
         self._listed = listed
 

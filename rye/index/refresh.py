@@ -92,12 +92,23 @@ class SpaceIndex:
         self._snapshot = None
         return self._store.clear()
 
-    def refresh(self) -> Refreshed:
-        """Compare the files with the last snapshot and index what changed."""
+    def refresh(self, *, max_age: float = 0.0) -> Refreshed:
+        """Compare the files with the last snapshot and index what changed.
+
+        Args:
+            max_age: Seconds for which the last comparison, by whatever process, still counts.
+        """
         stamp = self.root.stamp
         current = self._snapshot or self.snapshot()
-        if stamp and current and current.manifest.stamp == stamp:
+        if current and ((stamp and current.manifest.stamp == stamp) or self._store.compared_within(max_age)):
             return _as_it_is(current)
+        began = time.time()
+        refreshed = self._compare(current)
+        if not refreshed.stale:
+            self._store.note_comparison(began)
+        return refreshed
+
+    def _compare(self, current: Snapshot | None) -> Refreshed:
         walked = _walk(self.root)
         if current and self._is_current(current, walked):
             return _as_it_is(current)

@@ -29,6 +29,9 @@ from rye.index.container import Container, DamagedError
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, Strings
 
+EXTENSION = ".ryx"
+"""Of every file of arrays."""
+
 POSITION_BITS = 26
 """A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
 
@@ -46,7 +49,8 @@ def ranges(starts: Ints, stops: Ints) -> Ints:
     """Return the concatenation of ``arange(start, stop)`` for each pair."""
     widths = stops - starts
     total = int(widths.sum())
-    return np.arange(total) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
+    found: Ints = np.arange(total) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
+    return found
 
 
 class Segment:

@@ -9,6 +9,7 @@ last snapshot still serves and the next commit sweeps up.
 from __future__ import annotations
 
 import logging
+import os
 import time
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
@@ -21,12 +22,12 @@ from whoosh.filedb.filestore import FileStorage
 from whoosh.index import TOC, clean_files
 
 from rye.errors import EnvironmentFault
-from rye.index.codec import EXTENSION, ColumnarSegment
 from rye.index.container import DamagedError
+from rye.index.listing import ColumnarSegment
 from rye.index.manifest import Manifest
 from rye.index.merge import merge, to_merge
 from rye.index.schema import whoosh_schema
-from rye.index.segment import Bools, Segment
+from rye.index.segment import EXTENSION, Bools, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ LOCK_WAIT = 60.0
 """Seconds to wait for another process that is making the very first index."""
 
 _RETRIES = 20
+_COMPARED = "compared"
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +194,23 @@ class Store:
         for path in self.folder.glob("files-*"):
             if path.name != keep:
                 path.unlink(missing_ok=True)
+
+    def compared_within(self, seconds: float) -> bool:
+        """Return whether the files were compared with the index at most so long ago."""
+        if seconds <= 0:
+            return False
+        try:
+            return time.time() - (self.folder / _COMPARED).stat().st_mtime < seconds
+        except OSError:
+            return False
+
+    def note_comparison(self, moment: float) -> None:
+        """Note for later processes when the files were last compared with the index."""
+        try:
+            (self.folder / _COMPARED).touch(mode=0o600)
+            os.utime(self.folder / _COMPARED, (moment, moment))
+        except OSError as error:
+            logger.info("time of comparison not kept: %s", error)
 
     def clear(self) -> int:
         """Remove every file of the index and return how many bytes that freed."""

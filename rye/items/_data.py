@@ -7,7 +7,6 @@ from typing import Any
 
 from rye.errors import ItemError
 from rye.items._draft import STATED_KEYS, Draft
-from rye.items._script import header
 from rye.items._text import cut_blank_head, line_of
 from rye.items._values import jsonable, too_deep
 
@@ -59,6 +58,8 @@ def read_toml(text: str) -> Draft:
 
 
 def _draft(text: str, value: Any) -> Draft:
+    from rye.items._script import header
+
     body, line = cut_blank_head(text)
     comment = header(text, "#")
     stated = value if isinstance(value, dict) else {}

@@ -10,7 +10,6 @@ from typing import Any
 
 from rye.items._draft import STATED_KEYS, Draft
 from rye.items._text import cut_blank_head, line_of
-from rye.items._xml import read_block
 from rye.items.model import ItemType, Section
 
 _NOISE = re.compile(r"(?:[ \t]*+(?:<!--(?:[^-]|-(?!->))*+-->|-->)?+[ \t]*+\n)*+")
@@ -151,6 +150,8 @@ def _locate_directive(text: str) -> tuple[int, tuple[str, int] | None] | None:
 
 
 def _xml(found: _Metadata, start: int, fence: tuple[str, int] | None) -> _Metadata | None:
+    from rye.items._xml import read_block
+
     text = found.rest
     closing = _closing_fence(text, start, fence[0]) if fence else None
     block = read_block(text, start, closing[0]) if closing else None

@@ -9,7 +9,6 @@ from typing import Any
 
 from rye.errors import ItemError
 from rye.items._draft import Draft
-from rye.items._script import header, read_broken_python
 from rye.items._text import cut_blank_head, first_paragraph
 from rye.items._values import jsonable
 from rye.items.model import Symbol
@@ -23,6 +22,8 @@ def read_python(text: str) -> Draft:
     """Read a ``.py`` tool; one that does not parse, or is larger than 256 KiB, is read by its text alone."""
     tree = _parse(text) if len(text) <= _MAX_PARSED else None
     if tree is None:
+        from rye.items._script import read_broken_python
+
         return read_broken_python(text)
     body, line = cut_blank_head(text)
     metadata = {}
@@ -30,6 +31,8 @@ def read_python(text: str) -> Draft:
         metadata[name.strip("_")] = value
     paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "")
     if not paragraph:
+        from rye.items._script import header
+
         paragraph = header(text, "#").prose
     return Draft(metadata=metadata, body=body, body_line=line, symbols=tuple(_symbols(tree.body)), paragraph=paragraph)
 

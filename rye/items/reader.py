@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 from rye._envelope import RawEnvelope, find_envelope
 from rye.errors import ItemError
-from rye.items import _data, _markdown, _script
 from rye.items._draft import Draft, assemble
 from rye.items._text import decode, without_stale_marks
 from rye.items.files import EXTENSIONS
@@ -58,25 +57,23 @@ def _read(data: bytes, item_type: ItemType, suffix: str) -> tuple[Draft, RawEnve
         line_break = b"\n" if data[envelope.end - 1 : envelope.end] == b"\n" else b""
         data = data[: envelope.start] + line_break + data[envelope.end :]
     text = without_stale_marks(decode(data))
-    return _markdown.read_markdown(text, item_type) if suffix == ".md" else _reader(suffix)(text), envelope
+    return _reader(item_type, suffix)(text), envelope
 
 
-def _reader(suffix: str) -> Callable[[str], Draft]:
+def _reader(item_type: ItemType, suffix: str) -> Callable[[str], Draft]:
+    """Return the reader of a format; each is loaded when the first file of it is read."""
+    if suffix == ".md":
+        from rye.items._markdown import read_markdown
+
+        return lambda text: read_markdown(text, item_type)
     if suffix == ".py":
         from rye.items._python import read_python
 
         return read_python
-    return _READERS[suffix]
+    if suffix in {".json", ".toml", ".yaml", ".yml"}:
+        from rye.items import _data
 
+        return {".json": _data.read_json, ".toml": _data.read_toml}.get(suffix, _data.read_yaml)
+    from rye.items import _script
 
-_READERS: dict[str, Callable[[str], Draft]] = {
-    ".cjs": _script.read_javascript,
-    ".js": _script.read_javascript,
-    ".json": _data.read_json,
-    ".mjs": _script.read_javascript,
-    ".sh": _script.read_shell,
-    ".toml": _data.read_toml,
-    ".ts": _script.read_javascript,
-    ".yaml": _data.read_yaml,
-    ".yml": _data.read_yaml,
-}
+    return _script.read_shell if suffix == ".sh" else _script.read_javascript

@@ -21,7 +21,7 @@ Pair: TypeAlias = tuple[str, str]
 """Type and text of a token."""
 
 _PIECE = re.compile(r'"(?:[^"\\]|\\[\s\S])*"|(?:\\[\s\S]|[^\s"\\])+')
-_DOTS = re.compile(r'([^"\\.]*(?:\.[^"\\.]+)*)\.\.([^"\\]*)')
+_DOTS = re.compile(r'([^"\\]*?)\.\.([^"\\]*)')
 _SIGNS = {">=": ">=", "<=": "<=", ">": ">", "<": "<", "=>": ">=", "=<": "<="}
 _UNEQUAL = ("!", "!=", "!==", "<>")
 

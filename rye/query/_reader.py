@@ -36,7 +36,7 @@ _GROUPS = {"RPAR": "a group", "COMPARE": "a comparison", "RANGE": "a range", "EX
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """An open group: its parenthesis, how deep it is nested, and the field that it or a group around it is for."""
+    """An open group: its parenthesis, how deep it is nested, and the field (with its colon) of it or one around it."""
 
     opening: Token
     depth: int
@@ -91,9 +91,7 @@ class Reader:
     def _feed(self, token: Token) -> None:
         self._session.feed_token(token)
         self._previous = token
-        if token.type in ("NOT", "MINUS"):
-            self._exclusions += 1
-        elif token.type != "FIELD":
+        if token.type not in ("NOT", "MINUS", "FIELD"):
             self._exclusions = 0
 
     def _fault(self, code: str, token: Token, **facts: object) -> None:
@@ -112,6 +110,16 @@ class Reader:
         return self._previous is None or self._previous.type in _OPENERS
 
     @property
+    def _waiting_field(self) -> Token | None:
+        """The field that stands directly before, its value still missing."""
+        return self._previous if self._previous is not None and self._previous.type == "FIELD" else None
+
+    @property
+    def _group_field(self) -> str:
+        """The field, with its colon, of the innermost group that has one."""
+        return self._groups[-1].field if self._groups else ""
+
+    @property
     def _depth(self) -> int:
         return (self._groups[-1].depth if self._groups else 0) + self._exclusions
 
@@ -122,16 +130,13 @@ class Reader:
         if depth > MAX_NESTING:
             self._stop("too-deep", token, MAX_NESTING)
             return
-        outer = self._groups[-1].field if self._groups else ""
-        own = self._previous if self._previous is not None and self._previous.type == "FIELD" else outer
+        field = self._waiting_field or self._group_field
         self._feed(token)
-        self._groups.append(_Group(token, depth, str(own)))
+        self._groups.append(_Group(token, depth, str(field)))
 
     def _close(self, token: Token) -> None:
         if not self._groups:
-            if self._previous is not None and self._previous.type == "FIELD":
-                self._report_missing_operand()
-                self._fill_hole()
+            self._do_without_value()
             self._fault("stray-paren", token)
             return
         if self._previous is self._groups[-1].opening:
@@ -159,18 +164,25 @@ class Reader:
             code = "field-without-value" if self._previous.type == "FIELD" else "missing-right-operand"
             self._fault(code, self._previous)
 
+    def _do_without_value(self) -> None:
+        if self._waiting_field:
+            self._report_missing_operand()
+            self._fill_hole()
+
     def _fill_hole(self) -> None:
         if self._wants_operand:
+            if self._waiting_field:
+                self._leaves += 1  # its name becomes a word
             self._feed(Token("HOLE", "", start_pos=self._end_of_previous, end_pos=self._end_of_previous))
 
     @property
     def _end_of_previous(self) -> int:
-        return (self._previous.end_pos or 0) if self._previous else 0
+        return 0 if self._previous is None else self._previous.end_pos or 0
 
     def _operator(self, token: Token) -> None:
         previous = self._previous
-        if previous is not None and previous.type == "FIELD":
-            self._fault("operator-as-value", token, previous=self._written(previous))
+        if field := self._waiting_field:
+            self._fault("operator-as-value", token, previous=self._written(field))
             self._leaf(Token.new_borrow_pos("WORD", f"\\{self._written(token)}", token))
         elif previous is None or previous.type == "LPAR":
             self._fault("missing-left-operand", token)
@@ -186,12 +198,21 @@ class Reader:
             self._feed(token)
 
     def _exclude(self, token: Token) -> None:
-        if self._depth + 1 > MAX_NESTING:
+        field = self._waiting_field
+        deeper = 2 if field else 1  # moved before its field, it leaves a group behind
+        if self._depth + deeper > MAX_NESTING:
             self._stop("too-deep", token, MAX_NESTING)
             return
-        if self._previous is not None and self._previous.type == "FIELD":
-            self._fault("exclusion-in-field", token, previous=self._written(self._previous))
+        if field:
+            self._fault("exclusion-in-field", token, previous=self._written(field))
         self._feed(token)
+        self._exclusions += deeper
+
+    def _field(self, token: Token) -> None:
+        if self._leaves == MAX_LEAVES:
+            self._stop("too-many-leaves", token, MAX_LEAVES)
+        else:
+            self._feed(token)
 
     # Leaves: words, phrases, conditions.
 
@@ -205,8 +226,7 @@ class Reader:
         self._feed(token)
 
     def _word(self, token: Token) -> None:
-        previous = self._previous
-        if previous is not None and previous.type == "FIELD" and self._excludes_value(token):
+        if self._waiting_field and self._excludes_value(token):
             self._exclude(Token.new_borrow_pos("MINUS", "-", token))
             self._word_after(1, token)
             return
@@ -217,7 +237,7 @@ class Reader:
                 self._fault("stray-minus", token)
             case "stray-suffix":
                 self._fault("stray-suffix", token)
-                if previous is not None and previous.type == "FIELD":
+                if self._waiting_field:
                     self._word_after(1, token)
             case "missing-field":
                 self._bare("COMPARE", token)
@@ -229,7 +249,7 @@ class Reader:
 
     def _bare(self, kind: str, token: Token) -> None:
         """Take a comparison or range without a field: for the field of its group, else as words."""
-        field = self._groups[-1].field if self._groups else ""
+        field = self._group_field
         self._fault("missing-field", token, reading=f"for {field}" if field else "as words")
         if field:
             self._take(Token.new_borrow_pos(kind, f"{field}{token}", token))
@@ -273,9 +293,7 @@ class Reader:
             self._fill_hole()
 
     def _clause(self, token: Token) -> None:
-        if self._previous is not None and self._previous.type == "FIELD":
-            self._report_missing_operand()
-            self._fill_hole()
+        self._do_without_value()
         if token.type != "COMPARE":
             mended = mend_range(token, closed=token.type == "RANGE")
         elif not split_comparison(token)[2] and self._text[token.end_pos : (token.end_pos or 0) + 1] == '"':
@@ -356,7 +374,7 @@ class Reader:
         "BOOST": _boost,
         "COMPARE": _clause,
         "EXISTS": _leaf,
-        "FIELD": _feed,
+        "FIELD": _field,
         "FUZZY": _fuzzy,
         "LPAR": _open,
         "MINUS": _exclude,

@@ -186,5 +186,7 @@ def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
             break
     place += [len(out)] * (len(text) + 1 - len(place))
     cut = "".join(out[:limit]).rstrip()
+    if len(out) > limit and " " in cut:
+        cut = cut[: cut.rindex(" ")] + "…"
     moved = [(place[a], min(place[b], len(cut))) for a, b in ranges if place[a] < len(cut)]
     return cut, tuple((a, b) for a, b in moved if a < b)

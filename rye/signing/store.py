@@ -39,6 +39,9 @@ SIGNING_FOLDER: Final = Path("config", "keys", "signing")
 KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
 """Environment variable that holds a private key as PEM text, or the path of its file."""
 
+PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
+"""Environment variable that holds the passphrase of an encrypted private key."""
+
 _DEFAULT_KEY: Final = "private_key"
 
 
@@ -158,13 +161,20 @@ def find_signing_key(
         NotFoundError: ``no-signing-key`` when there is none.
         SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
     """
-    given = (os.environ if environ is None else environ).get(KEY_VARIABLE, "").strip()
+    variables = os.environ if environ is None else environ
+    given = variables.get(KEY_VARIABLE, "").strip()
     if given.startswith("-----BEGIN"):
         # a variable in CI often holds \n for each line break
-        return SigningKey.from_pem(given.replace("\\n", "\n").encode(), passphrase=passphrase)
+        secret = passphrase or _passphrase(variables)
+        return SigningKey.from_pem(given.replace("\\n", "\n").encode(), passphrase=secret)
     if given:
         return load_key_file(Path(given).expanduser(), passphrase=passphrase)
     return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
+
+
+def _passphrase(environ: Mapping[str, str]) -> bytes | None:
+    """Return the passphrase of the environment, None where it has none."""
+    return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
 
 
 def load_signing_key(folder: Path, *, name: str = _DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
@@ -191,7 +201,7 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
     try:
         with path.open("rb") as stream:
             _refuse_unsafe(path, os.fstat(stream.fileno()), "600")
-            return SigningKey.from_pem(stream.read(MAX_TRUST_FILE), passphrase=passphrase)
+            return SigningKey.from_pem(stream.read(MAX_TRUST_FILE), passphrase=passphrase or _passphrase(os.environ))
     except FileNotFoundError:
         raise NotFoundError(
             "no-signing-key",

@@ -4,14 +4,15 @@ A space root is a folder that holds ``directives``, ``tools`` and ``knowledge``:
 or of a bundle. This room finds the roots, walks them and reads single files, and never follows a link out of a root. Of
 all code in a space only the callable that an *installed* bundle registers is ever run; folders are read statically.
 
-    >>> import tempfile
     >>> from pathlib import Path
-    >>> project = Path(tempfile.mkdtemp())
-    >>> (project / ".ai" / "tools" / "ops").mkdir(parents=True)
-    >>> _ = (project / ".ai" / "tools" / "ops" / "backup.sh").write_text("# Back up")
-    >>> files, problems = walk(project_root(project))
-    >>> [(str(file.item_type), file.item_id, file.rel_path) for file in files], problems
-    ([('tool', 'ops/backup', 'tools/ops/backup.sh')], ())
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     tools = Path(folder, ".ai", "tools", "ops")
+    ...     tools.mkdir(parents=True)
+    ...     _ = (tools / "backup.sh").write_text("# Back up")
+    ...     files, problems = walk(project_root(Path(folder)))
+    >>> [(file.item_id, file.suffix, file.rel_path) for file in files], problems
+    ([('ops/backup', '.sh', 'tools/ops/backup.sh')], ())
 """
 
 from __future__ import annotations

@@ -3,10 +3,8 @@
 # ruff: noqa: PTH113 - Path.is_file() raises where a folder may not be entered
 from __future__ import annotations
 
-import ast
 import os
 import re
-import warnings
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -63,6 +61,9 @@ def _stated(path: Path) -> dict[str, str]:
     source = _text(path)
     if "bundle_id" not in source:
         return {}
+    import ast
+    import warnings
+
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

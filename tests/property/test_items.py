@@ -69,8 +69,9 @@ def promises(item: Item, data: bytes, suffix: str) -> None:
     assert item.name == item.id.rpartition("/")[2]
     assert item.envelope is None or item.envelope.line not in item.body.split("\n")[:1]
     last = data.count(b"\n") + data.count(b"\r") + 1
-    for part in (*item.sections, *item.symbols):
-        assert 1 <= part.line <= part.end_line <= last
+    spans = [(section.line, section.end_line) for section in item.sections]
+    spans += [(symbol.line, symbol.end_line) for symbol in item.symbols]
+    assert all(1 <= line <= end <= last for line, end in spans)
     lines = item.body.split("\n")
     for section in item.sections:
         assert section.level == len(section.heading_path) == 0 or 1 <= section.level <= 6

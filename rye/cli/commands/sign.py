@@ -71,6 +71,6 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     refuse("target", "space", "key", "dry_run", "project", because="with --bundle, which signs all below DIR anew")
     if not options["new_key"]:
         raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
-    from rye.registry import sign_bundle
+    from rye.publishing import sign_bundle
 
     return sign_bundle(root, owner=options["owner"] or root.resolve().name, format=options["form"])

@@ -53,6 +53,8 @@ def render_problems(report: VerifyReport, well: Collection[str], terminal: Termi
     """Yield what could not be checked, and for each reason that occurs what to do about it."""
     for text in report.problems:
         yield f"{terminal.style('not checked:', 'red')} {inline(text)}"
+    for text in report.warnings:
+        yield f"{terminal.style('warning:', 'yellow')} {inline(text)}"
     yield from _hints(report, well, terminal)
 
 

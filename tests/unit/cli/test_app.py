@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 import io
 import json
-import os
 import shlex
 import subprocess
 import sys
@@ -217,20 +216,10 @@ def test_json_behind_the_double_dash_is_a_word(
     assert capsys.readouterr().err == "error[n]: none\n"
 
 
-def test_the_environment_is_as_before_a_named_bundle(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What ``--bundle`` adds holds for the one question only, also when that fails."""
-    seen: list[str | None] = []
-
-    def look(_registry: Registry) -> None:
-        seen.append(os.environ.get("RYE_BUNDLES"))
-        raise NotFoundError("n", "none")
-
-    for before in (None, "/before"):
-        monkeypatch.setenv("RYE_BUNDLES", before) if before else monkeypatch.delenv("RYE_BUNDLES", raising=False)
-        with pytest.raises(NotFoundError):
-            ask(Place(bundles=(tmp_path,)), look)
-        assert os.environ.get("RYE_BUNDLES") == before
-    assert seen == [str(tmp_path), f"/before{os.pathsep}{tmp_path}"]
-    apart = tmp_path / f"a{os.pathsep}b"
-    with pytest.raises(click.UsageError, match="cannot have"):
-        ask(Place(bundles=(apart,)), look)
+def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """``--bundle`` adds to what ``RYE_BUNDLES`` names and takes nothing away."""
+    for name in ("here", "there"):
+        (tmp_path / name / "tools").mkdir(parents=True)
+    monkeypatch.setenv("RYE_BUNDLES", str(tmp_path / "there"))
+    sources = ask(Place(bundles=(tmp_path / "here",)), lambda registry: registry.sources)
+    assert {"system:here", "system:there"} <= set(sources)

@@ -111,7 +111,8 @@ def test_a_file_that_grows_while_it_is_read_is_cut_off(tmp_path: Path, monkeypat
 def test_folder_swapped_for_a_link_at_that_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between opening the root and the folder below it, that folder becomes a link out of the root."""
     lay(tmp_path, {"root/tools/x.py": "x", "evil/x.py": "secret"})
-    real, done = os.open, []
+    real = os.open
+    done: list[str] = []
 
     def swapping(path: str, flags: int, *, dir_fd: int | None = None) -> int:
         handle = real(path, flags, dir_fd=dir_fd)

@@ -1,0 +1,57 @@
+"""A segment as Whoosh's table of contents lists it, apart from the codec, which only Whoosh's own searcher needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
+
+from whoosh.codec import base
+
+if TYPE_CHECKING:
+    from rye.index.codec import ColumnarCodec
+
+
+class ColumnarSegment(base.Segment):  # type: ignore[misc]
+    """A segment as Whoosh lists it: its id, its number of documents and which of them are deleted."""
+
+    def __init__(self, indexname: str, doc_count: int) -> None:
+        super().__init__(indexname)
+        self._doc_count = doc_count
+        self._deleted: frozenset[int] = frozenset()
+
+    def codec(self) -> ColumnarCodec:
+        """Return the codec that reads this segment."""
+        from rye.index.codec import ColumnarCodec
+
+        return ColumnarCodec()
+
+    def doc_count_all(self) -> int:
+        """Return the number of documents, deleted ones included."""
+        return self._doc_count
+
+    def deleted_count(self) -> int:
+        """Return the number of deleted documents."""
+        return len(self._deleted)
+
+    def deleted_docs(self) -> Iterator[int]:
+        """Iterate over the deleted document numbers."""
+        return iter(self._deleted)
+
+    def delete_document(self, docnum: int, delete: bool = True) -> None:  # noqa: FBT001, FBT002 - Whoosh's signature
+        """Mark one document as deleted, or as not deleted."""
+        self._deleted = self._deleted | {docnum} if delete else self._deleted - {docnum}
+
+    def without(self, docs: Iterable[int]) -> ColumnarSegment:
+        """Return this segment with more documents deleted; the file is shared."""
+        copy = ColumnarSegment(self.indexname, self._doc_count)
+        copy.segid = self.segid
+        copy._deleted = self._deleted.union(docs)
+        return copy
+
+    def is_deleted(self, docnum: int) -> bool:
+        """Return whether a document is deleted."""
+        return docnum in self._deleted
+
+    def should_assemble(self) -> bool:
+        """Return False: a segment is one file already."""
+        return False

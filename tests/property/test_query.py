@@ -1,0 +1,278 @@
+"""What holds for every text and for every query."""
+
+from __future__ import annotations
+
+import re
+import string
+
+from hypothesis import assume, example, given
+from hypothesis import strategies as st
+
+from rye.errors import QueryError
+from rye.query import as_words, dump, fold, leaves, loosen, parse, to_dict, walk
+from rye.query.ast import (
+    And,
+    Boost,
+    Compare,
+    Everything,
+    Exists,
+    Field,
+    Fuzzy,
+    Near,
+    Node,
+    Not,
+    Or,
+    Phrase,
+    Range,
+    Wildcard,
+    Word,
+)
+from rye.query.flaws import FLAWS
+from rye.query.limits import MAX_CHARS, MAX_LEAVES
+
+PIECES = [
+    *[
+        "a",
+        "foo",
+        "5",
+        "-5",
+        "AND",
+        "OR",
+        "NOT",
+        "NEAR",
+        "NEAR/5",
+        "NEAR/x",
+        "TO",
+        " TO ",
+        " to ",
+        "and",
+        "(",
+        ")",
+        '"',
+    ],
+    *[
+        '"a b"',
+        "~",
+        "~1",
+        "~3",
+        "^",
+        "^2",
+        "^x",
+        "-",
+        "--",
+        "->",
+        "!",
+        "&&",
+        "||",
+        ">=2",
+        "<",
+        ">=",
+        "=",
+        "!=",
+        "[",
+        "]",
+    ],
+    *["{", "}", "[1 TO 2]", "[1 TO 2}", "title:", "version:", "x:", "x:[", "x:>=", "x:*", "is:a", ":", "::", "*", "?"],
+    *[
+        "\\",
+        '\\"',
+        "\\:",
+        "\\A",
+        ".",
+        "..",
+        "/",
+        ",",
+        "'",
+        "#",
+        "@",
+        "+",
+        "_",
+        " ",
+        " ",
+        " ",
+        "\t",
+        "\n",
+        "\u3000",
+        "\0",
+    ],
+    *["\x1b", "\ud800", "é", "e\u0301", "文", "🚀", "\u200f", "\ufeff", "²"],
+]
+TEXTS = st.one_of(st.lists(st.sampled_from(PIECES), max_size=24).map("".join), st.text(max_size=40))
+
+LEGAL = st.characters(exclude_categories=["Cs", "Cc"], include_characters="\t\n")
+SYNTAX = st.sampled_from("\\()\"~^*?:-!&|<>=[]{}/.,'+ ANDORTE1a_")
+CHARS = st.one_of(SYNTAX, LEGAL)
+STRINGS = st.one_of(
+    st.text(CHARS, min_size=1, max_size=8),
+    st.sampled_from(
+        ["AND", "OR", "NOT", "NEAR", "NEAR/5", "TO", "a:b", "a:", "::", "-a", "--a", "&&", "!a", ">=2", "~1"]
+    ),
+)
+NAMES = st.from_regex(r"[^\W\d][\w-]{0,4}(\.[\w-]{1,3}){0,2}", fullmatch=True)
+WORDS = STRINGS.map(Word)
+
+
+@st.composite
+def wildcards(draw: st.DrawFn) -> Wildcard:
+    """Draw a word with at least one live wildcard and something besides stars."""
+    units = draw(st.lists(st.one_of(CHARS, st.sampled_from(["live*", "live?"])), min_size=1, max_size=8))
+    assume(any(unit.startswith("live") for unit in units) and set(units) != {"live*"})
+    return Wildcard("".join(unit[-1] if len(unit) > 1 else re.sub(r"[*?\\]", r"\\\g<0>", unit) for unit in units))
+
+
+def visible(text: str) -> bool:
+    """Return whether there is anything in a quoted text."""
+    return bool(text.strip())
+
+
+PHRASES = st.builds(Phrase, STRINGS.filter(visible), st.none() | st.integers(0, 1000))
+MEASURED = st.one_of(WORDS, wildcards(), PHRASES, st.builds(Fuzzy, STRINGS, st.none() | st.integers(0, 2)))
+BOUNDS = st.none() | STRINGS.filter(visible)
+CONDITIONS = st.one_of(
+    st.builds(Exists, NAMES),
+    st.builds(Compare, NAMES, st.sampled_from([">=", "<=", ">", "<"]), STRINGS.filter(visible)),
+    st.builds(Range, NAMES, BOUNDS, BOUNDS, st.booleans(), st.booleans()),
+)
+OPERANDS = st.one_of(MEASURED, st.lists(MEASURED, min_size=2, max_size=3).map(lambda them: Or(tuple(them))))
+
+
+@st.composite
+def nears(draw: st.DrawFn) -> Near:
+    """Draw a chain."""
+    operands = draw(st.lists(OPERANDS, min_size=2, max_size=3))
+    distances = draw(st.lists(st.integers(1, 1000), min_size=len(operands) - 1, max_size=len(operands) - 1))
+    return Near(tuple(operands), tuple(distances))
+
+
+def flat(kind: type[And | Or], operands: list[Node]) -> Node:
+    """Return a node none of whose operands is of its own kind."""
+    inner = [part for operand in operands for part in (operand.operands if isinstance(operand, kind) else (operand,))]
+    return kind(tuple(inner))
+
+
+def wider(inner: st.SearchStrategy[Node]) -> st.SearchStrategy[Node]:
+    """Draw a node over such nodes."""
+    several = st.lists(inner, min_size=2, max_size=3)
+    return st.one_of(
+        several.map(lambda them: flat(And, them)),
+        several.map(lambda them: flat(Or, them)),
+        inner.map(Not),
+        st.builds(Boost, inner, st.floats(0.001, 1000)),
+        st.builds(Field, NAMES, inner.filter(lambda node: not isinstance(node, Everything))),
+    )
+
+
+QUERIES = st.recursive(st.one_of(st.just(Everything()), MEASURED, MEASURED, CONDITIONS, nears()), wider, max_leaves=8)
+
+
+@given(QUERIES)
+def test_every_query_prints_as_a_text_that_means_it(query: Node) -> None:
+    """The canonical text parses to an equal tree, and prints as itself."""
+    text = str(query)
+    assume(len(text) <= MAX_CHARS)
+    again = parse(text).ast
+    assert again == query
+    assert str(again) == text
+
+
+def refusal(text: str) -> QueryError | None:
+    """Return the error of a bad query, None for a good one."""
+    try:
+        parse(text)
+    except QueryError as error:
+        return error
+    return None
+
+
+@given(TEXTS.filter(lambda text: refusal(text) is None))
+def test_every_good_text_prints_as_one_that_means_the_same(text: str) -> None:
+    """Whatever its spelling was."""
+    ast = parse(text).ast
+    assert parse(str(ast)).ast == ast
+
+
+@given(TEXTS.map(refusal))
+def test_every_refusal_is_true_and_of_use(error: QueryError | None) -> None:
+    """A known code, the writer's own text at a true place, no control character, a suggestion that parses."""
+    assume(error is not None)
+    assert error is not None
+    assert error.code in FLAWS
+    assert error.text[error.position :].startswith(error.token)
+    assert error.hint
+    assert all(line.isprintable() for line in (error.message, error.hint, *error.caret().split("\n")))
+    assert refusal(error.suggestion) is None
+
+
+@given(TEXTS)
+@example('title:" x:[1')
+@example("\0 a:NOT! NOT ( (&&^2 ::< :- AND\t + and::")
+@example('é(atitle:>=" \u200f')
+def test_lenient_parsing_forgives_every_text(text: str) -> None:
+    """There is always a tree; it prints, and that print is a good query."""
+    parsed = parse(text, lenient=True)
+    assert parsed.text == text
+    assert parse(str(parsed.ast)).ast == parsed.ast
+    assert [each.position for each in parsed.dropped] == sorted(each.position for each in parsed.dropped)
+    assert all(text[each.position :].startswith(each.text) for each in parsed.dropped)
+
+
+@given(TEXTS)
+def test_lenient_parsing_changes_nothing_where_nothing_is_wrong(text: str) -> None:
+    """But for question marks at the end of words, a good text is read as strictly, and only a bad one has drops."""
+    forgiven = parse(text, lenient=True)
+    if refusal(text):
+        assert forgiven.dropped
+    else:
+        assert forgiven == parse(text) or {each.text for each in forgiven.dropped} == {"?"}
+
+
+@given(TEXTS)
+def test_trees_are_in_normal_form(text: str) -> None:
+    """And and Or are flat and have parts, NEAR has measurable operands, leaves are counted."""
+    ast = parse(text, lenient=True).ast
+    for node in walk(ast):
+        match node:
+            case And(operands) | Or(operands):
+                assert len(operands) > 1
+                assert not any(isinstance(operand, type(node)) for operand in operands)
+            case Near(operands, distances):
+                assert len(operands) == len(distances) + 1
+                flattened = [part for each in operands for part in (each.operands if isinstance(each, Or) else (each,))]
+                assert all(isinstance(part, Word | Wildcard | Fuzzy | Phrase) for part in flattened)
+            case Field(_, operand):
+                assert not isinstance(operand, Everything)
+    assert len(list(leaves(ast))) <= MAX_LEAVES
+
+
+@given(TEXTS.filter(lambda text: refusal(text) is None))
+def test_spans_nest_and_leaves_can_be_read_where_they_stand(text: str) -> None:
+    """Each node lies inside its parent, and the text of a leaf without a field is that leaf."""
+    ast = parse(text).ast
+    assert (
+        fold(ast, lambda node, below: node.span if all(inside(span, node.span) for span in below) else (-1, -1))[0] >= 0
+    )
+    fields = [node.span for node in walk(ast) if isinstance(node, Field | Exists)]
+    for leaf in leaves(ast):
+        if not isinstance(leaf, Everything) and not any(inside(leaf.span, span) for span in fields):
+            assert parse(text[slice(*leaf.span)]).ast == leaf
+
+
+def inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:
+    """Return whether one span lies within another."""
+    return outer[0] <= inner[0] <= inner[1] <= outer[1]
+
+
+@given(st.lists(st.text(string.ascii_lowercase, min_size=1, max_size=8), min_size=1, max_size=8))
+def test_plain_words_are_their_own_words(words: list[str]) -> None:
+    """However they are read."""
+    text = " ".join(words)
+    for found in (as_words(parse(text).ast), loosen(parse(text).ast), loosen(parse(text + "?", lenient=True).ast)):
+        assert [word.text for word in found or ()] == words
+
+
+@given(QUERIES)
+def test_showing_a_tree_shows_each_node(query: Node) -> None:
+    """One line a node in a dump, one object a node in JSON."""
+    count = len(list(walk(query)))
+    assert len(dump(query).split("\n")) == count
+    assert str(to_dict(query)).count("'type': ") == count

@@ -1,0 +1,99 @@
+"""Where a word begins and ends, and what makes an operator or a field of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from rye.query import as_words, parse
+from rye.query.ast import And, Everything, Exists, Field, Near, Node, Not, Or, Phrase, Wildcard, Word
+
+
+def ast(text: str) -> Node:
+    """Return the AST of a good query."""
+    return parse(text).ast
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *["C++", "c#", ".net", "@scope/pkg", "don't", "e.g.,", "a-b", "a/b/c", "50%", "$HOME", "#tag", "+1", "[x]"],
+        *["--flag", "---", "->", "-->", "a--b", "~/.ssh", "^start", "—", "“quoted”", "http://x/y", "a::b", "C:/dir"],
+        *["results:", "and", "Or", "not", "near", "ANDROID", "NORTH", "NOTE", "NEARBY", "NEAR-5", "AND,", "x=1", "a|b"],
+        *["文件系统", "🚀", "naïve", "עולם", "a\u200db", "!", "a!", "!="][:5],
+    ],
+)
+def test_text_that_is_one_word(text: str) -> None:
+    """Everything but white space and ( ) " ~ ^ belongs to a word."""
+    assert ast(text) == Word(text)
+
+
+@pytest.mark.parametrize("space", [" ", "\t", "\n", "\r\n", "\u00a0", "\u3000", "\u2028", "\x85", "\x0b", "\x0c"])
+def test_any_white_space_separates_words(space: str) -> None:
+    """White space is what Unicode says it is."""
+    assert ast(f"{space}a{space}b{space}") == And((Word("a"), Word("b")))
+
+
+@pytest.mark.parametrize("text", ["", " ", "\n\t", "\u3000", "*", "**", "(*)"])
+def test_blank_query_and_lone_star_are_everything(text: str) -> None:
+    """They match every item."""
+    assert ast(text) == Everything()
+
+
+@pytest.mark.parametrize("text", ["NOT a", "-a", "NOT(a)", "NOT (a)", "-(a)", "NOT\ta"])
+def test_every_spelling_of_an_exclusion(text: str) -> None:
+    """NOT needs no space before a parenthesis, and - is the same as NOT."""
+    assert ast(text) == Not(Word("a"))
+
+
+@pytest.mark.parametrize("text", ["a (b OR c)", "a(b OR c)", "a AND (b OR c)", "(a) (b OR c)", "(a (b OR c))"])
+def test_a_group_beside_a_word_is_an_and(text: str) -> None:
+    """Neither of the two is lost."""
+    assert ast(text) == And((Word("a"), Or((Word("b"), Word("c")))))
+
+
+def test_not_binds_tighter_than_near_near_than_and_and_than_or() -> None:
+    """One query with all four."""
+    expected = Or((And((Not(Word("a")), Near((Word("b"), Word("c")), (2,)))), Word("d")))
+    assert ast("NOT a AND b NEAR/2 c OR d") == expected
+
+
+def test_groups_of_the_same_operator_are_flat() -> None:
+    """Parentheses that change nothing leave no trace."""
+    assert ast("(a b) (c (d))") == ast("a b c d")
+    assert ast("(a OR b) OR (c OR (d))") == ast("a OR b OR c OR d")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("title:deploy", Field("title", Word("deploy"))),
+        ("a.b.c:x", Field("a.b.c", Word("x"))),
+        ("entry-type:x", Field("entry-type", Word("x"))),
+        ("_x:1", Field("_x", Word("1"))),
+        ("título:x", Field("título", Word("x"))),
+        ("time:12:30", Field("time", Word("12:30"))),
+        ("url:http://x", Field("url", Word("http://x"))),
+        ("a:b:*", Field("a", Wildcard("b:*"))),
+        ("n:-5", Field("n", Word("-5"))),
+        ("title:*", Exists("title")),
+        ("title:(*)", Exists("title")),
+        ('title:"a b"', Field("title", Phrase("a b"))),
+        ("-title:a", Not(Field("title", Word("a")))),
+        ("NOT:x", Field("NOT", Word("x"))),
+    ],
+)
+def test_field_stands_directly_before_its_value(text: str, expected: Node) -> None:
+    """A name and a colon are a field when a value follows at once."""
+    assert ast(text) == expected
+
+
+@pytest.mark.parametrize("text", ["note: this", "12:30 x", "http://a b", "a::b c", "(x) :y", "C++: x"])
+def test_colons_that_make_no_field(text: str) -> None:
+    """Before a space, a slash, another colon or the end, and after no name, a colon is an ordinary character."""
+    assert as_words(ast(text)) is not None
+
+
+@pytest.mark.parametrize("text", ['(a)-b "c"-d', "f(x)-y"])
+def test_hyphen_directly_after_a_group_or_phrase_excludes_nothing(text: str) -> None:
+    """An exclusion starts a word after white space or an open parenthesis."""
+    assert not any(isinstance(node, Not) for node in parse(text).ast.operands)  # type: ignore[union-attr]
