@@ -222,11 +222,11 @@ class ColumnarDocuments(base.PerDocumentReader):  # type: ignore[misc]
 
     def is_deleted(self, docnum: int) -> bool:
         """Return whether a document is deleted."""
-        return self._listed.is_deleted(docnum)
+        return bool(self._listed.is_deleted(docnum))
 
     def deleted_docs(self) -> Iterator[int]:
         """Iterate over the deleted document numbers."""
-        return self._listed.deleted_docs()
+        return iter(self._listed.deleted_docs())
 
     def doc_field_length(self, docnum: int, fieldname: str, default: int = 0) -> int:
         """Return the length of a field of a document in terms."""

@@ -162,7 +162,7 @@ def _attributes(source: str) -> dict[str, Any]:
 
 
 def _without_tags(markup: str) -> str:
-    """Return the text of markup, each tag replaced by its ``name`` and as many line breaks as it had."""
+    """Return the text of markup; of each tag its ``name`` with a colon and its line breaks stay, else a space."""
     return _unwrap(_TOKEN.sub(_tag_text, markup))
 
 
@@ -170,7 +170,8 @@ def _tag_text(token: re.Match[str]) -> str:
     if token[2] is None:
         return token[0]
     name = _attributes(token[3]).get("name", "") if token[3] else ""
-    return name.replace("\n", " ") + "\n" * token[0].count("\n")
+    label = f"{name}: ".replace("\n", " ") if name else ""
+    return label + "\n" * token[0].count("\n") or " "
 
 
 def _unwrap(markup: str) -> str:

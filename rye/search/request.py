@@ -112,27 +112,23 @@ def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
     raise ArgumentError(code, message, hint=hint, **details)
 
 
-def _code(name: str) -> str:
-    return f"bad-{name.replace('_', '-')}"
-
-
 def _choice(name: str, value: Any, valid: Sequence[str]) -> str:
     if isinstance(value, str) and value in valid:
         return value
     near = nearest(str(value), valid, 1)
     guess = f"did you mean {near[0]!r}? " if near else ""
-    _refuse(_code(name), f"{name} is {value!r}", f"{guess}valid are {', '.join(valid)}", valid=list(valid))
+    _refuse(f"bad-{name.replace('_', '-')}", f"{name} is {value!r}", f"{guess}valid are {', '.join(valid)}", valid=list(valid))
 
 
 def _number(name: str, value: Any, low: int, high: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        _refuse(_code(name), f"{name} is {value!r}", f"use a whole number from {low} to {high}", valid=[low, high])
+        _refuse(f"bad-{name.replace('_', '-')}", f"{name} is {value!r}", f"use a whole number from {low} to {high}", valid=[low, high])
     return int(value)
 
 
 def _flag(name: str, value: Any) -> bool:
     if not isinstance(value, bool):
-        _refuse(_code(name), f"{name} is {value!r}", "use True or False", valid=[True, False])
+        _refuse(f"bad-{name.replace('_', '-')}", f"{name} is {value!r}", "use True or False", valid=[True, False])
     return bool(value)
 
 

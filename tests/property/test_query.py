@@ -246,15 +246,17 @@ def test_trees_are_in_normal_form(text: str) -> None:
 
 @given(TEXTS.filter(lambda text: refusal(text) is None))
 def test_spans_nest_and_leaves_can_be_read_where_they_stand(text: str) -> None:
-    """Each node lies inside its parent, and the text of a leaf without a field is that leaf."""
+    """Each node lies inside its parent, and the text of a leaf by itself, outside any field, is that leaf."""
     ast = parse(text).ast
     assert (
         fold(ast, lambda node, below: node.span if all(inside(span, node.span) for span in below) else (-1, -1))[0] >= 0
     )
     fields = [node.span for node in walk(ast) if isinstance(node, Field | Exists)]
     for leaf in leaves(ast):
-        if not isinstance(leaf, Everything) and not any(inside(leaf.span, span) for span in fields):
-            assert parse(text[slice(*leaf.span)]).ast == leaf
+        start, end = leaf.span
+        alone = start == 0 or text[start - 1].isspace() or text[start - 1] == "("
+        if alone and end > start and not any(inside(leaf.span, span) for span in fields):
+            assert parse(text[start:end]).ast == leaf
 
 
 def inside(inner: tuple[int, int], outer: tuple[int, int]) -> bool:

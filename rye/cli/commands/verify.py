@@ -27,7 +27,7 @@ WELL = {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untr
     type=click.Choice(list(WELL)),
     default="trusted",
     show_default=True,
-    help="trusted: signed by a trusted key; signed: unchanged since it was signed, whoever did that.",
+    help="trusted: signed by a trusted key; signed: also by a key that is unknown or does not count.",
 )
 @place_options("project", "bundle", "trust")
 @json_option
