@@ -1,37 +1,35 @@
 """The façade: one object that finds, loads, verifies and signs the items of a project, its user and the system.
 
->>> from rye import Registry                                                       # doctest: +SKIP
->>> registry = Registry("/path/to/project")                                        # doctest: +SKIP
->>> [hit.id for hit in registry.search("thread orchestrator", scope="directive").results]   # doctest: +SKIP
+Example::
+
+    registry = Registry("/path/to/project")
+    for hit in registry.search("thread orchestrator", scope="directive").results:
+        print(hit.id, hit.signature.verdict)
 """
 
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye import items, signing
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.errors import ArgumentError, NotFoundError
 from rye.index import cache
+from rye.index.container import DamagedError
 from rye.index.reader import Part, Reader
-from rye.index.refresh import Progress, Refreshed, SpaceIndex, read_item
+from rye.index.refresh import Progress, read_item
 from rye.index.schema import TYPE_NAMES
-from rye.index.store import Snapshot
+from rye.indexes import Indexes, State
 from rye.layout import Layout
 from rye.search.engine import Search, World
 from rye.search.fields import nearest
 from rye.search.request import SPACES, Request, make_request
 from rye.search.results import SearchResponse
-from rye.search.settings import read_overrides
 from rye.search.states import States
-from rye.search.weights import Overrides
-from rye.signing import TrustLoad
 from rye.spaces import Root
 
 if TYPE_CHECKING:
@@ -40,45 +38,6 @@ if TYPE_CHECKING:
 __all__ = ["Registry"]
 
 PathLike = str | os.PathLike[str]
-
-MAX_FILE_WARNINGS = 20
-"""Files named in the warnings of one response; the rest are counted."""
-
-
-@dataclass(frozen=True, eq=False)
-class _State:
-    """Everything a search reads, taken at one moment.
-
-    Attributes:
-        refreshed: One per root, in order of priority.
-        trust: The trusted keys, and what was wrong with their files.
-        overrides: Field weights per root source.
-        warnings: What to tell the caller of every search.
-        when: Monotonic time of the scan.
-    """
-
-    refreshed: tuple[tuple[Root, Refreshed], ...]
-    trust: TrustLoad
-    overrides: Mapping[str, Overrides]
-    warnings: tuple[str, ...]
-    when: float
-
-    @cached_property
-    def everywhere(self) -> Reader:
-        """A reader over all roots."""
-        return self.reader("all")
-
-    def reader(self, space: str) -> Reader:
-        """Return a reader over the roots of one space, or of all."""
-        chosen: list[tuple[Root, Snapshot]] = []
-        for root, refreshed in self.refreshed:
-            if refreshed.snapshot is not None and space in ("all", root.space):
-                chosen.append((root, refreshed.snapshot))
-        return Reader(chosen)
-
-    def stale(self, space: str) -> bool:
-        """Return whether a searched root could not be brought up to date."""
-        return any(found.stale for root, found in self.refreshed if space in ("all", root.space))
 
 
 class Registry:
@@ -113,9 +72,6 @@ class Registry:
         trust: Sequence[PathLike] = (),
         progress: Progress | None = None,
     ) -> None:
-        if not max_staleness >= 0:
-            message = f"max_staleness is {max_staleness!r}"
-            raise ArgumentError("bad-max-staleness", message, hint="use seconds ≥ 0, or float('inf') for never")
         layout = Layout.find(
             project=None if project is None else Path(project),
             user=None if user is None else Path(user),
@@ -124,12 +80,10 @@ class Registry:
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
-        self._cache_dir = Path(cache_dir) if cache_dir is not None else cache.default_cache_dir()
-        self._max_staleness = float(max_staleness)
+        self._max_staleness = _seconds(max_staleness)
         self._named_trust = tuple(Path(path) for path in trust)
-        self._progress = progress
-        self._lock = threading.RLock()
-        self._state: _State | None = None
+        folder = Path(cache_dir) if cache_dir is not None else cache.default_cache_dir()
+        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -184,11 +138,30 @@ class Registry:
             EnvironmentFault: The cache folder is not safe to use.
         """
         began = time.perf_counter()
-        options = {name: value for name, value in locals().items() if name not in ("self", "query", "began")}
+        options = {
+            "scope": scope,
+            "space": space,
+            "limit": limit,
+            "offset": offset,
+            "sort_by": sort_by,
+            "fields": fields,
+            "filters": filters,
+            "fuzzy": fuzzy,
+            "proximity": proximity,
+            "mode": mode,
+            "level": level,
+            "relax": relax,
+            "lenient": lenient,
+            "include_superseded": include_superseded,
+            "explain": explain,
+        }
         request = make_request(query, options)
-        state = self._current()
-        world = self._world(state, request)
-        response = Search(request, world).run()
+        state = self._indexes.current(self._max_staleness)
+        try:
+            response = Search(request, self._world(state, request)).run()
+        except DamagedError:
+            state = self._indexes.rebuild()
+            response = Search(request, self._world(state, request)).run()
         return replace(
             response,
             warnings=(*state.warnings, *response.warnings),
@@ -196,7 +169,7 @@ class Registry:
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
         )
 
-    def _world(self, state: _State, request: Request) -> World:
+    def _world(self, state: State, request: Request) -> World:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
         overrides = [state.overrides.get(root.source, {}) for root, _ in reader.snapshots]
         return World(reader, state.everywhere, lambda: state.trust.trust, overrides, signing.system_clock())
@@ -218,13 +191,13 @@ class Registry:
             raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
         if space is not None and space not in SPACES:
             raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-        state = self._current()
+        state = self._indexes.current(self._max_staleness)
         for part, local in state.everywhere.having_key(item_type, item_id):
             if space in (None, "all", part.root.space):
                 return self._loaded(state, part, local)
         raise _not_found(state.everywhere, item_type, item_id)
 
-    def _loaded(self, state: _State, part: Part, local: int) -> LoadedItem:
+    def _loaded(self, state: State, part: Part, local: int) -> LoadedItem:
         from rye.reports import LoadedItem
 
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
@@ -247,7 +220,7 @@ class Registry:
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
         wanted = SPACES if space in (None, "all") else (space,)
-        state = self._current()
+        state = self._indexes.current(self._max_staleness)
         found = {
             f"{kind}:{item_id}"
             for kind in TYPE_NAMES
@@ -300,83 +273,26 @@ class Registry:
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""
-        with self._lock:
-            self._state = self._scan()
-            return _report(self._state)
+        return _report(self._indexes.scan())
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""
-        with self._lock:
-            self._state = self._scan(rebuild=True)
-            return _report(self._state)
+        return _report(self._indexes.rebuild())
 
     def clear(self) -> int:
         """Remove the indexes of this registry's spaces; returns how many bytes that freed."""
-        with self._lock:
-            self._state = None
-            freed = sum(index.clear() for index in self._indexes)
-            del self._indexes
-            return freed
+        return self._indexes.clear()
 
     def status(self) -> tuple[SpaceStatus, ...]:
         """Return where each space's index is and how large, without refreshing it."""
-        from rye.reports import SpaceStatus
+        return self._indexes.status()
 
-        with self._lock:
-            rows = []
-            for index in self._indexes:
-                snapshot = index.snapshot()
-                size = sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file())
-                rows.append(
-                    SpaceStatus(
-                        source=index.root.source,
-                        root=str(index.root.path),
-                        cache=str(index.folder),
-                        exists=snapshot is not None,
-                        items=snapshot.count if snapshot else 0,
-                        segments=len(snapshot.segments) if snapshot else 0,
-                        generation=snapshot.generation if snapshot else 0,
-                        bytes=size,
-                    )
-                )
-            return tuple(rows)
 
-    @cached_property
-    def _cache(self) -> tuple[Path, str]:
-        return cache.prepare(self._cache_dir, project=self._layout.project)
-
-    @cached_property
-    def _indexes(self) -> tuple[SpaceIndex, ...]:
-        folder, _ = self._cache
-        return tuple(
-            SpaceIndex(root, cache.folder_for(folder, root.path, root.source), self._progress) for root in self.roots
-        )
-
-    def _current(self) -> _State:
-        """Return the state to search, scanning first unless the last scan is young enough."""
-        with self._lock:
-            state = self._state
-            if state is None or not time.monotonic() - state.when < self._max_staleness:
-                state = self._state = self._scan(max_age=self._max_staleness)
-            return state
-
-    def _scan(self, *, rebuild: bool = False, max_age: float = 0.0) -> _State:
-        began = time.monotonic()
-        refreshed = tuple(
-            (index.root, index.rebuild() if rebuild else index.refresh(max_age=max_age)) for index in self._indexes
-        )
-        missing = [root.source for root, found in refreshed if found.snapshot is None]
-        if missing:
-            message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
-            raise EnvironmentFault("index-busy", message, hint="try again in a moment")
-        trust = self._layout.load_trust(self._named_trust)
-        overrides, problems = read_overrides(self.roots)
-        files = [f"{root.source}: {text}" for root, found in refreshed for text in found.warnings]
-        if len(files) > MAX_FILE_WARNINGS:
-            files[MAX_FILE_WARNINGS:] = [f"and {len(files) - MAX_FILE_WARNINGS} more files; see rye verify"]
-        cached = (self._cache[1],) if self._cache[1] else ()
-        warnings = (*cached, *self._layout.warnings, *trust.warnings, *problems, *files)
-        return _State(refreshed, trust, overrides, warnings, began)
+def _seconds(value: object) -> float:
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    hint = "use seconds ≥ 0, or float('inf') for never"
+    raise ArgumentError("bad-max-staleness", f"max_staleness is {value!r}", hint=hint)
 
 
 def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
@@ -385,7 +301,7 @@ def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
     return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)
 
 
-def _report(state: _State) -> RefreshReport:
+def _report(state: State) -> RefreshReport:
     from rye.reports import RefreshReport
 
     found = [one for _, one in state.refreshed]

@@ -108,8 +108,8 @@ def split_chunk(chunk: str) -> list[list[str]]:
 
 
 def joined(parts: list[str]) -> str:
-    """Return the joined form of several parts."""
-    return "".join(parts)[:MAX_TERM]
+    """Return the joined form of several parts; a mark that begins a part may compose with the end of the one before."""
+    return fold("".join(parts))
 
 
 def analyze_chunk(chunk: str) -> list[Token]:
@@ -161,21 +161,14 @@ def glob_parts(glob: str) -> list[str]:
     return [fold(piece) for piece in pieces if piece]
 
 
-def locate(normalized: str) -> Iterator[tuple[int, int, tuple[Located, ...]]]:
-    """Yield ``(first character, first position, tokens)`` of every chunk of a normalized text, for highlighting.
-
-    The tokens count characters and positions from the chunk's own first.
-    """
-    position = 0
-    for match in _pattern_for(normalized).finditer(normalized):
-        tokens = _located(match.group())
-        yield match.start(), position, tokens
-        position += sum(not token.joined for token in tokens)
+def locate_chunks(normalized: str) -> Iterator[tuple[int, str]]:
+    """Yield ``(first character, chunk)`` of every chunk of a normalized text."""
+    return ((match.start(), match.group()) for match in _pattern_for(normalized).finditer(normalized))
 
 
 @lru_cache(maxsize=8192)
-def _located(chunk: str) -> tuple[Located, ...]:
-    """Return the tokens of a chunk with their places in it.
+def locate(chunk: str) -> tuple[Located, ...]:
+    """Return the tokens of a chunk with their places in it, for highlighting.
 
     A part that cannot be found literally (folding changed its length) gets the chunk's whole range.
     """

@@ -148,7 +148,7 @@ class SpaceIndex:
         self._snapshot = self._store.commit(base, Commit(deletions, write, manifest.settled(started)))
         warnings = _warnings(self._snapshot.manifest)
         if self._rebuild_reason:
-            warnings = (f"the index of {self.root.source} was rebuilt: {self._rebuild_reason}", *warnings)
+            warnings = (f"the index was rebuilt: {self._rebuild_reason}", *warnings)
             self._rebuild_reason = ""
         changed = len([path for path in plan.changed if path not in unchanged_docs])
         return Refreshed(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from rye.index.schema import HIDDEN_STATES
 from rye.search.leaves import Leaf
 
 
@@ -90,3 +91,18 @@ Filter: TypeAlias = Has | Glob | Similar | Between | Changed | State
 """What includes or excludes without being scored."""
 
 Bound: TypeAlias = Everything | Filter | Leaf | Not | All | Any
+
+
+def asks_verdict(node: Bound) -> bool:
+    """Return whether what a query matches depends on verdicts, and so on the keys of the moment."""
+    match node:
+        case State(name=name):
+            return name not in HIDDEN_STATES
+        case Has(name=name) | Glob(name=name):
+            return name == "signer"
+        case Not(operand=operand):
+            return asks_verdict(operand)
+        case All(operands=operands) | Any(operands=operands):
+            return any(map(asks_verdict, operands))
+        case _:
+            return False

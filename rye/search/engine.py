@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
+from rye.search.bound import asks_verdict
 from rye.search.evaluate import Evaluation
 from rye.search.order import ranked
 from rye.search.page import Desk, Hit
@@ -90,7 +92,12 @@ class Search:
             for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
         ]
         desk = Desk(
-            answer.evaluation, self.states, self.world.trust(), self.world.now, request.explain, self._verdicts_matter()
+            answer.evaluation,
+            self.states,
+            self.world.trust(),
+            self.world.now,
+            request.explain,
+            asks_verdict(answer.evaluation.query) or any(map(asks_verdict, self._filters)),
         )
         page = desk.page(hits)
         suggestion = ""
@@ -175,6 +182,10 @@ class Search:
     def _count(self, node: ast.Node, plan: Plan) -> int:
         return int((self.evaluate(node, plan).matches & self._allowed()).sum())
 
+    @cached_property
+    def _filters(self) -> tuple[bound.Bound, ...]:
+        return tuple(bind_filters(self.request.filters, self._metadata_keys())) if self.request.filters else ()
+
     def _metadata_keys(self) -> frozenset[str]:
         return frozenset(self.reader.keys()) - frozenset(BUILT_IN_KEYS)
 
@@ -186,7 +197,7 @@ class Search:
             for scope in self.request.scopes:
                 inside |= self._in_scope(scope)
             mask &= inside
-        for node in bind_filters(self.request.filters, self._metadata_keys()) if self.request.filters else ():
+        for node in self._filters:
             mask &= Evaluation(self.reader, node, self.weights, self.states).matches
         return mask
 
@@ -225,10 +236,6 @@ class Search:
                 hidden[state] = int(these.sum())
                 mask = mask & ~these
         return mask, hidden
-
-    def _verdicts_matter(self) -> bool:
-        keys = {"is", "verdict", "signer"}
-        return bool(keys & self.request.filters.keys()) or any(f"{key}:" in self.request.query for key in keys)
 
     def _said(self, plan: Plan) -> list[str]:
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))

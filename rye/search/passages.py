@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS, text_values
@@ -96,14 +97,7 @@ def _wanted(doc: int, leaves: Iterable[Found], *, positions_hold: bool) -> dict[
 def _mark(text: str, wanted: _Wanted) -> Ranges:
     """Return the character ranges of a text to mark, ascending, apart from each other."""
     normalized = analysis.normalize(text)
-    inside = {position for start, end in wanted.places for position in range(start, end + 1)}
-    words = wanted.words
-    found = sorted(
-        (base + token.start, base + token.end)
-        for base, first, tokens in analysis.locate(normalized)
-        for token in tokens
-        if token.term in words or (inside and not token.joined and first + token.position in inside)
-    )
+    found = sorted(_placed(normalized, wanted) if wanted.places else _worded(normalized, wanted.words))
     if found and normalized != text:
         original = _Original(text)
         found = [(original.start(start), original.end(end)) for start, end in found]
@@ -114,6 +108,31 @@ def _mark(text: str, wanted: _Wanted) -> Ranges:
         else:
             merged.append((start, end))
     return tuple(merged)
+
+
+def _worded(normalized: str, words: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of words wherever they stand; each different chunk is looked at once."""
+    for base, chunk in analysis.locate_chunks(normalized):
+        for start, end in _words_in(chunk, words):
+            yield base + start, base + end
+
+
+@lru_cache(maxsize=16384)
+def _words_in(chunk: str, words: frozenset[str]) -> Ranges:
+    return tuple((token.start, token.end) for token in analysis.locate(chunk) if token.term in words)
+
+
+def _placed(normalized: str, wanted: _Wanted) -> Iterator[tuple[int, int]]:
+    """Yield the ranges of words, and of the parts that stand at certain positions."""
+    inside = {position for start, end in wanted.places for position in range(start, end + 1)}
+    position = 0
+    for base, chunk in analysis.locate_chunks(normalized):
+        parts = 0
+        for token in analysis.locate(chunk):
+            parts += not token.joined
+            if token.term in wanted.words or (not token.joined and position + token.position in inside):
+                yield base + token.start, base + token.end
+        position += parts
 
 
 class _Original:
@@ -174,19 +193,15 @@ def _best_start(ranges: Ranges) -> int:
 
 def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
     """Make every run of white space one space and cut to ``limit``, moving the ranges along."""
-    out: list[str] = []
-    place: list[int] = []
-    for ch in text:
-        place.append(len(out))
-        if not ch.isspace():
-            out.append(ch)
-        elif out and out[-1] != " ":
-            out.append(" ")
-        if len(out) > limit:
-            break
-    place += [len(out)] * (len(text) + 1 - len(place))
-    cut = "".join(out[:limit]).rstrip()
-    if len(out) > limit and " " in cut:
+    squeezed = " ".join(text.split())
+    cut = squeezed[:limit].rstrip()
+    if len(squeezed) > limit and " " in cut:
         cut = cut[: cut.rindex(" ")] + "…"
-    moved = [(place[a], min(place[b], len(cut))) for a, b in ranges if place[a] < len(cut)]
+    moved = [(_squeezed_place(text, a), min(_squeezed_place(text, b), len(cut))) for a, b in ranges]
     return cut, tuple((a, b) for a, b in moved if a < b)
+
+
+def _squeezed_place(text: str, place: int) -> int:
+    """Return where a character stands once every run of white space before it is one space."""
+    before = " ".join(text[:place].split())
+    return len(before) + (1 if before and text[place - 1].isspace() else 0)

@@ -117,12 +117,22 @@ def _choice(name: str, value: Any, valid: Sequence[str]) -> str:
         return value
     near = nearest(str(value), valid, 1)
     guess = f"did you mean {near[0]!r}? " if near else ""
-    _refuse(f"bad-{name.replace('_', '-')}", f"{name} is {value!r}", f"{guess}valid are {', '.join(valid)}", valid=list(valid))
+    _refuse(
+        f"bad-{name.replace('_', '-')}",
+        f"{name} is {value!r}",
+        f"{guess}valid are {', '.join(valid)}",
+        valid=list(valid),
+    )
 
 
 def _number(name: str, value: Any, low: int, high: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        _refuse(f"bad-{name.replace('_', '-')}", f"{name} is {value!r}", f"use a whole number from {low} to {high}", valid=[low, high])
+        _refuse(
+            f"bad-{name.replace('_', '-')}",
+            f"{name} is {value!r}",
+            f"use a whole number from {low} to {high}",
+            valid=[low, high],
+        )
     return int(value)
 
 

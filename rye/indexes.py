@@ -1,0 +1,162 @@
+"""The indexes of all roots of a registry, kept fresh: what every search, load and report of a registry reads."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rye.errors import EnvironmentFault
+from rye.index import cache
+from rye.index.reader import Reader
+from rye.index.refresh import Progress, Refreshed, SpaceIndex
+from rye.index.store import Snapshot
+from rye.layout import Layout
+from rye.search.settings import read_overrides
+from rye.search.weights import Overrides
+from rye.signing import TrustLoad
+from rye.spaces import Root
+
+if TYPE_CHECKING:
+    from rye.reports import SpaceStatus
+
+MAX_FILE_WARNINGS = 20
+"""Files named in the warnings of one response; the rest are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Everything a search reads, taken at one moment.
+
+    Attributes:
+        refreshed: One per root, in order of priority.
+        trust: The trusted keys, and what was wrong with their files.
+        overrides: Field weights per root source.
+        warnings: What to tell the caller of every search.
+        when: Monotonic time of the scan.
+    """
+
+    refreshed: tuple[tuple[Root, Refreshed], ...]
+    trust: TrustLoad
+    overrides: Mapping[str, Overrides]
+    warnings: tuple[str, ...]
+    when: float
+
+    @cached_property
+    def everywhere(self) -> Reader:
+        """A reader over all roots."""
+        return self.reader("all")
+
+    def reader(self, space: str) -> Reader:
+        """Return a reader over the roots of one space, or of all."""
+        chosen: list[tuple[Root, Snapshot]] = []
+        for root, refreshed in self.refreshed:
+            if refreshed.snapshot is not None and space in ("all", root.space):
+                chosen.append((root, refreshed.snapshot))
+        return Reader(chosen)
+
+    def stale(self, space: str) -> bool:
+        """Return whether a searched root could not be brought up to date."""
+        return any(found.stale for root, found in self.refreshed if space in ("all", root.space))
+
+
+class Indexes:
+    """One index per root, and the last state taken of them. Safe to use from several threads: they take turns.
+
+    Args:
+        layout: The spaces.
+        cache_dir: Where indexes are kept; looked at only when one is needed.
+        named_trust: Trust files that count as the user's own.
+        progress: Told how far indexing is.
+    """
+
+    def __init__(
+        self, layout: Layout, cache_dir: Path, *, named_trust: Sequence[Path] = (), progress: Progress | None = None
+    ) -> None:
+        self._layout = layout
+        self._cache_dir = cache_dir
+        self._named_trust = named_trust
+        self._progress = progress
+        self._lock = threading.RLock()
+        self._state: State | None = None
+
+    @cached_property
+    def _cache(self) -> tuple[Path, str]:
+        return cache.prepare(self._cache_dir, project=self._layout.project)
+
+    @cached_property
+    def _spaces(self) -> tuple[SpaceIndex, ...]:
+        folder, _ = self._cache
+        return tuple(
+            SpaceIndex(root, cache.folder_for(folder, root.path, root.source), self._progress)
+            for root in self._layout.roots
+        )
+
+    def current(self, max_age: float) -> State:
+        """Return the state to search, scanning first unless the last scan is at most so many seconds old."""
+        with self._lock:
+            state = self._state
+            if state is None or not time.monotonic() - state.when < max_age:
+                state = self._take(lambda index: index.refresh(max_age=max_age))
+            return state
+
+    def scan(self) -> State:
+        """Compare all files with the indexes now."""
+        return self._take(SpaceIndex.refresh)
+
+    def rebuild(self) -> State:
+        """Index every file anew."""
+        return self._take(SpaceIndex.rebuild)
+
+    def clear(self) -> int:
+        """Remove the indexes and return how many bytes that freed."""
+        with self._lock:
+            self._state = None
+            return sum(index.clear() for index in self._spaces)
+
+    def status(self) -> tuple[SpaceStatus, ...]:
+        """Return where each index is and how large, without refreshing it."""
+        with self._lock:
+            return tuple(_status(index) for index in self._spaces)
+
+    def _take(self, refresh: Callable[[SpaceIndex], Refreshed]) -> State:
+        with self._lock:
+            began = time.monotonic()
+            refreshed = tuple((index.root, refresh(index)) for index in self._spaces)
+            missing = [root.source for root, found in refreshed if found.snapshot is None]
+            if missing:
+                message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
+                raise EnvironmentFault("index-busy", message, hint="try again in a moment")
+            trust = self._layout.load_trust(self._named_trust)
+            overrides, problems = read_overrides(self._layout.roots)
+            cached = (self._cache[1],) if self._cache[1] else ()
+            warnings = (*cached, *self._layout.warnings, *trust.warnings, *problems, *_file_warnings(refreshed))
+            self._state = State(refreshed, trust, overrides, warnings, began)
+            return self._state
+
+
+def _file_warnings(refreshed: Sequence[tuple[Root, Refreshed]]) -> list[str]:
+    files = [f"{root.source}: {text}" for root, found in refreshed for text in found.warnings]
+    if len(files) > MAX_FILE_WARNINGS:
+        files[MAX_FILE_WARNINGS:] = [f"and {len(files) - MAX_FILE_WARNINGS} more files; see rye verify"]
+    return files
+
+
+def _status(index: SpaceIndex) -> SpaceStatus:
+    from rye.reports import SpaceStatus
+
+    snapshot = index.snapshot()
+    return SpaceStatus(
+        source=index.root.source,
+        root=str(index.root.path),
+        cache=str(index.folder),
+        exists=snapshot is not None,
+        items=snapshot.count if snapshot else 0,
+        segments=len(snapshot.segments) if snapshot else 0,
+        generation=snapshot.generation if snapshot else 0,
+        bytes=sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file()),
+    )

@@ -1,0 +1,102 @@
+"""Segments, snapshots and readers made of items in memory, without files that hold them and without a commit."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rye.index.builder import SegmentBuilder
+from rye.index.codec import EXTENSION, ColumnarSegment
+from rye.index.manifest import Manifest
+from rye.index.reader import Reader
+from rye.index.records import to_line
+from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Place
+from rye.index.segment import Segment
+from rye.index.store import INDEX_NAME, Listed, Snapshot
+from rye.items.model import Item, ItemId, ItemType
+from rye.signing import Evidence
+from rye.spaces import Root, Space
+from tests.support.strategies import as_file
+
+ROOT = Root(Space.PROJECT, Path("/project/.ai"))
+NO_FILES = Manifest((), np.empty((0, 4), np.int64))
+
+Dump = dict[str, Any]
+
+
+def item(item_id: str, item_type: ItemType = ItemType.TOOL, **parts: Any) -> Item:
+    """Return an item with these parts; its name is the end of its id."""
+    return Item(item_type, ItemId(item_id), item_id.rpartition("/")[2], **parts)
+
+
+def place(one: Item, root: Root = ROOT) -> Place:
+    """Return where an item stands."""
+    path = as_file(one)[0]
+    return Place(root.space, root.bundle, path, Path(path).suffix)
+
+
+def evidence(one: Item) -> str:
+    """Return a record of evidence that differs from item to item."""
+    return to_line(Evidence(f"digest of {one.type}:{one.id}", code="no-envelope"))
+
+
+def write(path: Path, items: Sequence[Item], root: Root = ROOT) -> Path:
+    """Write a segment of these items, in this order."""
+    builder = SegmentBuilder()
+    for one in items:
+        builder.add(one, place(one, root), evidence(one))
+    builder.write(path)
+    return path
+
+
+def snapshot(
+    folder: Path, groups: Sequence[Sequence[Item]], gone: Collection[tuple[int, int]] = (), root: Root = ROOT
+) -> Snapshot:
+    """Write one segment per group and list them; ``gone`` names deleted documents as (group, number in it)."""
+    listed = []
+    for number, items in enumerate(groups):
+        entry = ColumnarSegment(INDEX_NAME, len(items)).without(doc for group, doc in gone if group == number)
+        segment = Segment(write(folder / entry.make_filename(EXTENSION), items, root))
+        live = np.asarray([(number, doc) not in gone for doc in range(len(items))], bool)
+        listed.append(Listed(entry, segment, live))
+    return Snapshot(folder, 1, tuple(listed), NO_FILES)
+
+
+def reader(folder: Path, *groups: Sequence[Item], gone: Collection[tuple[int, int]] = (), root: Root = ROOT) -> Reader:
+    """Return a reader over one root with one segment per group."""
+    return Reader([(root, snapshot(folder, groups, gone, root))])
+
+
+def dump(segment: Segment) -> Dump:
+    """Read everything a segment holds, through its public side, as plain values."""
+    docs = range(segment.docs)
+    occurrences: dict[tuple[int, str, str], tuple[int, ...]] = {}
+    for number, term in enumerate(segment.terms.everything):
+        postings, _ = segment.postings(np.asarray([number]))
+        for posting in postings.tolist():
+            key = (int(segment.posting_doc[posting]), TEXT_FIELDS[segment.posting_field[posting]], term)
+            first, last = segment.posting_positions[posting : posting + 2].tolist()
+            occurrences[key] = tuple(segment.position[first:last].tolist())
+    stems = {
+        stem: tuple(segment.terms.take(segment.terms_of_stem(stem))) for stem in segment.stems.everything
+    }
+    entries: dict[int, list[tuple[str, str]]] = {doc: [] for doc in docs}
+    for number, entry in enumerate(segment.entries.everything):
+        key, _, value = entry.partition(SEPARATOR)
+        for doc in segment.entry_docs(np.asarray([number])).tolist():
+            entries[doc].append((key, value))
+    return {
+        "docs": segment.docs,
+        "terms": segment.terms.everything,
+        "occurrences": occurrences,
+        "lengths": {(doc, name): int(segment.lengths[at, doc]) for at, name in enumerate(TEXT_FIELDS) for doc in docs},
+        "stems": stems,
+        "entries": {doc: sorted(pairs) for doc, pairs in entries.items()},
+        "columns": [
+            (TYPE_NAMES[segment.types[doc]], segment.ids[doc], segment.paths[doc], segment.evidence[doc]) for doc in docs
+        ],
+        "times": np.nan_to_num(segment.times, nan=-1.0).tolist(),
+    }

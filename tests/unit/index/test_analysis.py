@@ -1,0 +1,179 @@
+"""What a word is: chunks, parts, joined forms, and where each stands in the text."""
+
+from __future__ import annotations
+
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.index import analysis
+from tests.support import naive_analysis
+
+TRICKY = "aBcZ09_-./ \n'+\u0301\u0345\u093f\u0e31ßſﬁİıΣςǅŉⅣ½²٣你ガ한\u1112\u1161￥：，…\u00a0\ud800😀ẞᾈΐ"
+TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24)
+
+
+@pytest.mark.parametrize(
+    ("chunk", "tokens"),
+    [
+        ("deploy", "deploy@0"),
+        ("Deploy", "deploy@0"),
+        ("file-system", "file@0 filesystem@0 system@1"),
+        ("file_system", "file@0 filesystem@0 system@1"),
+        ("fileSystem", "file@0 filesystem@0 system@1"),
+        ("HTTPServer", "http@0 httpserver@0 server@1"),
+        ("v2Beta", "v2@0 v2beta@0 beta@1"),
+        ("sha256", "sha256@0"),
+        ("2.0.0", "2@0 200@0 0@1 0@2"),
+        ("a-a", "a@0 aa@0 a@1"),
+        ("rye/file-system/read", "rye@0 ryefilesystemread@0 file@1 filesystem@1 system@2 read@3"),
+        ("rye/core", "rye@0 ryecore@0 core@1"),
+        ("e.g", "e@0 eg@0 g@1"),
+        ("a//b", "a@0 ab@0 b@1"),
+        ("Straße", "strasse@0"),
+        ("ΩΜΈΓΑ", "ωμέγα@0"),
+        ("ÉcoleÀ", "école@0 écoleà@0 à@1"),
+        ("ÀÉtat", "à@0 àétat@0 état@1"),
+    ],
+)
+def test_a_chunk_gives_its_parts_and_joined_forms(chunk: str, tokens: str) -> None:
+    """Parts take consecutive positions; a joined form stands at its first part, behind it."""
+    assert " ".join(f"{token.term}@{token.offset}" for token in analysis.analyze_chunk(chunk)) == tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "chunks"),
+    [
+        ("Read a file.", ["Read", "a", "file"]),
+        ("__init__.py and --flag", ["init__.py", "and", "flag"]),
+        ("don't C++ #1 a@b", ["don", "t", "C", "1", "a", "b"]),
+        ("cafe\u0301 \uff26ile ﬁle", ["café", "File", "file"]),
+        ("- / . _", []),
+        ("你好，世界。", ["你好", "世界"]),
+        ("हिन्दी", ["हिन्दी"]),
+        ("a\u00a0b…c", ["a", "b...c"]),
+        ("x²", ["x2"]),
+    ],
+)
+def test_a_text_falls_into_chunks(text: str, chunks: list[str]) -> None:
+    """Letters, digits, marks and joiners hold together; joiners at the ends fall off, after normalization."""
+    assert analysis.chunks(analysis.normalize(text)) == chunks
+
+
+def test_a_joined_form_is_composed_where_a_part_begins_with_a_mark() -> None:
+    """The joined form is the form that the word has without its joiner."""
+    terms = [token.term for token in analysis.analyze_chunk("e-\u0301x")]
+    assert terms == ["e", "éx", "\u0301x"]
+
+
+def test_long_terms_are_cut() -> None:
+    """Parts and joined forms keep 255 characters, also where folding makes the text longer."""
+    long = "ß" * 200
+    assert [token.term for token in analysis.analyze_chunk(f"{long}-{long}")] == ["s" * 255, "s" * 255]
+    assert analysis.analyze_chunk("a" * 300)[0].term == "a" * 255
+
+
+@given(st.lists(TEXTS, max_size=3))
+def test_texts_are_read_as_the_twin_reads_them(values: list[str]) -> None:
+    """Terms, positions and length of a field equal those of the naive reading, on any Unicode text."""
+    positions: dict[str, set[int]] = {}
+    length = 0
+    position = 0
+    for value in values:
+        before = length
+        for chunk in analysis.chunks(analysis.normalize(value)):
+            tokens = analysis.analyze_chunk(chunk)
+            for token in tokens:
+                positions.setdefault(token.term, set()).add(position + token.offset)
+            position += sum(token.part for token in tokens)
+            length += sum(token.part for token in tokens)
+        position += analysis.VALUE_GAP if length > before else 0
+    twin = naive_analysis.analyze(values)
+    assert {term: tuple(sorted(places)) for term, places in positions.items()} == twin.positions
+    assert length == twin.length
+
+
+@given(TEXTS)
+def test_locating_finds_the_tokens_that_analysis_finds(text: str) -> None:
+    """Every chunk is located with exactly its tokens, and every range lies in the chunk."""
+    normalized = analysis.normalize(text)
+    located = list(analysis.locate_chunks(normalized))
+    assert [chunk for _, chunk in located] == analysis.chunks(normalized)
+    for start, chunk in located:
+        assert normalized[start : start + len(chunk)] == chunk
+        tokens = analysis.locate(chunk)
+        expected = [(token.term, token.offset, not token.part) for token in analysis.analyze_chunk(chunk)]
+        assert [(token.term, token.position, token.joined) for token in tokens] == expected
+        assert all(0 <= token.start < token.end <= len(chunk) for token in tokens)
+
+
+@pytest.mark.parametrize(
+    ("text", "ranges"),
+    [
+        ("a file-system", {"a": "a", "file": "file", "filesystem": "file-system", "system": "system"}),
+        (
+            "rye/fileSystem/Read",
+            {"rye": "rye", "filesystem": "fileSystem", "ryefilesystemread": "rye/fileSystem/Read", "read": "Read"},
+        ),
+        ("Straße", {"strasse": "Straße"}),
+        ("x-Straße", {"x": "x-Straße", "strasse": "x-Straße", "xstrasse": "x-Straße"}),
+        ("ΩΜΈΓΑ!", {"ωμέγα": "ΩΜΈΓΑ"}),
+    ],
+)
+def test_a_token_is_located_where_it_is_written(text: str, ranges: dict[str, str]) -> None:
+    """A token's range holds its own letters; where folding changes lengths it is the whole chunk."""
+    found = {
+        token.term: text[start + token.start : start + token.end]
+        for start, chunk in analysis.locate_chunks(text)
+        for token in analysis.locate(chunk)
+    }
+    assert found.items() >= ranges.items()
+
+
+@given(TEXTS)
+def test_parts_are_the_tokens_that_count(text: str) -> None:
+    """``parts`` gives what a phrase is made of: the tokens without joined forms."""
+    tokens = [token for chunk in analysis.chunks(analysis.normalize(text)) for token in analysis.analyze_chunk(chunk)]
+    assert analysis.parts(text) == [token.term for token in tokens if token.part] == naive_analysis.parts(text)
+
+
+@given(TEXTS)
+def test_folding_a_term_again_changes_nothing(text: str) -> None:
+    """A term of the dictionary is its own folded form, so that queries can be folded like texts."""
+    for part in analysis.parts(text):
+        if len(part) < analysis.MAX_TERM and unicodedata.is_normalized("NFKC", part.casefold()):
+            assert analysis.fold(part) == part
+
+
+@pytest.mark.parametrize(
+    ("text", "searchable"),
+    [("a", True), ("…1", True), ("--", False), ("", False), ("\u0301", False), ("½", True), ("😀", False), ("你", True)],
+)
+def test_only_letters_and_digits_are_searched(text: str, searchable: bool) -> None:  # noqa: FBT001
+    """A text without any has nothing to look for; a mark alone is neither."""
+    assert analysis.searchable(text) is searchable
+    assert naive_analysis.has_letter_or_digit(text) is searchable
+
+
+@pytest.mark.parametrize(
+    ("glob", "parts"),
+    [
+        ("file*", ["file*"]),
+        ("rye/Core/*", ["rye", "core", "*"]),
+        ("fileSys*", ["filesys*"]),
+        ("*-*", ["*", "*"]),
+        (r"a\*b", ["a", "b"]),
+        (r"a\?*", ["a", "*"]),
+        (r"c\\d?", ["c", "d?"]),
+        ("Stra?e.ﬁ*", ["stra?e", "fi*"]),
+        ("c++*", ["c", "*"]),
+        ("e\u0301?", ["é?"]),
+        ("", []),
+        ("--", []),
+    ],
+)
+def test_a_glob_splits_where_a_word_does(glob: str, parts: list[str]) -> None:
+    """Joiners and other signs split, an escaped star too; camelCase does not."""
+    assert analysis.glob_parts(glob) == parts
