@@ -137,25 +137,11 @@ class Registry:
             UnavailableError: The mode is not built.
             EnvironmentFault: The cache folder is not safe to use.
         """
+        options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
+        return self._answer(make_request(query, options))
+
+    def _answer(self, request: Request) -> SearchResponse:
         began = time.perf_counter()
-        options = {
-            "scope": scope,
-            "space": space,
-            "limit": limit,
-            "offset": offset,
-            "sort_by": sort_by,
-            "fields": fields,
-            "filters": filters,
-            "fuzzy": fuzzy,
-            "proximity": proximity,
-            "mode": mode,
-            "level": level,
-            "relax": relax,
-            "lenient": lenient,
-            "include_superseded": include_superseded,
-            "explain": explain,
-        }
-        request = make_request(query, options)
         state = self._indexes.current(self._max_staleness)
         try:
             response = Search(request, self._world(state, request)).run()

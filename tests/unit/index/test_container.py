@@ -1,0 +1,186 @@
+"""The array file: what is written is read back, and anything else is told to be damaged."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.index import container
+from rye.index.container import Container, DamagedError
+
+ARRAYS: dict[str, npt.NDArray[np.generic]] = {
+    "ints": np.arange(5, dtype=np.int64),
+    "bytes": np.frombuffer(b"some text", np.uint8),
+    "table": np.arange(6, dtype=np.uint32).reshape(2, 3),
+    "floats": np.asarray([0.5, np.nan, np.inf]),
+    "flags": np.asarray([True, False]),
+    "nothing": np.empty(0, np.float64),
+    "no rows": np.empty((0, 4), np.int64),
+}
+META = {"docs": 3, "fields": ["title", "ß"]}
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """Return a small file with arrays of every kind."""
+    path = tmp_path / "some.ryx"
+    container.write(path, ARRAYS, META)
+    return path
+
+
+def is_as_written(path: Path) -> bool:
+    """Tell whether a file opens and holds exactly what was written."""
+    opened = Container(path)
+    same = all(np.array_equal(opened.array(name), array, equal_nan=array.dtype.kind == "f") for name, array in ARRAYS.items())
+    return same and opened.meta == META and bytes(opened.buffer("bytes")) == b"some text"
+
+
+def test_arrays_and_meta_come_back(file: Path) -> None:
+    """Values, dtypes and shapes are the same, also of empty arrays; nothing can be written through a view."""
+    opened = Container(file)
+    assert is_as_written(file)
+    for name, array in ARRAYS.items():
+        assert (opened.array(name).dtype, opened.array(name).shape) == (array.dtype, array.shape)
+        assert not opened.array(name).flags.writeable
+
+
+def test_a_file_without_arrays_is_a_file(tmp_path: Path) -> None:
+    """There may be nothing but meta."""
+    container.write(tmp_path / "empty", {}, {})
+    assert Container(tmp_path / "empty").meta == {}
+
+
+def test_arrays_that_are_no_plain_block_are_written_as_their_values(tmp_path: Path) -> None:
+    """A view with strides, a transposed table and a read-only array are stored by value."""
+    arrays = {"every other": np.arange(10)[::2], "turned": np.arange(6).reshape(2, 3).T}
+    container.write(tmp_path / "a", arrays, {})
+    for name, array in arrays.items():
+        assert np.array_equal(Container(tmp_path / "a").array(name), array)
+
+
+def test_arrays_begin_on_borders_of_64_bytes(file: Path) -> None:
+    """Each array is aligned for vectorized reading."""
+    opened = Container(file)
+    assert {opened.array(name).ctypes.data % 64 for name, array in ARRAYS.items() if array.size} == {0}
+
+
+def test_every_truncation_is_damage(file: Path) -> None:
+    """However much of the end is missing, also all of it, the file is damaged."""
+    whole = file.read_bytes()
+    for length in range(len(whole)):
+        file.write_bytes(whole[:length])
+        with pytest.raises(DamagedError):
+            Container(file)
+    file.write_bytes(whole + b"\0")
+    with pytest.raises(DamagedError):
+        Container(file)
+
+
+def test_every_changed_byte_is_damage_or_padding(file: Path) -> None:
+    """No changed byte gives other data or another error; what goes unnoticed is between the arrays."""
+    whole = file.read_bytes()
+    unnoticed = 0
+    for at in range(len(whole)):
+        file.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+        try:
+            assert is_as_written(file)
+            unnoticed += 1
+        except DamagedError:
+            continue
+    header = 16 + int.from_bytes(whole[8:12], "little")
+    assert unnoticed == len(whole) - header - sum(array.nbytes for array in ARRAYS.values())
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_a_container_or_damage(data: bytes) -> None:
+    """Random bytes raise nothing but DamagedError."""
+    path = Path(container.__file__).parent / "never-written"
+    assert not path.exists()
+    with pytest.raises(DamagedError):
+        Container(path)
+    del data
+
+
+def rewritten(path: Path, change: dict[str, object]) -> Path:
+    """Write a file's header anew with a right checksum, so that only what it says is wrong."""
+    raw = path.read_bytes()
+    length = int.from_bytes(raw[8:12], "little")
+    header = json.loads(raw[16 : 16 + length]) | change
+    text = json.dumps(header).encode()
+    start = -(-(16 + length) // 64) * 64
+    prefix = container._PREFIX.pack(container.MAGIC, len(text), container.zlib.crc32(text))
+    body = prefix + text
+    path.write_bytes(body + b"\0" * (-len(body) % 64) + raw[start:])
+    return path
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"version": container.FORMAT_VERSION + 1},
+        {"version": None},
+        {"arrays": {"objects": ["|O", [1], 0, 0]}},
+        {"arrays": {"texts": ["<U1", [1], 0, 0]}},
+        {"arrays": {"records": ["<i8,<i8", [1], 0, 0]}},
+        {"arrays": {"nonsense": ["what", [1], 0, 0]}},
+        {"arrays": {"long": ["<i8", [1 << 40], 0, 0]}},
+        {"arrays": {"negative": ["<i8", [-1], 0, 0]}},
+        {"arrays": {"far": ["<i8", [1], 1 << 40, 0]}},
+        {"arrays": {"short row": ["<i8"]}},
+        {"arrays": ["a list"]},
+        {"bytes": -1},
+        {"bytes": "all"},
+    ],
+)
+def test_a_header_that_says_what_cannot_be_is_damage(file: Path, change: dict[str, object]) -> None:
+    """Another version, objects that would have to be unpickled, and ranges outside the file are refused."""
+    with pytest.raises(DamagedError):
+        Container(rewritten(file, change))
+
+
+def test_a_rewritten_header_without_a_change_is_read(file: Path) -> None:
+    """The forged headers above are refused for what they say, not for how they were made."""
+    assert is_as_written(rewritten(file, {}))
+
+
+def test_objects_are_not_written(tmp_path: Path) -> None:
+    """An array of objects cannot be written, so nothing can come to rest that would have to be unpickled."""
+    with pytest.raises(TypeError):
+        container.write(tmp_path / "a", {"objects": np.asarray([object()])}, {})
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.parametrize("kind", ["missing", "empty", "folder", "other"])
+def test_what_is_no_container_is_damage(tmp_path: Path, kind: str) -> None:
+    """A file that is missing, empty, a folder or something else is damaged like any other."""
+    path = tmp_path / "a"
+    if kind == "folder":
+        path.mkdir()
+    elif kind != "missing":
+        path.write_bytes(b"" if kind == "empty" else b"PK\x03\x04" * 100)
+    with pytest.raises(DamagedError, match="a"):
+        Container(path)
+
+
+def test_a_file_is_never_overwritten(file: Path) -> None:
+    """Writing to a path that exists is refused, so that no reader sees a file change."""
+    with pytest.raises(FileExistsError):
+        container.write(file, {}, {})
+    assert is_as_written(file)
+
+
+def test_a_large_file_is_checked_by_header_and_length(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond the limit only header and length are checked when opened: opening does not read all of it."""
+    monkeypatch.setattr(container, "FULL_CHECK_BYTES", 10)
+    whole = file.read_bytes()
+    file.write_bytes(whole[:-64] + b"\xff" * 64)
+    assert Container(file).meta == META
+    file.write_bytes(whole[:-1])
+    with pytest.raises(DamagedError):
+        Container(file)
