@@ -185,8 +185,8 @@ class SegmentBuilder:
 
 def _value_bases(slots: Ints, value_parts: Ints) -> Ints:
     """Return the first position of every value: the values of one field follow each other with a gap."""
-    reach = value_parts + analysis.VALUE_GAP * (value_parts > 0)
-    before = np.cumsum(reach) - reach
+    reach = np.where(value_parts > 0, value_parts + analysis.VALUE_GAP, 0)
+    before: Ints = np.cumsum(reach) - reach
     fresh = np.ones(len(slots), bool)
     fresh[1:] = slots[1:] != slots[:-1]
     first = np.flatnonzero(fresh)

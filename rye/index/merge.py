@@ -22,19 +22,20 @@ SMALL = 64
 
 
 def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
-    """Return which segments to merge, by index, so that the sizes left grow geometrically.
+    """Return which segments to merge, by index, so that each left is more than twice as large as all smaller ones.
 
     Args:
         sizes: Live items per segment.
         deleted: Deleted items per segment; a segment with more dead than live items is always merged.
     """
-    chosen: list[int] = []
-    gathered = 0
-    for index in sorted(range(len(sizes)), key=sizes.__getitem__):
-        if deleted[index] > sizes[index] or sizes[index] <= max(SMALL, 2 * gathered if chosen else 0):
-            chosen.append(index)
-            gathered += sizes[index]
-    if len(chosen) == 1 and not deleted[chosen[0]]:
+    ordered = sorted(range(len(sizes)), key=sizes.__getitem__)
+    count = below = 0
+    for place, index in enumerate(ordered, start=1):
+        if sizes[index] <= max(SMALL, 2 * below):
+            count = place
+        below += sizes[index]
+    chosen = {*ordered[:count], *(index for index in ordered if deleted[index] > sizes[index])}
+    if len(chosen) == 1 and not any(deleted[index] for index in chosen):
         return []
     return sorted(chosen)
 

@@ -33,14 +33,12 @@ def period(text: str) -> tuple[float, float] | None:
             moment = moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment
             start = (moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
             return start, start + 1e-6
-        year, month, day = (int(group) if group else None for group in match.groups())
-        begin = datetime(year or 1, month or 1, day or 1, tzinfo=UTC)
-        days = 366 if calendar.isleap(begin.year) else 365
-        if month is not None:
-            days = calendar.monthrange(begin.year, month)[1]
-        span = timedelta(days=1 if day is not None else days)
+        given = [int(group) for group in match.groups() if group]
+        year, month, day = (*given, 1, 1)[:3]
+        begin = datetime(year, month, day, tzinfo=UTC)
+        days = (366 if calendar.isleap(year) else 365, calendar.monthrange(year, month)[1], 1)[len(given) - 1]
         start = (begin - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
-        return start, start + span.total_seconds()
+        return start, start + timedelta(days=days).total_seconds()
     except (ValueError, OverflowError):
         return None
 

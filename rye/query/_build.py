@@ -36,7 +36,7 @@ from rye.query.ast import (
     Word,
 )
 
-__all__ = ["Hole", "conjunction", "parser"]
+__all__ = ["Hole", "Part", "conjunction", "parser"]
 
 Hole: TypeAlias = None
 Part: TypeAlias = Node | Hole

@@ -19,15 +19,20 @@ _LIKE_A_NUMBER = re.compile(r"[0-9.]*")
 _USUAL_DISTANCE = 5
 
 
+def _int(digits: str) -> int:
+    """Return the number, or one that is too large for anything where there are more digits than Python likes."""
+    return int(digits.lstrip("0")[:10] or "0")
+
+
 def mend_near(operator: str) -> Mended:
     """Return the token for ``NEAR/n``."""
     digits = operator.removeprefix("NEAR").removeprefix("/")
-    least = int(digits) if _WHOLE.fullmatch(digits) else None
-    distance = _USUAL_DISTANCE if least is None else min(max(least, 1), MAX_DISTANCE)
+    asked = _int(digits) if _WHOLE.fullmatch(digits) else None
+    distance = _USUAL_DISTANCE if asked is None else min(max(asked, 1), MAX_DISTANCE)
     mended = Mended([("NEAR", f"NEAR/{distance}")])
     if operator == "NEAR":
         mended.flaw("near-without-distance", reading=f"NEAR/{distance}")
-    elif distance != least:
+    elif distance != asked:
         mended.flaw("bad-near-distance", reading=f"NEAR/{distance}")
     return mended
 
@@ -47,9 +52,9 @@ def mend_slop(mark: str) -> Mended:
 def _whole(mark: str, code: str, most: int, otherwise: Mended) -> Mended:
     digits = mark[1:]
     if _WHOLE.fullmatch(digits):
-        number = min(int(digits), most)
+        number = min(_int(digits), most)
         mended = Mended([("FUZZY", f"~{number}")])
-        if number != int(digits):
+        if number != _int(digits):
             mended.flaw(code, reading=f"~{number}")
         return mended
     return _text_or(mark, code, otherwise)

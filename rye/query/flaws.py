@@ -163,8 +163,8 @@ _TABLE = (
     Flaw(
         "near-operand",
         "NEAR cannot measure the distance to {what}",
-        "put words, wildcards, phrases or groups of them joined by OR on both sides; a field, exclusion or boost goes "
-        "around the whole, as in title:(a NEAR/5 b)",
+        "put words, wildcards, fuzzy words, phrases or OR-groups of them on both sides; a field, exclusion or boost "
+        "goes around the whole, as in title:(a NEAR/5 b)",
         "it was read as {reading}",
         "title:file NEAR/5 system",
         ("a word", "a phrase", "a group of those joined by OR"),

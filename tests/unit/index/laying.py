@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from rye.index.builder import SegmentBuilder
-from rye.index.codec import EXTENSION, ColumnarSegment
+from rye.index.listing import ColumnarSegment
 from rye.index.manifest import Manifest
 from rye.index.reader import Reader
 from rye.index.records import to_line
 from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Place
-from rye.index.segment import Segment
+from rye.index.segment import EXTENSION, Segment
 from rye.index.store import INDEX_NAME, Listed, Snapshot
 from rye.items.model import Item, ItemId, ItemType
 from rye.signing import Evidence
@@ -77,12 +77,10 @@ def dump(segment: Segment) -> Dump:
     for number, term in enumerate(segment.terms.everything):
         postings, _ = segment.postings(np.asarray([number]))
         for posting in postings.tolist():
-            key = (int(segment.posting_doc[posting]), TEXT_FIELDS[segment.posting_field[posting]], term)
+            slot = (int(segment.posting_doc[posting]), TEXT_FIELDS[segment.posting_field[posting]], term)
             first, last = segment.posting_positions[posting : posting + 2].tolist()
-            occurrences[key] = tuple(segment.position[first:last].tolist())
-    stems = {
-        stem: tuple(segment.terms.take(segment.terms_of_stem(stem))) for stem in segment.stems.everything
-    }
+            occurrences[slot] = tuple(segment.position[first:last].tolist())
+    stems = {stem: tuple(segment.terms.take(segment.terms_of_stem(stem))) for stem in segment.stems.everything}
     entries: dict[int, list[tuple[str, str]]] = {doc: [] for doc in docs}
     for number, entry in enumerate(segment.entries.everything):
         key, _, value = entry.partition(SEPARATOR)
@@ -96,7 +94,8 @@ def dump(segment: Segment) -> Dump:
         "stems": stems,
         "entries": {doc: sorted(pairs) for doc, pairs in entries.items()},
         "columns": [
-            (TYPE_NAMES[segment.types[doc]], segment.ids[doc], segment.paths[doc], segment.evidence[doc]) for doc in docs
+            (TYPE_NAMES[segment.types[doc]], segment.ids[doc], segment.paths[doc], segment.evidence[doc])
+            for doc in docs
         ],
         "times": np.nan_to_num(segment.times, nan=-1.0).tolist(),
     }

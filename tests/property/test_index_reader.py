@@ -1,0 +1,180 @@
+"""A reader over several roots, segments and deletions says what a naive reading of the live items says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rye.index.reader import Reader
+from rye.index.schema import TEXT_FIELDS, keyword_entries
+from rye.items.model import Item
+from rye.spaces import Root, Space
+from tests.support.naive_analysis import FieldText, analyze
+from tests.support.naive_docs import text_values
+from tests.support.strategies import items
+from tests.unit.index.laying import place, reader, snapshot
+
+ROOTS = (
+    Root(Space.PROJECT, Path("/p/.ai")),
+    Root(Space.USER, Path("/u/.ai")),
+    Root(Space.SYSTEM, Path("/s"), "alpha"),
+)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Items per root and segment, which of them are deleted, and the reader over them all."""
+
+    reader: Reader
+    docs: tuple[tuple[Root, Item], ...]
+    live: tuple[bool, ...]
+
+    @property
+    def alive(self) -> list[int]:
+        """The numbers of the live documents."""
+        return [doc for doc, alive in enumerate(self.live) if alive]
+
+    def texts(self) -> list[Mapping[str, FieldText]]:
+        """Return what each field of each document holds."""
+        return [{name: analyze(values) for name, values in text_values(one).items()} for _, one in self.docs]
+
+
+@st.composite
+def cases(draw: st.DrawFn, folder: Path) -> Case:
+    """Draw segments of a few items in one to three roots."""
+    snapshots, docs, live = [], [], []
+    for number, root in enumerate(draw(st.lists(st.sampled_from(ROOTS), min_size=1, max_size=3, unique=True))):
+        groups = draw(st.lists(st.lists(items(), min_size=1, max_size=2), min_size=1, max_size=2))
+        places = [(group, doc) for group, found in enumerate(groups) for doc in range(len(found))]
+        gone = draw(st.sets(st.sampled_from(places)))
+        (folder / str(number)).mkdir(exist_ok=True)
+        snapshots.append((root, snapshot(folder / str(number), groups, gone, root)))
+        docs += [(root, groups[group][doc]) for group, doc in places]
+        live += [spot not in gone for spot in places]
+    return Case(Reader(snapshots), tuple(docs), tuple(live))
+
+
+@settings(max_examples=60)
+@given(st.data())
+def test_a_reader_is_the_naive_index_of_live_items(
+    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    """Postings, statistics, values and order over all segments equal those of reading the live items one by one."""
+    case = data.draw(cases(tmp_path_factory.mktemp("roots")))
+    assert case.reader.live.tolist() == list(case.live)
+    assert case.reader.count == len(case.alive)
+    check_postings(case)
+    check_statistics(case)
+    check_values(case)
+    check_order(case)
+
+
+def check_postings(case: Case) -> None:
+    """Compare the postings of every term in every field, and of a term that does not occur."""
+    texts = case.texts()
+    terms = {(name, term) for fields in texts for name, field in fields.items() for term in field.positions}
+    for name, term in {*terms, ("title", "neverseen")}:
+        expected = {doc: texts[doc][name].positions[term] for doc in case.alive if term in texts[doc][name].positions}
+        found = case.reader.postings(name, term)
+        assert found.docs.dtype == np.int32
+        assert found.docs.tolist() == list(expected)
+        assert found.tf.tolist() == [len(places) for places in expected.values()]
+        assert [tuple(places.tolist()) for places in found.positions] == list(expected.values())
+
+
+def check_statistics(case: Case) -> None:
+    """Compare the mean length of every field over the live items that have it."""
+    texts = case.texts()
+    for number, name in enumerate(TEXT_FIELDS):
+        lengths = [texts[doc][name].length for doc in case.alive if texts[doc][name].length]
+        mean = sum(lengths) / len(lengths) if lengths else 1.0
+        assert case.reader.average_lengths[number] == pytest.approx(mean, rel=1e-12)
+
+
+def check_values(case: Case) -> None:
+    """Compare who has which keyword value, which keys there are, and who has which id."""
+    entries = [set(keyword_entries(one, place(one, root))) for root, one in case.docs]
+    for key, value in set().union(*entries):
+        expected = [case.live[doc] and (key, value) in entries[doc] for doc in range(len(case.docs))]
+        assert case.reader.having(key, value).tolist() == expected
+    assert not case.reader.having("author", "nobody").any()
+    keys = list(case.reader.keys())
+    assert len(keys) == len(set(keys))
+    assert set(keys) == {key for found in entries for key, _ in found}
+    assert case.reader.all_keys() == [f"{case.docs[doc][1].type}:{case.docs[doc][1].id}" for doc in case.alive]
+    for _, one in case.docs:
+        same = [doc for doc in case.alive if (case.docs[doc][1].type, case.docs[doc][1].id) == (one.type, one.id)]
+        assert [part.base + local for part, local in case.reader.having_key(str(one.type), one.id)] == same
+
+
+def check_order(case: Case) -> None:
+    """Compare place, priority and the order by source priority, id, type and path."""
+
+    def naive(doc: int) -> tuple[int, str, str, str]:
+        root, one = case.docs[doc]
+        return root.priority, one.id, str(one.type), place(one, root).path
+
+    everything = range(len(case.docs))
+    assert [case.reader.tie_key(doc) for doc in everything] == [naive(doc) for doc in everything]
+    assert case.reader.priority.tolist() == [root.priority for root, _ in case.docs]
+    ranks = case.reader.order.tolist()
+    assert sorted(ranks) == list(everything)
+    assert [naive(doc) for doc in sorted(everything, key=ranks.__getitem__)] == sorted(map(naive, everything))
+    for doc, (root, one) in enumerate(case.docs):
+        part, local = case.reader.locate(doc)
+        assert (part.root, part.segment.ids[local], part.base + local) == (root, one.id, doc)
+        assert case.reader.key_of(doc) == (str(one.type), one.id)
+
+
+@settings(max_examples=30)
+@given(st.lists(items(), min_size=1, max_size=5), st.data())
+def test_statistics_do_not_depend_on_segments_or_deletions(
+    tmp_path_factory: pytest.TempPathFactory, found: list[Item], data: st.DataObject
+) -> None:
+    """The same live items give the same N, df and mean lengths, however they are spread and whatever was deleted."""
+    folder = tmp_path_factory.mktemp("spread")
+    for name in ("one", "spread"):
+        (folder / name).mkdir()
+    extra = data.draw(st.lists(items(), min_size=1, max_size=2))
+    cut = data.draw(st.integers(0, len(found)))
+    groups = [group for group in (found[:cut], [*extra, *found[cut:]]) if group]
+    whole = reader(folder / "one", found)
+    spread = reader(folder / "spread", *groups, gone={(len(groups) - 1, doc) for doc in range(len(extra))})
+    assert whole.count == spread.count
+    assert np.array_equal(whole.average_lengths, spread.average_lengths)
+    for name in TEXT_FIELDS:
+        for term in whole.parts[0].segment.terms.everything:
+            assert whole.postings(name, term).tf.tolist() == spread.postings(name, term).tf.tolist()
+
+
+def test_a_reader_of_nothing_is_a_reader(tmp_path: Path) -> None:
+    """Without roots, or with roots that hold nothing, everything is empty and means are 1."""
+    for empty in (Reader([]), reader(tmp_path)):
+        assert (empty.count, empty.size, list(empty.keys()), empty.all_keys()) == (0, 0, [], [])
+        assert empty.average_lengths.tolist() == [1.0] * len(TEXT_FIELDS)
+        assert empty.postings("title", "a").docs.tolist() == []
+        assert empty.order.tolist() == empty.times.tolist() == empty.having("is", "x").tolist() == []
+
+
+def test_a_key_is_found_by_priority(tmp_path: Path) -> None:
+    """The same type and id in several roots comes in the order of the roots; deleted ones do not come."""
+    snapshots = []
+    for number, root in enumerate(ROOTS):
+        (tmp_path / str(number)).mkdir()
+        one = snapshot(tmp_path / str(number), [[found()]], {(0, 0)} if number == 1 else (), root)
+        snapshots.append((root, one))
+    sources = [part.root.source for part, _ in Reader(snapshots).having_key("tool", "x")]
+    assert sources == ["project", "system:alpha"]
+
+
+def found() -> Item:
+    """Return some item."""
+    from tests.unit.index.laying import item
+
+    return item("x")
