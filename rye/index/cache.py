@@ -60,7 +60,8 @@ def _refuse_inside(cache: Path, project: Path | None) -> None:
     if project is None:
         return
     root, place = project.resolve(), cache.resolve()
-    if root == Path.home().resolve() and not place.is_relative_to(root / ".ai"):
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    if str(root) == home and not place.is_relative_to(root / ".ai"):
         return
     if place == root or place.is_relative_to(root):
         raise EnvironmentFault(
@@ -97,10 +98,22 @@ def check(folder: Path) -> None:
 
 
 def folder_for(cache: Path, root: Path, source: str) -> Path:
-    """Return the folder of one space root's index, made if need be; it is named by a hash of where the root is."""
+    """Return the folder of one space root's index, made if need be; it is named by a hash of where the root is.
+
+    Raises:
+        EnvironmentFault: It cannot be made, belongs to someone else, or others may write to it.
+    """
     digest = hashlib.sha256(f"{source}\0{os.path.realpath(root)}".encode("utf-8", "surrogateescape")).hexdigest()
-    folder = cache / _FORMAT / digest[:32]
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for part in (folder.parent, folder):
+    folder = cache / _FORMAT
+    for part in (folder, folder / digest[:32]):
+        try:
+            part.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise EnvironmentFault(
+                "unsafe-cache",
+                f"the cache folder {part} cannot be made: {error.strerror}",
+                hint=f"set {VARIABLE} to a folder of your own",
+                path=str(part),
+            ) from error
         check(part)
-    return folder
+    return folder / digest[:32]

@@ -117,7 +117,13 @@ class ColumnarTerms(base.TermsReader):  # type: ignore[misc]
         weights = self._weights(docs, postings)
         lengths = self._lengths(fieldname, docs)
         return TermInfo(
-            sum(weights), len(docs), min(lengths), max(lengths), max(weights), 0, int(docs[0]), int(docs[-1])
+            weight=sum(weights),
+            df=len(docs),
+            minlength=min(lengths),
+            maxlength=max(lengths),
+            maxweight=max(weights),
+            minid=int(docs[0]),
+            maxid=int(docs[-1]),
         )
 
     def _weights(self, docs: Ids, postings: Ids) -> list[float]:
@@ -149,7 +155,7 @@ class ColumnarTerms(base.TermsReader):  # type: ignore[misc]
             keys, of = self._segment.occurrences(postings)
             places = keys & ((1 << POSITION_BITS) - 1)
             split = np.split(places, np.flatnonzero(np.diff(of)) + 1)
-            values = [format_.encode([(int(place), 1.0) for place in group])[2] for group in split]
+            values = [format_.encode(group.tolist()) for group in split]
         info = self.term_info(fieldname, text)
         return ListMatcher(
             docs.tolist(),
@@ -244,7 +250,7 @@ class ColumnarDocuments(base.PerDocumentReader):  # type: ignore[misc]
 
     def min_field_length(self, fieldname: str) -> int:
         """Return the least length of a field."""
-        return int(self._field_lengths(fieldname).min(initial=0))
+        return int(self._field_lengths(fieldname).min()) if self._segment.docs else 0
 
     def max_field_length(self, fieldname: str) -> int:
         """Return the greatest length of a field."""

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye import items, signing, spaces
-from rye.errors import ItemError
+from rye.errors import EnvironmentFault, ItemError
 from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
 from rye.index.manifest import Manifest, Problem
@@ -37,8 +37,8 @@ class Refreshed:
     Attributes:
         snapshot: What to search; None only when there is nothing yet and another process is still making it.
         added, changed, removed, unchanged: Files, compared with the last snapshot.
-        stale: True when files have changed but another process holds the lock.
-        warnings: Files that are no items although their name says so, and what had to be rebuilt.
+        stale: True when files have changed but another process holds the lock, or the index cannot be written.
+        warnings: Files that are no items although their name says so, what had to be rebuilt or could not be written.
     """
 
     snapshot: Snapshot | None
@@ -99,8 +99,9 @@ class SpaceIndex:
             max_age: Seconds for which the last comparison, by whatever process, still counts.
         """
         stamp = self.root.stamp
-        current = self._snapshot or self.snapshot()
-        if current and ((stamp and current.manifest.stamp == stamp) or self._store.compared_within(max_age)):
+        compared = self._store.compared_within(max_age)
+        current = self.snapshot() if compared or self._snapshot is None else self._snapshot
+        if current and (compared or (stamp and current.manifest.stamp == stamp)):
             return _as_it_is(current)
         began = time.time()
         refreshed = self._compare(current)
@@ -112,13 +113,18 @@ class SpaceIndex:
         walked = _walk(self.root)
         if current and self._is_current(current, walked):
             return _as_it_is(current)
-        with self._store.locked(wait=0.0 if current else LOCK_WAIT) as held:
-            if not held:
-                return _stale(self.snapshot())
-            current = self.snapshot()
-            if current and self._is_current(current, walked):
-                return _as_it_is(current)
-            return self._update(current, walked)
+        try:
+            with self._store.locked(wait=0.0 if current else LOCK_WAIT) as held:
+                if not held:
+                    return _stale(self.snapshot())
+                current = self.snapshot()
+                if current and self._is_current(current, walked):
+                    return _as_it_is(current)
+                return self._update(current, walked)
+        except EnvironmentFault as fault:
+            if current is None:
+                raise
+            return _stale(current, fault.message)
 
     def rebuild(self) -> Refreshed:
         """Index every file anew, whatever the last snapshot says."""
@@ -128,7 +134,8 @@ class SpaceIndex:
             return self._update(None, _walk(self.root))
 
     def _is_current(self, snapshot: Snapshot, walked: _Walked) -> bool:
-        known = {problem for problem in snapshot.manifest.problems if problem.path not in set(walked.paths)}
+        paths = set(walked.paths)
+        known = {problem for problem in snapshot.manifest.problems if problem.path not in paths}
         return snapshot.manifest.same_files(walked.paths, walked.stats) and known == set(walked.problems)
 
     def _update(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
@@ -278,9 +285,9 @@ def _as_it_is(snapshot: Snapshot) -> Refreshed:
     return Refreshed(snapshot, unchanged=unchanged, warnings=_warnings(snapshot.manifest))
 
 
-def _stale(snapshot: Snapshot | None) -> Refreshed:
+def _stale(snapshot: Snapshot | None, *reasons: str) -> Refreshed:
     warnings = _warnings(snapshot.manifest) if snapshot else ()
-    return Refreshed(snapshot, stale=True, warnings=warnings)
+    return Refreshed(snapshot, stale=True, warnings=(*reasons, *warnings))
 
 
 def _warnings(manifest: Manifest) -> tuple[str, ...]:

@@ -132,13 +132,21 @@ class Store:
 
     @contextmanager
     def locked(self, *, wait: float = 0.0) -> Iterator[bool]:
-        """Hold Whoosh's write lock; yields False when another process has it, after ``wait`` seconds of trying."""
+        """Hold Whoosh's write lock; yields False when another process has it, after ``wait`` seconds of trying.
+
+        Raises:
+            EnvironmentFault: The folder cannot be written to.
+        """
         lock = self._storage.lock(f"{INDEX_NAME}_WRITELOCK")
         deadline = time.monotonic() + wait
-        held = lock.acquire()
-        while not held and time.monotonic() < deadline:
-            time.sleep(0.02)
+        try:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             held = lock.acquire()
+            while not held and time.monotonic() < deadline:
+                time.sleep(0.02)
+                held = lock.acquire()
+        except OSError as error:
+            raise self._unwritable(error) from error
         try:
             yield held
         finally:
@@ -164,13 +172,16 @@ class Store:
             change.manifest.write(self._manifest_path(generation))
             TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
         except OSError as error:
-            raise EnvironmentFault(
-                "index-write",
-                f"the index could not be written to {self.folder}: {error.strerror or error}",
-                hint="free some space, or set RYE_CACHE_DIR to another folder",
-            ) from error
+            raise self._unwritable(error) from error
         self._sweep(generation, entries)
         return self._read(generation)
+
+    def _unwritable(self, error: OSError) -> EnvironmentFault:
+        return EnvironmentFault(
+            "index-write",
+            f"the index could not be written to {self.folder}: {error.strerror or error}",
+            hint="free some space, or set RYE_CACHE_DIR to another folder",
+        )
 
     def _write(self, write: Callable[[Path], int]) -> ColumnarSegment:
         entry = ColumnarSegment(INDEX_NAME, 0)
@@ -190,9 +201,10 @@ class Store:
     def _sweep(self, generation: int, entries: Iterable[Any]) -> None:
         """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it."""
         clean_files(self._storage, INDEX_NAME, generation, list(entries))
-        keep = self._manifest_path(generation).name
-        for path in self.folder.glob("files-*"):
-            if path.name != keep:
+        keep = self._manifest_path(generation)
+        unfinished = self.folder.glob(f"_{INDEX_NAME}_*.toc.*")
+        for path in (*unfinished, *self.folder.glob("files-*")):
+            if path != keep:
                 path.unlink(missing_ok=True)
 
     def compared_within(self, seconds: float) -> bool:
@@ -200,7 +212,7 @@ class Store:
         if seconds <= 0:
             return False
         try:
-            return time.time() - (self.folder / _COMPARED).stat().st_mtime < seconds
+            return 0 <= time.time() - (self.folder / _COMPARED).stat().st_mtime < seconds
         except OSError:
             return False
 

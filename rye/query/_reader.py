@@ -311,7 +311,7 @@ class Reader:
     def _fuzzy(self, token: Token) -> None:
         previous = self._marked_by(token)
         if previous is None:
-            self._fault("stray-suffix", token)
+            self._word(Token.new_borrow_pos("WORD", token, token))
         elif previous.type in ("FUZZY", "BOOST"):
             code = "repeated-suffix" if previous.type == "FUZZY" else "suffix-order"
             self._fault(code, token, previous=self._written(previous))
@@ -325,7 +325,7 @@ class Reader:
     def _boost(self, token: Token) -> None:
         previous = self._marked_by(token)
         if previous is None:
-            self._fault("stray-suffix", token)
+            self._word(Token.new_borrow_pos("WORD", token, token))
         elif previous.type == "BOOST":
             self._fault("repeated-suffix", token, previous=self._written(previous))
         else:

@@ -60,7 +60,7 @@ class Place:
 
 WORD = Place('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|TO|NEAR)\Z|NEAR/|-(?![->]|\Z)"))
 """A word by itself."""
-NOT_AFTER_MINUS = "->~^"
+NOT_AFTER_MINUS = "->"
 """What would read differently directly after the ``-`` of an exclusion."""
 VALUE = Place('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|NEAR)\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]"))
 """A word directly after ``name:``."""

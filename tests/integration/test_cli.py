@@ -103,7 +103,7 @@ def test_an_explanation_adds_up(shop: Workshop) -> None:
         (("--space", "projct"), "bad-space"),
         (("--limit", "-1"), "bad-limit"),
         (("--offset", "-1"), "bad-offset"),
-        (("--sort", "bogus"), "bad-sort_by"),
+        (("--sort", "bogus"), "bad-sort-by"),
         (("--level", "3"), "bad-level"),
         (("--mode", "semantic"), "mode-unavailable"),
         (("--mode", "bogus"), "bad-mode"),

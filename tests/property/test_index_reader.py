@@ -18,7 +18,7 @@ from rye.spaces import Root, Space
 from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.laying import place, reader, snapshot
+from tests.unit.index.laying import item, place, reader, snapshot
 
 ROOTS = (
     Root(Space.PROJECT, Path("/p/.ai")),
@@ -45,28 +45,36 @@ class Case:
         return [{name: analyze(values) for name, values in text_values(one).items()} for _, one in self.docs]
 
 
+Drawn = list[tuple[Root, list[list[Item]], set[tuple[int, int]]]]
+
+
 @st.composite
-def cases(draw: st.DrawFn, folder: Path) -> Case:
-    """Draw segments of a few items in one to three roots."""
-    snapshots, docs, live = [], [], []
-    for number, root in enumerate(draw(st.lists(st.sampled_from(ROOTS), min_size=1, max_size=3, unique=True))):
+def drawn(draw: st.DrawFn) -> Drawn:
+    """Draw the segments of one to three roots, each a few items, and which items are deleted."""
+    found = []
+    for root in draw(st.lists(st.sampled_from(ROOTS), min_size=1, max_size=3, unique=True)):
         groups = draw(st.lists(st.lists(items(), min_size=1, max_size=2), min_size=1, max_size=2))
-        places = [(group, doc) for group, found in enumerate(groups) for doc in range(len(found))]
-        gone = draw(st.sets(st.sampled_from(places)))
-        (folder / str(number)).mkdir(exist_ok=True)
+        places = [(group, doc) for group, inside in enumerate(groups) for doc in range(len(inside))]
+        found.append((root, groups, draw(st.sets(st.sampled_from(places)))))
+    return found
+
+
+def lay(folder: Path, roots: Drawn) -> Case:
+    """Write the segments and open a reader over them."""
+    snapshots, docs, live = [], [], []
+    for number, (root, groups, gone) in enumerate(roots):
+        (folder / str(number)).mkdir()
         snapshots.append((root, snapshot(folder / str(number), groups, gone, root)))
-        docs += [(root, groups[group][doc]) for group, doc in places]
-        live += [spot not in gone for spot in places]
+        docs += [(root, one) for group in groups for one in group]
+        live += [(group, doc) not in gone for group, inside in enumerate(groups) for doc in range(len(inside))]
     return Case(Reader(snapshots), tuple(docs), tuple(live))
 
 
 @settings(max_examples=60)
-@given(st.data())
-def test_a_reader_is_the_naive_index_of_live_items(
-    tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
-) -> None:
+@given(drawn())
+def test_a_reader_is_the_naive_index_of_live_items(tmp_path_factory: pytest.TempPathFactory, roots: Drawn) -> None:
     """Postings, statistics, values and order over all segments equal those of reading the live items one by one."""
-    case = data.draw(cases(tmp_path_factory.mktemp("roots")))
+    case = lay(tmp_path_factory.mktemp("roots"), roots)
     assert case.reader.live.tolist() == list(case.live)
     assert case.reader.count == len(case.alive)
     check_postings(case)
@@ -167,14 +175,7 @@ def test_a_key_is_found_by_priority(tmp_path: Path) -> None:
     snapshots = []
     for number, root in enumerate(ROOTS):
         (tmp_path / str(number)).mkdir()
-        one = snapshot(tmp_path / str(number), [[found()]], {(0, 0)} if number == 1 else (), root)
+        one = snapshot(tmp_path / str(number), [[item("x")]], {(0, 0)} if number == 1 else (), root)
         snapshots.append((root, one))
     sources = [part.root.source for part, _ in Reader(snapshots).having_key("tool", "x")]
     assert sources == ["project", "system:alpha"]
-
-
-def found() -> Item:
-    """Return some item."""
-    from tests.unit.index.laying import item
-
-    return item("x")

@@ -97,3 +97,12 @@ def test_colons_that_make_no_field(text: str) -> None:
 def test_hyphen_directly_after_a_group_or_phrase_excludes_nothing(text: str) -> None:
     """An exclusion starts a word after white space or an open parenthesis."""
     assert not any(isinstance(node, Not) for node in parse(text).ast.operands)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("a ~/x", ["a", "~/x"]), ("a\\\\ ^x", ["a\\", "^x"]), ("(^x) ~y", ["^x", "~y"]), ("a ^x\\ y", ["a", "^x y"])],
+)
+def test_tilde_and_caret_that_follow_nothing_directly_begin_a_word(text: str, words: list[str]) -> None:
+    """They are marks only directly behind what they mark."""
+    assert [word.text for word in as_words(ast(text)) or ()] == words

@@ -41,8 +41,8 @@ def test_the_score_of_one_word_by_hand() -> None:
     assert tf == pytest.approx(3 / 0.9 + 2 / 1.15) == pytest.approx(5.0724638)
     answer = find([ALPHA, BETA], Word("file"))
     assert answer.ids == (("tool", "alpha", "project"),)
-    assert list(answer.scores) == pytest.approx([tf / (1.2 + tf)])
-    assert tf / (1.2 + tf) == pytest.approx(0.808687)
+    assert list(answer.scores) == pytest.approx([tf / (8.0 + tf)])
+    assert tf / (8.0 + tf) == pytest.approx(0.808687)
 
 
 def test_the_score_of_two_words_by_hand() -> None:
@@ -55,9 +55,9 @@ def test_the_score_of_two_words_by_hand() -> None:
     text_in_beta = 1 / (0.25 + 0.75 * 2 / 2.5)
     most = idf_file + 2 * idf_text
     alpha = (
-        idf_file * file_in_alpha / (1.2 + file_in_alpha) + 2 * idf_text * text_in_alpha / (1.2 + text_in_alpha)
+        idf_file * file_in_alpha / (8.0 + file_in_alpha) + 2 * idf_text * text_in_alpha / (8.0 + text_in_alpha)
     ) / most
-    beta = 2 * idf_text * text_in_beta / (1.2 + text_in_beta) / most
+    beta = 2 * idf_text * text_in_beta / (8.0 + text_in_beta) / most
     answer = find([BETA, ALPHA], Or((Word("file"), Boost(Word("text"), 2.0))))
     assert answer.ids == (("tool", "alpha", "project"), ("tool", "beta", "project"))
     assert list(answer.scores) == pytest.approx([alpha, beta])

@@ -1,0 +1,264 @@
+"""Where a registry keeps its index, which spaces it finds, and what it refuses to believe."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rye import NotFoundError, Registry
+from rye.errors import EnvironmentFault
+from tests.support.files import lay
+from tests.support.spacesim import SpaceSim
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = '"""Deploy a build."""\n'
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Lay a project with one tool."""
+    sim = SpaceSim(tmp_path)
+    sim.write("project", "tools/deploy.py", TOOL)
+    return sim
+
+
+def fault(registry: Registry) -> EnvironmentFault:
+    """Return the error that every use of the index meets."""
+    with pytest.raises(EnvironmentFault) as caught:
+        registry.search("deploy")
+    assert caught.value.hint
+    for use in (registry.refresh, registry.rebuild, registry.status, registry.clear):
+        with pytest.raises(EnvironmentFault):
+            use()
+    return caught.value
+
+
+# the cache folder
+
+
+@pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o720])
+@pytest.mark.parametrize("inner", ["", "v1", "index"])
+def test_a_cache_folder_that_others_may_write_to(sim: SpaceSim, mode: int, inner: str) -> None:
+    """Whoosh unpickles what lies there, so it is refused, as is any folder below it; the hint says what to run."""
+    sim.registry().search("deploy")
+    place = sim.cache
+    if inner:
+        place = next(iter(sim.cache.glob("*" if inner == "v1" else "*/*")))
+    place.chmod(mode)
+    error = fault(sim.registry())
+    assert error.code == "unsafe-cache"
+    assert f"chmod 700 {place}" in error.hint
+    place.chmod(0o700)
+    assert sim.registry().search("deploy", space="project").total == 1
+
+
+def test_a_cache_folder_of_another_user(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What someone else made is not believed."""
+    sim.registry().search("deploy")
+    monkeypatch.setattr("rye.index.cache.os.geteuid", lambda: os.getuid() + 1)
+    assert fault(sim.registry()).code == "unsafe-cache"
+
+
+def test_a_new_cache_folder_is_private(sim: SpaceSim) -> None:
+    """Whatever the umask, nobody else gets in."""
+    before = os.umask(0)
+    try:
+        sim.registry().search("deploy")
+    finally:
+        os.umask(before)
+    folders = [sim.cache, *(path for path in sim.cache.rglob("*") if path.is_dir())]
+    assert len(folders) >= 3
+    assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
+
+
+@pytest.mark.parametrize("where", ["project", "project/.ai", "project/.ai/cache", "project/deep/er"])
+def test_a_cache_folder_inside_the_project(sim: SpaceSim, where: str) -> None:
+    """It is refused, also by way of a link: an index could come with a checkout."""
+    inside = sim.folder / where
+    assert fault(sim.registry(cache_dir=inside)).code == "cache-in-project"
+    inside.mkdir(parents=True, exist_ok=True)
+    link = sim.folder / "link"
+    link.symlink_to(inside)
+    for path in (link, link / "sub", sim.folder / "other" / ".." / where):
+        assert fault(sim.registry(cache_dir=path)).code == "cache-in-project"
+    assert not list(sim.project.rglob("*.toc"))
+
+
+def test_an_index_outside_is_not_the_projects(sim: SpaceSim) -> None:
+    """Using a registry leaves nothing in project, user space or bundles."""
+    before = sorted(path for path in sim.folder.rglob("*") if sim.cache not in (path, *path.parents))
+    registry = sim.registry()
+    registry.search("deploy is:trusted")
+    registry.verify()
+    registry.load("tool", "deploy")
+    after = sorted(path for path in sim.folder.rglob("*") if sim.cache not in (path, *path.parents))
+    assert after == before
+
+
+def test_a_cache_folder_that_cannot_be_made(sim: SpaceSim) -> None:
+    """A temporary folder stands in, a warning says so, and the answers are right."""
+    lay(sim.folder, {"file": "no folder"})
+    registry = sim.registry(cache_dir=sim.folder / "file" / "cache")
+    response = registry.search("deploy", space="project")
+    assert response.total == 1
+    assert sum("cache folder" in warning for warning in response.warnings) == 1
+    stand_in = Path(registry.status()[0].cache)
+    assert stand_in.is_dir()
+    assert not stand_in.is_relative_to(sim.folder)
+
+
+def test_a_cache_folder_that_cannot_be_written(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A read-only home works the same way; the stand-in goes with the process."""
+    sim.cache.mkdir(mode=0o500)
+    monkeypatch.setattr("rye.index.cache.os.access", lambda _path, mode: not mode & os.W_OK)
+    response = sim.registry().search("deploy", space="project")
+    assert response.total == 1
+    assert any("temporary" in warning for warning in response.warnings)
+    assert list(sim.cache.iterdir()) == []
+
+
+def test_the_stand_in_for_a_cache_is_removed(sim: SpaceSim) -> None:
+    """A process leaves no temporary folder behind."""
+    lay(sim.folder, {"file": "no folder"})
+    (sim.folder / "tmp").mkdir()
+    code = (
+        "import sys\nfrom rye import Registry\n"
+        "project, user, cache = sys.argv[1:]\n"
+        "registry = Registry(project, user=user, bundles=(), cache_dir=cache)\n"
+        "print(registry.search('deploy').total, registry.status()[0].cache)\n"
+    )
+    arguments = [sys.executable, "-c", code, sim.project, sim.user, sim.folder / "file" / "cache"]
+    environment = os.environ | {"TMPDIR": str(sim.folder / "tmp"), "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    total, _, place = done.stdout.strip().partition(" ")
+    assert total == "1"
+    assert Path(place).is_relative_to(sim.folder / "tmp")
+    assert list((sim.folder / "tmp").iterdir()) == []
+
+
+def test_one_index_for_all_projects_that_see_a_root(sim: SpaceSim) -> None:
+    """User space and bundles are indexed once, however many projects use them."""
+    sim.write("system:shop", "tools/sell.py", TOOL)
+    sim.registry().search("deploy")
+    other = sim.folder / "other"
+    lay(other, {".ai/tools/deploy.py": TOOL})
+    registry = sim.registry(project=other)
+    report = registry.refresh()
+    assert (report.added, report.changed, report.removed) == (1, 0, 0)
+    shared = {status.source: status.cache for status in sim.registry().status()}
+    assert {status.source for status in registry.status() if status.cache != shared[status.source]} == {"project"}
+
+
+# the spaces
+
+
+def test_the_project_is_found_upwards(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From the working directory, passing over the user space; without one there are the other spaces."""
+    inner = sim.project / "src" / "deep"
+    inner.mkdir(parents=True)
+    monkeypatch.chdir(inner)
+    assert Registry(user=sim.user, bundles=(), cache_dir=sim.cache).sources == ("project", "user")
+    monkeypatch.chdir(sim.user)
+    assert Registry(user=sim.user, bundles=(), cache_dir=sim.cache).sources == ("user",)
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    assert Registry(bundles=(), cache_dir=sim.cache).sources == ("user",)
+
+
+def test_what_the_caller_names_must_exist(sim: SpaceSim) -> None:
+    """A project, bundle or trust file that is not there is an error that names it; a user space need not exist."""
+    gone = sim.folder / "gone"
+    for code, options in (
+        ("project-not-found", {"project": gone}),
+        ("bundle-not-found", {"bundles": (gone,)}),
+    ):
+        with pytest.raises(NotFoundError) as caught:
+            sim.registry(**options)
+        assert caught.value.code == code
+        assert str(gone) in str(caught.value)
+    with pytest.raises(NotFoundError, match="gone"):
+        sim.registry(trust=(gone,)).search("")
+    assert sim.registry(user=gone).search("deploy", space="project").total == 1
+
+
+def test_no_bundles_means_no_system_space(sim: SpaceSim) -> None:
+    """An empty sequence leaves out rye's own items too; folders come after them."""
+    assert sim.registry(bundles=()).sources == ("project", "user")
+    assert sim.registry(bundles=()).search("", space="system").total == 0
+    assert sim.registry().sources == ("project", "user", "system:rye", "system:shop")
+
+
+# installed bundles
+
+BUNDLES = {
+    "raises_at_import": "raise RuntimeError('no import today')\n",
+    "exits_at_import": "raise SystemExit(3)\n",
+    "raises_when_called": "def bundle():\n    raise ValueError('no call today')\n",
+    "returns_nonsense": "def bundle():\n    return 42\n",
+    "returns_no_root": "def bundle():\n    return {'bundle_id': 'x', 'version': '1', 'root_path': '/no/such/root'}\n",
+    "has_no_callable": "",
+    "works": "import pathlib\n\n\ndef bundle():\n    root = pathlib.Path(__file__).parent / '.ai'\n"
+    "    return {'bundle_id': 'works', 'version': '1.0', 'root_path': root}\n",
+}
+
+
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Install bundles of every sort where Python finds them."""
+    site = tmp_path / "site"
+    for name, code in BUNDLES.items():
+        info = {
+            "METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+            "entry_points.txt": f"[rye.bundles]\n{name} = {name}:bundle\n",
+        }
+        lay(site / f"{name}-1.0.dist-info", info)
+        lay(site / name, {"__init__.py": code, ".ai/tools/sell.py": TOOL})
+    monkeypatch.syspath_prepend(str(site))
+    yield site
+    for name in BUNDLES:
+        sys.modules.pop(name, None)
+
+
+def test_an_installed_bundle_that_raises(sim: SpaceSim, installed: Path) -> None:
+    """Each that fails is named in a warning with why; the one that works is searched."""
+    registry = sim.registry(bundles=None)
+    assert "system:works" in registry.sources
+    assert not {f"system:{name}" for name in BUNDLES if name != "works"} & set(registry.sources)
+    response = registry.search("deploy")
+    assert "works" in {hit.bundle for hit in response.results}
+    for name in BUNDLES:
+        assert sum(repr(name) in warning for warning in response.warnings) == (name != "works")
+    assert any("no import today" in warning for warning in response.warnings)
+    assert (installed / "works").is_dir()
+
+
+def test_named_folders_come_from_the_environment_too(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``RYE_BUNDLES`` adds folders to what is installed; one that does not exist is a warning."""
+    sim.write("system:shop", "tools/sell.py", TOOL)
+    gone = sim.folder / "gone"
+    monkeypatch.setenv("RYE_BUNDLES", f"{sim.bundles['shop']}{os.pathsep}{gone}")
+    registry = sim.registry(bundles=None)
+    assert "system:shop" in registry.sources
+    assert any(str(gone) in warning for warning in registry.search("").warnings)
+
+
+def test_a_bundle_folder_imports_nothing(sim: SpaceSim, installed: Path) -> None:
+    """Named by its folder, even the bundle that raises at import is read: in a process of its own, none is imported."""
+    code = (
+        "import json, sys\nfrom rye import Registry\n"
+        "project, user, cache, site = sys.argv[1:]\n"
+        "registry = Registry(project, user=user, bundles=[site], cache_dir=cache)\n"
+        "found = registry.search('deploy', space='system', limit=100).results\n"
+        "print(json.dumps([sorted({hit.bundle for hit in found}), sorted(sys.modules)]))\n"
+    )
+    arguments = [sys.executable, "-c", code, sim.project, sim.user, sim.cache, installed]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
+    bundles, modules = json.loads(done.stdout)
+    assert set(BUNDLES) <= set(bundles)
+    assert not set(BUNDLES) & set(modules)
