@@ -24,7 +24,7 @@ def default_cache_dir() -> Path:
     """Return ``$RYE_CACHE_DIR``, else the platform's cache folder for rye."""
     named = os.environ.get(VARIABLE)
     if named:
-        return Path(named).expanduser()
+        return Path(os.path.expanduser(named))  # noqa: PTH111 - as below
     import platformdirs
 
     return Path(platformdirs.user_cache_dir("rye"))
@@ -43,17 +43,15 @@ def prepare(cache: Path, *, project: Path | None) -> tuple[Path, str]:
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        return _temporary(), f"cannot write the cache folder {cache} ({error.strerror}); this search indexed in memory"
+        return _stand_in(cache, f" ({error.strerror})")
     check(cache)
-    if not os.access(cache, os.W_OK | os.X_OK):
-        return _temporary(), f"cannot write the cache folder {cache}; this search indexed in a temporary folder"
-    return cache, ""
+    return (cache, "") if os.access(cache, os.W_OK | os.X_OK) else _stand_in(cache)
 
 
-def _temporary() -> Path:
+def _stand_in(cache: Path, reason: str = "") -> tuple[Path, str]:
     folder = Path(tempfile.mkdtemp(prefix="rye-index-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder
+    return folder, f"cannot write the cache folder {cache}{reason}; this search indexed in a temporary folder"
 
 
 def _refuse_inside(cache: Path, project: Path | None) -> None:

@@ -81,7 +81,7 @@ class Container:
             self._table, self.meta, self._start = self._read_header()
             if len(self._map) <= FULL_CHECK_BYTES:
                 self._check_arrays()
-        except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
+        except (DamagedError, struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
             raise DamagedError(f"{path.name}: {error}") from error
 
     def _read_header(self) -> tuple[dict[str, Any], dict[str, Any], int]:

@@ -25,7 +25,9 @@ from tests.unit.index.laying import ROOT, place, snapshot
 
 Test = Callable[[FieldText], bool]
 
-TERMS = st.sampled_from(["sign", "signs", "file", "system", "filesystem", "thread", "read", "rye", "core", "a", "is", "2"])
+TERMS = st.sampled_from(
+    ["sign", "signs", "file", "system", "filesystem", "thread", "read", "rye", "core", "a", "is", "2"]
+)
 
 
 def open_whoosh(found: Snapshot) -> Any:

@@ -113,7 +113,7 @@ class Files(RuleBasedStateMachine):
         """Tell whether there is one."""
         return any(self.sim.rels(source) for source in SOURCES)
 
-    @initialize(mass=st.sampled_from([0, 0, 70, 150]), source=sources)
+    @initialize(mass=st.sampled_from([0, 0, 160, 320]), source=sources)
     def mass(self, mass: int, source: str) -> None:
         """Begin with so many items that later ones get a segment of their own, and deletions stay in the first."""
         for number in range(mass):

@@ -40,7 +40,11 @@ def test_whoosh_sees_counts_and_lengths(opened: Any) -> None:
     assert [opened.is_deleted(doc) for doc in range(3)] == [False, True, False]
     assert [opened.doc_field_length(doc, "content") for doc in range(3)] == [3, 0, 0]
     assert opened.doc_field_length(0, "entry", 7) == 7
-    assert (opened.field_length("title"), opened.min_field_length("title"), opened.max_field_length("title")) == (6, 2, 2)
+    assert (opened.field_length("title"), opened.min_field_length("title"), opened.max_field_length("title")) == (
+        6,
+        2,
+        2,
+    )
     assert opened.field_length("key") == 3
     assert [list(leaf.deleted_docs_set) for leaf, _ in opened.leaf_readers()] == [[1], []]
 
@@ -56,7 +60,12 @@ def test_whoosh_walks_the_dictionary(opened: Any) -> None:
     assert ("title", "files") in opened
     assert ("title", "system") not in opened
     assert ("nofield", "files") not in opened
-    assert {name for name, _ in opened.all_terms()} == {*TEXT_FIELDS, "entry", "key"} - {"headings", "symbols", "description", "category"}
+    assert {name for name, _ in opened.all_terms()} == {*TEXT_FIELDS, "entry", "key"} - {
+        "headings",
+        "symbols",
+        "description",
+        "category",
+    }
     assert sorted(opened.indexed_field_names()) == sorted([*TEXT_FIELDS, "entry", "key"])
     info = opened.term_info("title", "files")
     assert (info.doc_frequency(), info.weight(), info.min_id(), info.max_id()) == (2, 2.0, 0, 2)

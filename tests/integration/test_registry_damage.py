@@ -1,0 +1,189 @@
+"""The index is only a cache: whatever befalls its files, the answers are those that the items give."""
+
+from __future__ import annotations
+
+import resource
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye import Registry
+from tests.support.spacesim import SpaceSim, no_own_items
+
+ROOT = Path(__file__).resolve().parents[2]
+QUERIES = ("deploy build", "*", "is:trusted", "is:tampered", "depl* -build", "name:t3")
+KEPT = ("MAIN_WRITELOCK",)
+"""Files in the cache that hold nothing."""
+
+DAMAGE: Mapping[str, Callable[[bytes], bytes]] = {
+    "emptied": lambda _: b"",
+    "cut in half": lambda data: data[: len(data) // 2],
+    "cut by a byte": lambda data: data[:-1],
+    "longer": lambda data: data + b"\0" * 64,
+    "zeros": lambda data: b"\0" * len(data),
+    "garbage": lambda data: bytes((7 * n + 13) % 256 for n in range(len(data))),
+    "another file": lambda _: b"#!/bin/sh\nexit 1\n" * 40,
+}
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
+    """Lay a project whose index has two segments, deletions in the first, and judged verdicts; nothing else."""
+    folder = tmp_path_factory.mktemp("damage")
+    (folder / "none").mkdir()
+    with no_own_items(folder / "none"):
+        sim = SpaceSim(folder, bundles=())
+        for number in range(200):
+            sim.write("project", f"tools/t{number}.py", f'"""Deploy build {number}."""\n')
+        sim.sign("project", "tools/t3.py")
+        sim.registry().search("is:trusted")
+        for number in range(10, 14):
+            sim.delete("project", f"tools/t{number}.py")
+        for number in range(200, 270):
+            sim.write("project", f"knowledge/k{number}.md", f"# Deploy {number}\n\nA build.\n")
+        registry = sim.registry()
+        answers(registry)
+        assert [status.segments for status in registry.status()] == [2, 0]
+        yield sim
+
+
+def answers(registry: Registry) -> list[dict[str, Any]]:
+    """Return what a registry answers, without what it says about the index."""
+    found = []
+    for query in QUERIES:
+        response = registry.search(query, limit=1000).to_dict()
+        found.append({name: value for name, value in response.items() if name not in {"took_ms", "warnings"}})
+    return found
+
+
+def index_files(cache: Path) -> list[Path]:
+    """Return the files of the index of the project."""
+    return sorted(path for path in cache.rglob("*") if path.is_file() and path.name not in KEPT)
+
+
+def copy_of(sim: SpaceSim, folder: Path) -> Path:
+    """Return a copy of the cache that may be damaged."""
+    return shutil.copytree(sim.cache, folder / "cache")
+
+
+@pytest.mark.parametrize("damage", sorted(DAMAGE))
+def test_any_damaged_file_of_the_cache(sim: SpaceSim, tmp_path: Path, damage: str) -> None:
+    """Each file of the cache in turn: the answers stay right, and where the index was rebuilt a warning says so once."""
+    expected = answers(sim.fresh())
+    for number, original in enumerate(index_files(sim.cache)):
+        cache = copy_of(sim, tmp_path / str(number))
+        path = cache / original.relative_to(sim.cache)
+        path.write_bytes(DAMAGE[damage](path.read_bytes()))
+        registry = sim.registry(cache_dir=cache)
+        first = registry.search("deploy")
+        assert answers(registry) == expected
+        verdicts = path.name.count(".") > 1
+        if not verdicts and len(registry.status()) and original.parent == project_folder(sim):
+            assert any("rebuilt" in warning for warning in first.warnings), path.name
+            assert not any("rebuilt" in warning for warning in registry.search("deploy").warnings)
+        again = sim.registry(cache_dir=cache)
+        assert not any("rebuilt" in warning for warning in again.search("deploy").warnings)
+        assert answers(again) == expected
+
+
+def project_folder(sim: SpaceSim) -> Path:
+    """Return the folder of the project's index."""
+    return Path(sim.registry().status()[0].cache)
+
+
+@pytest.mark.parametrize("suffix", [".toc", ".ryx"])
+def test_any_flipped_byte(sim: SpaceSim, tmp_path: Path, suffix: str) -> None:
+    """One wrong byte, wherever it is: never an error, never another answer."""
+    expected = answers(sim.fresh())
+    for original in index_files(sim.cache):
+        if original.suffix != suffix:
+            continue
+        data = original.read_bytes()
+        step = 1 if suffix == ".toc" else max(1, len(data) // 25)
+        for place in range(0, len(data), step):
+            cache = copy_of(sim, tmp_path / f"{original.name}-{place}")
+            flipped = bytearray(data)
+            flipped[place] ^= 0x15
+            (cache / original.relative_to(sim.cache)).write_bytes(flipped)
+            assert answers(sim.registry(cache_dir=cache)) == expected, (original.name, place)
+            shutil.rmtree(cache)
+
+
+@pytest.mark.parametrize("pattern", ["*.toc", "*.ryx", "files-*", "*"])
+def test_any_missing_file(sim: SpaceSim, tmp_path: Path, pattern: str) -> None:
+    """Files of the index that were deleted are made again."""
+    expected = answers(sim.fresh())
+    cache = copy_of(sim, tmp_path)
+    for path in cache.glob(f"*/*/{pattern}"):
+        path.unlink()
+    assert answers(sim.registry(cache_dir=cache)) == expected
+
+
+def test_files_that_vanish_while_a_registry_is_open(sim: SpaceSim, tmp_path: Path) -> None:
+    """Someone empties the cache folder between two searches: the answers are the same, and so after the next change."""
+    cache = copy_of(sim, tmp_path)
+    registry = sim.registry(cache_dir=cache)
+    expected = answers(registry)
+    shutil.rmtree(cache)
+    assert answers(registry) == expected
+    path = sim.write("project", "tools/new.py", '"""Something else."""\n')
+    try:
+        assert registry.search("something").total == 1
+    finally:
+        path.unlink()
+    assert answers(registry) == expected
+
+
+def test_leftovers_of_killed_processes_are_swept(sim: SpaceSim, tmp_path: Path) -> None:
+    """Half-written files that no snapshot names disturb nobody and go with the next commit."""
+    cache = copy_of(sim, tmp_path)
+    registry = sim.registry(cache_dir=cache)
+    folder = Path(registry.status()[0].cache)
+    leftovers = [folder / name for name in ("MAIN_0123456789abcdef.ryx", "files-99.4242.tmp", "files-77.ryx")]
+    for path in leftovers:
+        path.write_bytes(b"half")
+    expected = answers(sim.fresh())
+    assert answers(registry) == expected
+    registry.rebuild()
+    assert answers(sim.registry(cache_dir=cache)) == expected
+    assert not [path.name for path in leftovers if path.exists()]
+
+
+def test_clearing_gives_back_what_status_counts(sim: SpaceSim, tmp_path: Path) -> None:
+    """``clear`` removes the indexes and says how many bytes that freed; the next search makes them again."""
+    registry = sim.registry(cache_dir=copy_of(sim, tmp_path))
+    expected = answers(registry)
+    before = registry.status()
+    assert [(status.exists, status.items) for status in before] == [(True, 266), (True, 0)]
+    assert registry.clear() == sum(status.bytes for status in before)
+    assert [(status.exists, status.items, status.bytes) for status in registry.status()] == [(False, 0, 0)] * 2
+    assert answers(registry) == expected
+
+
+FULL = """
+import resource, sys
+from rye import Registry, RyeError
+project, user, cache, most = sys.argv[1:]
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(most), int(most)))
+try:
+    found = Registry(project, user=user, bundles=(), cache_dir=cache).search("deploy", limit=1000)
+    print("answered", found.total)
+except RyeError as error:
+    print("refused", error.code, bool(error.hint))
+"""
+
+
+@pytest.mark.parametrize("most", [0, 100, 5_000, 40_000])
+def test_a_full_disk(sim: SpaceSim, tmp_path: Path, most: int) -> None:
+    """A disk that takes no more is an answer or an error of its own kind; afterwards all is well."""
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
+    cache = tmp_path / "cache"
+    arguments = [sys.executable, "-c", FULL, sim.project, sim.user, cache, str(most)]
+    done = subprocess.run(arguments, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
+    assert done.stdout.strip() in {"answered 266", "refused index-write True"}, done.stderr
+    assert answers(sim.registry(cache_dir=cache)) == answers(sim.fresh())

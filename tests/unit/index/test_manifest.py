@@ -1,0 +1,118 @@
+"""What a generation was made from: the files, as one file that is compared, written and read whole."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.index import container
+from rye.index.container import DamagedError
+from rye.index.manifest import RACY_NS, Manifest, Problem
+
+NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6).map(
+    lambda text: os.fsdecode(text.encode("utf-8", "surrogatepass"))
+)
+NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
+MANIFESTS = st.builds(
+    lambda rows, problems, stamp: Manifest(
+        tuple(path for path, _ in rows),
+        np.asarray([stats for _, stats in rows], np.int64).reshape(-1, 4),
+        tuple(problems),
+        stamp,
+    ),
+    st.lists(st.tuples(NAMES, st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS)), max_size=5),
+    st.lists(st.builds(Problem, NAMES, st.text(max_size=5), st.text(max_size=9)), max_size=3),
+    st.text(max_size=9),
+)
+
+
+def manifest(*rows: tuple[str, int], stamp: str = "") -> Manifest:
+    """Return a manifest of files, each with its time of change."""
+    stats = np.asarray([(10, when, when, 1) for _, when in rows], np.int64).reshape(-1, 4)
+    return Manifest(tuple(path for path, _ in rows), stats, stamp=stamp)
+
+
+@given(MANIFESTS)
+def test_a_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, one: Manifest) -> None:
+    """Paths, names that are no UTF-8 among them, numbers, problems and stamp are read as they were written."""
+    path = tmp_path_factory.getbasetemp() / "files-1.ryx"
+    one.write(path)
+    found = Manifest.read(path)
+    assert (found.paths, found.problems, found.stamp) == (one.paths, one.problems, one.stamp)
+    assert found.stats.tolist() == one.stats.tolist()
+    assert found.same_files(one.paths, one.stats)
+
+
+def test_writing_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
+    """A manifest replaces the one before it whole; a temporary left by a killed process is no hindrance."""
+    path = tmp_path / "files-1.ryx"
+    (tmp_path / f"files-1.{os.getpid()}.tmp").write_text("left over")
+    manifest(("a", 1)).write(path)
+    manifest(("b", 2)).write(path)
+    assert Manifest.read(path).paths == ("b",)
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize(
+    ("paths", "column", "same"),
+    [
+        (("a", "b"), None, True),
+        (("b", "a"), None, False),
+        (("a",), None, False),
+        (("a", "c"), None, False),
+        *[(("a", "b"), column, False) for column in range(4)],
+    ],
+)
+def test_files_are_the_same_when_nothing_differs(paths: tuple[str, ...], column: int | None, same: bool) -> None:  # noqa: FBT001
+    """Another name, order, size, time or inode is another file; so is a missing one."""
+    one = manifest(("a", 1), ("b", 2))
+    stats = one.stats[: len(paths)].copy()
+    if column is not None:
+        stats[1, column] += 1
+    assert one.same_files(paths, stats) is same
+
+
+def test_a_file_changed_just_before_reading_is_read_again() -> None:
+    """Within a tick of the file system's clock a file may change without its time changing."""
+    now = 10**18
+    one = manifest(("old", now - RACY_NS), ("racy", now - RACY_NS + 1), ("future", now + 10**12))
+    settled = one.settled(now)
+    assert [bool(row) for row in (settled.stats == one.stats).all(axis=1)] == [True, False, False]
+    assert not settled.same_files(one.paths, one.stats)
+    assert manifest(("old", 5)).settled(now).same_files(("old",), manifest(("old", 5)).stats)
+    assert one.same_files(
+        one.paths, manifest(("old", now - RACY_NS), ("racy", now - RACY_NS + 1), ("future", now + 10**12)).stats
+    )
+
+
+def test_a_late_change_of_permissions_counts_as_a_change() -> None:
+    """The later of content time and inode time decides."""
+    stats = np.asarray([(10, 0, 10**18, 1)], np.int64)
+    assert not Manifest(("a",), stats).settled(10**18).same_files(("a",), stats)
+
+
+@pytest.mark.parametrize("kind", ["missing", "cut", "no stats", "no problems", "one path more", "stats of three"])
+def test_what_is_no_manifest_is_damage(tmp_path: Path, kind: str) -> None:
+    """A file that is missing, cut short, or holds something else raises DamagedError."""
+    path = tmp_path / "files-1.ryx"
+    meta: dict[str, object] = {"problems": [], "stamp": ""}
+    arrays = {"paths": np.frombuffer(b"a", np.uint8), "stats": np.zeros((1, 4), np.int64)}
+    if kind == "no stats":
+        del arrays["stats"]
+    elif kind == "no problems":
+        del meta["problems"]
+    elif kind == "one path more":
+        arrays["paths"] = np.frombuffer(b"a\0b", np.uint8)
+    elif kind == "stats of three":
+        arrays["stats"] = np.zeros(3, np.int64)
+    if kind != "missing":
+        container.write(path, arrays, meta)
+    if kind == "cut":
+        path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(DamagedError, match="files-1"):
+        Manifest.read(path)
