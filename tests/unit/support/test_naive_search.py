@@ -42,7 +42,7 @@ def test_the_score_of_one_word_by_hand() -> None:
     answer = find([ALPHA, BETA], Word("file"))
     assert answer.ids == (("tool", "alpha", "project"),)
     assert list(answer.scores) == pytest.approx([tf / (8.0 + tf)])
-    assert tf / (8.0 + tf) == pytest.approx(0.388027)
+    assert tf / (8.0 + tf) == pytest.approx(0.3880266)
 
 
 def test_the_score_of_two_words_by_hand() -> None:
