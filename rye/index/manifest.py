@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +38,14 @@ class Manifest:
         stats: Shape ``(n, 4)``: size, mtime_ns, ctime_ns, inode; mtime −1 marks a file to be read anew.
         problems: Files among ``paths`` that are not in the index, with the reason.
         stamp: Version and location of a root that is not scanned while they stay the same; empty otherwise.
+        listing: Digest of the segments and deletions of the generation: Whoosh's own list has no checksum.
     """
 
     paths: tuple[str, ...]
     stats: npt.NDArray[np.int64]
     problems: tuple[Problem, ...] = ()
     stamp: str = ""
+    listing: str = ""
 
     def same_files(self, paths: Sequence[str], stats: npt.NDArray[np.int64]) -> bool:
         """Return whether a walk found exactly these files, unchanged."""
@@ -55,7 +57,7 @@ class Manifest:
         if len(stats):
             newest = np.maximum(stats[:, 1], stats[:, 2])
             stats[newest > now_ns - RACY_NS, 1] = _NEVER
-        return Manifest(self.paths, stats, self.problems, self.stamp)
+        return replace(self, stats=stats)
 
     def write(self, path: Path) -> None:
         """Write to a file, replacing it whole."""
@@ -63,6 +65,7 @@ class Manifest:
         meta: dict[str, Any] = {
             "problems": [[p.path, p.code, p.message] for p in self.problems],
             "stamp": self.stamp,
+            "listing": self.listing,
         }
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.unlink(missing_ok=True)
@@ -82,11 +85,11 @@ class Manifest:
             paths = tuple(blob.split("\0")) if blob else ()
             stats: npt.NDArray[np.int64] = file.array("stats").reshape(-1, 4)
             problems = tuple(Problem(*map(str, row)) for row in file.meta["problems"])
-            stamp = str(file.meta["stamp"])
+            stamp, listing = str(file.meta["stamp"]), str(file.meta["listing"])
         except (KeyError, ValueError, TypeError) as error:
             message = f"{path.name}: {error}"
             raise DamagedError(message) from error
         if len(paths) != len(stats):
             message = f"{path.name}: {len(paths)} paths, {len(stats)} stats"
             raise DamagedError(message)
-        return cls(paths, stats, problems, stamp)
+        return cls(paths, stats, problems, stamp, listing)

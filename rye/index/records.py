@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+from rye.errors import SigningError
+from rye.index.container import DamagedError
 from rye.signing import Evidence
 
 
@@ -16,6 +18,9 @@ def from_line(line: str) -> Evidence:
     """Read what :func:`to_line` wrote.
 
     Raises:
-        SigningError: ``bad-record``.
+        DamagedError: It is not what this version writes.
     """
-    return Evidence.from_record(json.loads(line))
+    try:
+        return Evidence.from_record(json.loads(line))
+    except (ValueError, SigningError) as error:
+        raise DamagedError(str(error)) from error

@@ -140,7 +140,11 @@ class SpaceIndex:
 
     def _update(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
         """Read what changed and commit it; the lock is held."""
-        plan = _Plan.make(base, walked)
+        try:
+            plan = _Plan.make(base, walked)
+        except DamagedError as error:
+            self._rebuild_reason = str(error)
+            base, plan = None, _Plan.make(None, walked)
         started = time.time_ns()
         builder, unchanged_docs, problems = self._read(plan)
         manifest = Manifest(

@@ -8,12 +8,13 @@ last snapshot still serves and the next commit sweeps up.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import os
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -80,12 +81,38 @@ class Commit:
     manifest: Manifest
 
 
+def _listing(entries: Sequence[ColumnarSegment]) -> str:
+    """Return a digest of which segments there are, how long they are, and what is deleted in them."""
+    rows = [(entry.segment_id(), entry.doc_count_all(), sorted(entry.deleted_docs())) for entry in entries]
+    return hashlib.sha256(repr(rows).encode("utf-8", "backslashreplace")).hexdigest()
+
+
+class _Files(FileStorage):  # type: ignore[misc]
+    """Whoosh's folder, but a file that Whoosh could not read to its end is closed all the same."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path)
+        self._opened: list[Any] = []
+
+    def open_file(self, name: str, **options: Any) -> Any:
+        """Open a file for reading."""
+        self._opened.append(super().open_file(name, **options))
+        return self._opened[-1]
+
+    def close_files(self) -> None:
+        """Close what is still open."""
+        for file in self._opened:
+            if not file.is_closed:
+                file.close()
+        self._opened.clear()
+
+
 class Store:
     """The folder of one root's index."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._storage = FileStorage(str(folder))
+        self._storage = _Files(str(folder))
 
     def open(self) -> Snapshot | None:
         """Return the newest snapshot, or None where there is none yet.
@@ -108,14 +135,17 @@ class Store:
     def _read(self, generation: int) -> Snapshot:
         try:
             entries = TOC.read(self._storage, INDEX_NAME, gen=generation, schema=whoosh_schema()).segments
+            listing = _listing(entries)
         except Exception as error:  # a damaged pickle can raise anything; all of it means the same
             message = f"table of contents {generation}: {error}"
             raise DamagedError(message) from error
-        if not all(isinstance(entry, ColumnarSegment) for entry in entries):
-            message = f"table of contents {generation} lists segments of another kind"
+        finally:
+            self._storage.close_files()
+        manifest = Manifest.read(self._manifest_path(generation))
+        if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
+            message = f"table of contents {generation} lists other segments than its manifest"
             raise DamagedError(message)
-        listed = tuple(self._list(entry) for entry in entries)
-        return Snapshot(self.folder, generation, listed, Manifest.read(self._manifest_path(generation)))
+        return Snapshot(self.folder, generation, tuple(self._list(entry) for entry in entries), manifest)
 
     def _list(self, entry: ColumnarSegment) -> Listed:
         segment = Segment(self.folder / entry.make_filename(EXTENSION))
@@ -169,7 +199,8 @@ class Store:
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
-            change.manifest.write(self._manifest_path(generation))
+            manifest = replace(change.manifest, listing=_listing(entries))
+            manifest.write(self._manifest_path(generation))
             TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
         except OSError as error:
             raise self._unwritable(error) from error

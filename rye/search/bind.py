@@ -22,6 +22,9 @@ from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind
 from rye.search.leaves import Leaf, Nearby, Run, Window
 from rye.search.repair import without
 
+_WRITABLE = re.compile(r"[^\W\d][\w-]*(?:\.[\w-]+)*")
+"""Names that the grammar takes for a field; a metadata key may have others."""
+
 
 @dataclass(frozen=True, slots=True)
 class Context:
@@ -80,14 +83,13 @@ def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
             return None if inner is None else Not(inner)
         case ast.Boost(operand=operand, factor=factor):
             return _bind(operand, _Scope(scope.name, scope.boost * factor), context)
-        case ast.Field(name=name, operand=operand):
+        case ast.Field(name=name) | ast.Exists(name=name):
+            operand = node.operand if isinstance(node, ast.Field) else ast.Everything(node.span)
             resolved = _resolve(name, node, context)
             if resolved is None:
                 return _bind(operand, scope, context)
             _refuse_nesting(resolved, scope, node, context)
             return _bind(operand, _Scope(resolved, scope.boost), context)
-        case ast.Exists(name=name):
-            return _bind(ast.Field(name, ast.Everything(), node.span), scope, context)
         case ast.Compare() | ast.Range():
             return _bind_range(node, scope, context)
         case ast.Everything():
@@ -132,7 +134,8 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     metadata = context.metadata_keys()
     if name in metadata:
         return name
-    near = nearest(folded, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *sorted(metadata)))
+    writable = filter(_WRITABLE.fullmatch, sorted(metadata))
+    near = nearest(folded, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
     start, end = node.span[0], node.span[0] + len(name)
     guess = f"did you mean {' or '.join(near)}? " if near else ""
     listed = ", ".join((*TEXT_FIELDS, *KEYWORD_FIELDS))
@@ -201,7 +204,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
             glob = re.sub(r"([*?\\])", r"\\\1", fold_value(text))
         case ast.Wildcard(pattern=pattern):
             glob = fold_value(pattern)
-        case ast.Fuzzy(text=text, distance=distance) if name != "is":
+        case ast.Fuzzy(text=text, distance=distance) if name not in {"is", "signer"}:
             return Similar(name, fold_value(text), distance)
         case _:
             words = f"field {name!r} is compared as a whole and cannot take {node}"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from rye.index.schema import HIDDEN_STATES
 from rye.search.leaves import Leaf
+from rye.signing import Verdict
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ def asks_verdict(node: Bound) -> bool:
     """Return whether what a query matches depends on verdicts, and so on the keys of the moment."""
     match node:
         case State(name=name):
-            return name not in HIDDEN_STATES
+            return name == "signed" or name in set(Verdict)
         case Has(name=name) | Glob(name=name):
             return name == "signer"
         case Not(operand=operand):

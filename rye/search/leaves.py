@@ -161,7 +161,7 @@ class Found:
 
     def _occurrences(self, index: int, part: Part, run: Run | Window) -> Occurrences:
         if isinstance(run, Window):
-            keys = np.sort(np.concatenate(self._survivors(index, part, run)))
+            keys = np.unique(np.concatenate(self._survivors(index, part, run)))
             return Occurrences(keys, keys, np.ones(len(keys)))
         found = [self._positions(index, part, pattern) for pattern in run.parts]
         placed = positions.consecutive(found, run.offsets) if len(found) > 1 else found[0]

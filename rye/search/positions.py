@@ -32,9 +32,6 @@ class Occurrences(NamedTuple):
         return Occurrences(self.starts[which], self.ends[which], self.weights[which])
 
 
-NONE = Occurrences(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
-
-
 def distinct(found: Occurrences, *, by_start: bool) -> Occurrences:
     """Keep one occurrence per start (or per start and end): the heaviest, among equals the longest."""
     order = np.lexsort((-found.ends, -found.weights, found.starts)) if by_start else np.lexsort(

@@ -102,7 +102,7 @@ def test_whoosh_iterates_over_terms_with_statistics(opened: Any) -> None:
     assert everything["title", b"deploy"] == 2
     assert everything["key", b"tool:gone"] == 1
     assert everything["entry", b"type\0tool"] == 2
-    assert [term for term, _ in leaf.iter_from("title", "f")][0] == ("title", b"files")
+    assert next(term for term, _ in leaf.iter_from("title", "f")) == ("title", b"files")
 
 
 def test_a_phrase_does_not_cross_values(opened: Any) -> None:

@@ -101,7 +101,7 @@ def test_what_is_no_manifest_is_damage(tmp_path: Path, kind: str) -> None:
     """A file that is missing, cut short, or holds something else raises DamagedError."""
     path = tmp_path / "files-1.ryx"
     meta: dict[str, object] = {"problems": [], "stamp": ""}
-    arrays = {"paths": np.frombuffer(b"a", np.uint8), "stats": np.zeros((1, 4), np.int64)}
+    arrays: dict[str, container.Array] = {"paths": np.frombuffer(b"a", np.uint8), "stats": np.zeros((1, 4), np.int64)}
     if kind == "no stats":
         del arrays["stats"]
     elif kind == "no problems":

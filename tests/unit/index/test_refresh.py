@@ -1,0 +1,380 @@
+"""Bringing an index up to date with the files of a small root."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+from rye.errors import EnvironmentFault
+from rye.index import container, refresh, store
+from rye.index.reader import Reader
+from rye.index.records import from_line
+from rye.index.refresh import Refreshed, SpaceIndex
+from rye.items import ItemType
+from rye.spaces import Root, Space
+from tests.support.files import lay
+
+FILES = {
+    "tools/ops/deploy.py": '"""Deploy a build."""\n',
+    "knowledge/guide.md": "# Guide\n\nHow to read.\n",
+    "directives/release.md": "---\ntitle: Release\n---\n\nRelease it.\n",
+}
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files count as settled however young they are."""
+    monkeypatch.setattr("rye.index.manifest.RACY_NS", -(1 << 60))
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Root:
+    """Return a project root with three items."""
+    return Root(Space.PROJECT, lay(tmp_path / "project" / ".ai", FILES))
+
+
+@pytest.fixture
+def make(root: Root, tmp_path: Path) -> Callable[..., SpaceIndex]:
+    """Return what opens the index of the root, as each process does for itself."""
+
+    def opened(**options: Any) -> SpaceIndex:
+        (tmp_path / "index").mkdir(exist_ok=True)
+        return SpaceIndex(root, tmp_path / "index", **options)
+
+    return opened
+
+
+def counts(found: Refreshed) -> tuple[int, int, int, int]:
+    """Return how many files were added, changed, removed and unchanged."""
+    return found.added, found.changed, found.removed, found.unchanged
+
+
+def keys(found: Refreshed, root: Root) -> list[str]:
+    """Return ``type:id`` of every item of a snapshot."""
+    assert found.snapshot is not None
+    return sorted(Reader([(root, found.snapshot)]).all_keys())
+
+
+def holding(found: Refreshed, root: Root, term: str) -> list[str]:
+    """Return the ids of the items whose body has a term."""
+    assert found.snapshot is not None
+    reader = Reader([(root, found.snapshot)])
+    return sorted(reader.key_of(doc)[1] for doc in reader.postings("content", term).docs.tolist())
+
+
+ALL = ["directive:release", "knowledge:guide", "tool:ops/deploy"]
+
+
+@pytest.mark.usefixtures("settled")
+def test_files_are_added_changed_and_removed(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """Each refresh counts what became of the files since the last, and the index holds what they say now."""
+    index = make()
+    first = index.refresh()
+    assert (counts(first), keys(first, root), first.stale, first.warnings) == ((3, 0, 0, 0), ALL, False, ())
+    assert counts(index.refresh()) == (0, 0, 0, 3)
+    lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n", "tools/new.sh": "# New\n"})
+    (root.path / "directives/release.md").unlink()
+    second = index.refresh()
+    assert counts(second) == (1, 1, 1, 1)
+    assert keys(second, root) == ["knowledge:guide", "tool:new", "tool:ops/deploy"]
+    assert (holding(second, root, "write"), holding(second, root, "read")) == (["guide"], [])
+    assert keys(make().refresh(), root) == keys(second, root)
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_renamed_file_is_one_gone_and_one_new(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """The id follows the path."""
+    index = make()
+    index.refresh()
+    (root.path / "knowledge/guide.md").rename(root.path / "knowledge/manual.md")
+    found = index.refresh()
+    assert counts(found) == (1, 0, 1, 2)
+    assert "knowledge:manual" in keys(found, root)
+
+
+@pytest.mark.usefixtures("settled")
+def test_without_change_nothing_is_written(make: Callable[..., SpaceIndex], tmp_path: Path) -> None:
+    """A refresh that finds all as it was keeps the very snapshot, also in another process."""
+    index = make()
+    first = index.refresh()
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "index").iterdir() if path.name != "compared"}
+    assert index.refresh().snapshot is first.snapshot
+    other = make().refresh()
+    assert other.snapshot is not None
+    assert first.snapshot is not None
+    assert other.snapshot.generation == first.snapshot.generation
+    assert before == {path: path.stat().st_mtime_ns for path in before}
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_file_with_the_same_bytes_keeps_its_document(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """A touched file is read, found the same and not indexed again."""
+    index = make()
+    first = index.refresh()
+    os.utime(root.path / "knowledge/guide.md")
+    second = index.refresh()
+    assert counts(second) == (0, 0, 0, 3)
+    assert first.snapshot is not None
+    assert second.snapshot is not None
+    assert second.snapshot is not first.snapshot
+    assert [one.entry for one in second.snapshot.segments] == [one.entry for one in first.snapshot.segments]
+    assert index.refresh().snapshot is second.snapshot
+
+
+def test_a_file_changed_within_a_tick_of_the_clock_is_seen(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """Bytes that change under the same size and times right after indexing are found by the next refresh."""
+    path = root.path / "knowledge/guide.md"
+    index = make()
+    index.refresh()
+    status = path.stat()
+    data = path.read_bytes().replace(b"read", b"look")
+    with path.open("r+b") as handle:
+        handle.write(data)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+    found = index.refresh()
+    assert (holding(found, root, "look"), found.changed) == (["guide"], 1)
+
+
+@pytest.mark.usefixtures("settled")
+def test_problems_are_remembered_reported_and_mended(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """An unreadable file is warned of at every refresh, does not stop the others, and comes back when mended."""
+    lay(root.path, {"tools/bad.yaml": b"\xff\xfe not text", "knowledge/x.yaml": "a: [1"})
+    (root.path / "tools" / "out.py").symlink_to("/etc/hostname")
+    index = make()
+    first = index.refresh()
+    assert keys(first, root) == ALL
+    assert (len(first.warnings), first.added) == (3, 5)
+    assert {warning.partition(":")[0] for warning in first.warnings} == {
+        "tools/bad.yaml",
+        "knowledge/x.yaml",
+        "tools/out.py",
+    }
+    for again in (index.refresh(), make().refresh()):
+        assert again.warnings == first.warnings
+        assert counts(again) == (0, 0, 0, 5)
+    lay(root.path, {"tools/bad.yaml": "description: fine now\n"})
+    (root.path / "tools" / "out.py").unlink()
+    mended = index.refresh()
+    assert (len(mended.warnings), mended.changed) == (1, 1)
+    assert "tool:bad" in keys(mended, root)
+    (root.path / "knowledge/x.yaml").unlink()
+    assert index.refresh().warnings == ()
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_file_that_breaks_leaves_the_index(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """What an item said before it became unreadable is no longer found."""
+    index = make()
+    index.refresh()
+    lay(root.path, {"knowledge/guide.md": b"\xff read"})
+    found = index.refresh()
+    assert keys(found, root) == ["directive:release", "tool:ops/deploy"]
+    assert len(found.warnings) == 1
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_new_link_that_leads_out_is_noticed(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """A problem of the walk alone, without any changed file, makes a new generation that remembers it."""
+    index = make()
+    index.refresh()
+    (root.path / "tools" / "out.py").symlink_to("/etc/hostname")
+    assert len(index.refresh().warnings) == 1
+    assert len(make().refresh().warnings) == 1
+
+
+@pytest.mark.usefixtures("settled")
+def test_two_files_of_one_id_are_two_items(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """``x.py`` and ``x.yaml`` are both kept, and each changes and goes by itself."""
+    lay(root.path, {"tools/x.py": '"""Alpha."""\n', "tools/x.yaml": "description: beta\n"})
+    index = make()
+    assert keys(index.refresh(), root).count("tool:x") == 2
+    lay(root.path, {"tools/x.py": '"""Gamma."""\n'})
+    found = index.refresh()
+    assert [holding(found, root, term) for term in ("alpha", "beta", "gamma")] == [[], ["x"], ["x"]]
+    (root.path / "tools/x.yaml").unlink()
+    assert keys(index.refresh(), root).count("tool:x") == 1
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_root_with_a_stamp_is_walked_when_the_stamp_changes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installed bundle is not scanned while version and location stay the same."""
+    folder = lay(tmp_path / "bundle", FILES)
+    (tmp_path / "index").mkdir()
+    SpaceIndex(Root(Space.SYSTEM, folder, "b", stamp="1"), tmp_path / "index").refresh()
+    lay(folder, {"tools/new.py": '"""New."""\n'})
+    with monkeypatch.context() as patch:
+        patch.setattr(refresh, "_walk", lambda _root: pytest.fail("walked"))
+        same = SpaceIndex(Root(Space.SYSTEM, folder, "b", stamp="1"), tmp_path / "index").refresh()
+    assert counts(same) == (0, 0, 0, 3)
+    other = SpaceIndex(Root(Space.SYSTEM, folder, "b", stamp="2"), tmp_path / "index").refresh()
+    assert counts(other) == (1, 0, 0, 3)
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_recent_comparison_of_any_process_counts(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Within ``max_age`` of it the files are not looked at, and the newest snapshot answers, whoever made it."""
+    one, other = make(), make()
+    one.refresh()
+    lay(root.path, {"tools/new.py": '"""New."""\n'})
+    other.refresh()
+    lay(root.path, {"tools/newer.py": '"""Newer."""\n'})
+    with monkeypatch.context() as patch:
+        patch.setattr(refresh, "_walk", lambda _root: pytest.fail("walked"))
+        found = one.refresh(max_age=100)
+    assert keys(found, root) == sorted([*ALL, "tool:new"])
+    assert len(keys(one.refresh(), root)) == 5
+
+
+@pytest.mark.usefixtures("settled")
+def test_while_another_process_writes_the_last_snapshot_answers(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """A refresh does not wait for the lock when it has something to answer with; it says so."""
+    index, other = make(), make()
+    index.refresh()
+    lay(root.path, {"tools/new.py": '"""New."""\n'})
+    with other._store.locked() as held:
+        assert held
+        found = index.refresh()
+    assert found.stale
+    assert keys(found, root) == ALL
+    after = index.refresh()
+    assert not after.stale
+    assert len(keys(after, root)) == 4
+
+
+def test_without_any_snapshot_a_held_lock_is_waited_for(
+    make: Callable[..., SpaceIndex], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The very first index is waited for, but not for ever: then there is nothing to answer with."""
+    monkeypatch.setattr(refresh, "LOCK_WAIT", 0.05)
+    index, other = make(), make()
+    with other._store.locked():
+        began = time.monotonic()
+        found = index.refresh()
+        rebuilt = index.rebuild()
+    assert time.monotonic() - began >= 0.1
+    assert (found.snapshot, found.stale) == (rebuilt.snapshot, rebuilt.stale) == (None, True)
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_damaged_index_is_rebuilt_with_a_warning(
+    make: Callable[..., SpaceIndex], root: Root, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Whatever file is damaged, the next process indexes anew, says so once, and is well afterwards."""
+    make().refresh()
+    for path in (tmp_path / "index").glob("*.ryx"):
+        path.write_bytes(path.read_bytes()[:-1])
+    index = make()
+    with caplog.at_level(logging.ERROR):
+        found = index.refresh()
+    assert keys(found, root) == ALL
+    assert ["rebuilt" in warning for warning in found.warnings] == [True]
+    assert index.refresh().warnings == make().refresh().warnings == ()
+
+
+@pytest.mark.usefixtures("settled")
+def test_evidence_of_another_layout_is_read_anew(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An index whose records of evidence this version does not know is rebuilt, with a warning."""
+    with monkeypatch.context() as patch:
+        patch.setattr(refresh, "to_line", lambda _evidence: '["evidence-0"]')
+        make().refresh()
+    lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
+    found = make().refresh()
+    assert (counts(found), len(found.warnings), holding(found, root, "write")) == ((3, 0, 0, 0), 1, ["guide"])
+    assert make().refresh().warnings == ()
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_rebuild_reads_every_file_anew(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """Whatever the last snapshot says, and into one segment."""
+    index = make()
+    index.refresh()
+    found = index.rebuild()
+    assert (counts(found), keys(found, root)) == ((3, 0, 0, 0), ALL)
+    assert found.snapshot is not None
+    assert (found.snapshot.generation, len(found.snapshot.segments)) == (1, 1)
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_disk_that_fills_up_leaves_the_last_snapshot_answering(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What cannot be written is told in a warning and the answer is stale; without any snapshot it is a fault."""
+    index = make()
+    index.refresh()
+    lay(root.path, {"tools/new.py": '"""New."""\n'})
+
+    def full(*_args: Any, **_options: Any) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(container, "write", full)
+        found = index.refresh()
+        assert found.stale
+        assert keys(found, root) == ALL
+        assert "No space left" in found.warnings[0]
+        index.clear()
+        with pytest.raises(EnvironmentFault):
+            index.refresh()
+    assert len(keys(index.refresh(), root)) == 4
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_cache_that_is_removed_under_way_is_made_again(
+    make: Callable[..., SpaceIndex], root: Root, tmp_path: Path
+) -> None:
+    """An open index goes on answering, and writes a new one when files change."""
+    index = make()
+    index.refresh()
+    for path in (tmp_path / "index").iterdir():
+        path.unlink()
+    (tmp_path / "index").rmdir()
+    assert keys(index.refresh(), root) == ALL
+    lay(root.path, {"tools/new.py": '"""New."""\n'})
+    found = index.refresh()
+    assert (len(keys(found, root)), found.stale) == (4, False)
+    assert store.Store(tmp_path / "index").open() is not None
+
+
+def test_progress_is_told(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """From nothing to all files of the source, in steps."""
+    lay(root.path, {f"tools/many/t{number}.sh": "# One\n" for number in range(60)})
+    told: list[tuple[int, int, str]] = []
+    make(progress=lambda done, of, source: told.append((done, of, source))).refresh()
+    assert told == [(0, 63, "project"), (50, 63, "project"), (63, 63, "project")]
+
+
+def test_a_root_that_does_not_exist_is_empty(tmp_path: Path) -> None:
+    """There is an index of nothing, and it fills when the root comes to be."""
+    root = Root(Space.USER, tmp_path / "user" / ".ai")
+    (tmp_path / "index").mkdir()
+    index = SpaceIndex(root, tmp_path / "index")
+    found = index.refresh()
+    assert (counts(found), keys(found, root)) == ((0, 0, 0, 0), [])
+    lay(root.path, FILES)
+    assert keys(index.refresh(), root) == ALL
+
+
+@pytest.mark.usefixtures("settled")
+def test_documents_name_their_place(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """Path and evidence of every document are those of its file."""
+    snapshot = make().refresh().snapshot
+    assert snapshot is not None
+    segment = snapshot.segments[0].segment
+    assert sorted(segment.paths.everything) == sorted(FILES)
+    assert np.isnan(segment.times).all()
+    read = refresh.read_item(root, "tools/ops/deploy.py", ItemType.TOOL, "ops/deploy")
+    records = {path: segment.evidence[doc] for doc, path in enumerate(segment.paths.everything)}
+    assert from_line(records["tools/ops/deploy.py"]) == read.evidence
+    assert (read.suffix, read.item.description) == (".py", "Deploy a build.")

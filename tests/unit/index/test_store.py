@@ -1,0 +1,345 @@
+"""The folder of an index: generations, locks, and what is left after any interruption."""
+
+from __future__ import annotations
+
+import errno
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+from whoosh.index import TOC, open_dir
+
+from rye.errors import EnvironmentFault
+from rye.index import container
+from rye.index.builder import SegmentBuilder
+from rye.index.container import DamagedError
+from rye.index.manifest import Manifest
+from rye.index.store import INDEX_NAME, Commit, Snapshot, Store
+from rye.items.model import Item
+from tests.unit.index.laying import evidence, item, place
+
+UNCLOSED = pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")
+"""Whoosh leaves a table of contents open that it could not read to the end."""
+
+
+def manifest(*paths: str) -> Manifest:
+    """Return a manifest of these paths."""
+    return Manifest(paths, np.zeros((len(paths), 4), np.int64))
+
+
+def add(store: Store, base: Snapshot | None, items: Sequence[Item], gone: Collection[tuple[int, int]] = ()) -> Snapshot:
+    """Commit a segment of items on top of a base, deleting documents given as (segment, number in it)."""
+    builder = SegmentBuilder()
+    for one in items:
+        builder.add(one, place(one), evidence(one))
+    deletions = tuple((segment, frozenset({doc})) for segment, doc in gone)
+    with store.locked() as held:
+        assert held
+        return store.commit(base, Commit(deletions, builder.write if items else None, manifest(*(i.id for i in items))))
+
+
+def ids(snapshot: Snapshot | None) -> list[str]:
+    """Return the ids of the live items of a snapshot."""
+    assert snapshot is not None
+    return sorted(one.segment.ids[doc] for one in snapshot.segments for doc in np.flatnonzero(one.live).tolist())
+
+
+def many(prefix: str, count: int = 200) -> list[Item]:
+    """Return so many items that their segment does not merge with a small one."""
+    return [item(f"{prefix}{number:03}") for number in range(count)]
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    """Return a store in an empty folder."""
+    return Store(tmp_path / "index")
+
+
+def names(store: Store) -> set[str]:
+    """Return the files in the folder that a snapshot is made of, or that should not be there."""
+    return {path.name for path in store.folder.iterdir() if not path.name.endswith("LOCK")}
+
+
+def made_of(snapshot: Snapshot) -> set[str]:
+    """Return the files that a snapshot is made of."""
+    segments = {f"{listed.entry.segment_id()}.ryx" for listed in snapshot.segments}
+    return segments | {f"_MAIN_{snapshot.generation}.toc", f"files-{snapshot.generation}.ryx"}
+
+
+def test_an_empty_or_missing_folder_has_no_snapshot(store: Store) -> None:
+    """There is nothing to open, and that is no damage."""
+    assert store.open() is None
+    store.folder.mkdir()
+    assert store.open() is None
+
+
+def test_a_commit_is_what_is_opened_next(store: Store) -> None:
+    """Items, manifest and generation come back from disk; generations count up."""
+    first = add(store, None, [item("a"), item("b")])
+    opened = Store(store.folder).open()
+    assert ids(opened) == ids(first) == ["a", "b"]
+    assert opened is not None
+    assert opened.manifest.paths == ("a", "b")
+    second = add(store, first, [item("c")])
+    assert second.generation == first.generation + 1
+    assert (ids(second), second.count) == (["a", "b", "c"], 3)
+
+
+def test_small_segments_merge_and_large_ones_stay(store: Store) -> None:
+    """After a commit of a few items beside many, the file of the many is the same as before."""
+    big = add(store, None, many("x"))
+    small = add(store, big, [item("a")])
+    more = add(store, small, [item("b")])
+    assert [listed.count for listed in more.segments] == [200, 2]
+    assert more.segments[0].entry == big.segments[0].entry
+    assert names(store) == made_of(more)
+
+
+def test_deleted_items_are_gone_and_emptied_segments_too(store: Store) -> None:
+    """Deletions are kept in the list, not in the file; a segment without live items is dropped."""
+    base = add(store, add(store, None, many("x")), [item("a"), item("b")])
+    less = add(store, base, [], {(0, 5)})
+    assert "x005" not in ids(less)
+    assert less.segments[0].entry == base.segments[0].entry
+    none = add(store, less, [item("c")], {(1, 0), (1, 1)})
+    assert [listed.count for listed in none.segments] == [199, 1]
+    assert ids(Store(store.folder).open()) == ids(none)
+
+
+def test_a_segment_of_mostly_dead_items_is_rewritten(store: Store) -> None:
+    """More dead than live: the live are written anew."""
+    base = add(store, None, many("x"))
+    builder_free = Commit(((0, frozenset(range(150))),), None, manifest())
+    with store.locked():
+        after = store.commit(base, builder_free)
+    assert [(listed.segment.docs, listed.count) for listed in after.segments] == [(50, 50)]
+    assert names(store) == made_of(after)
+
+
+def test_an_old_snapshot_keeps_reading_after_commits(store: Store) -> None:
+    """A reader that holds an old generation is served from it, though its files are gone from the folder."""
+    old = add(store, None, [item("a", title="deploy it"), item("b")])
+    add(store, add(store, old, [item("c")], {(0, 0)}), [item("d")])
+    assert not made_of(old) & names(store)
+    assert ids(old) == ["a", "b"]
+    assert old.segments[0].segment.terms.everything == ["a", "b", "deploy", "it"]
+    assert old.segments[0].segment.evidence[0] == evidence(item("a"))
+
+
+@pytest.mark.parametrize("moment", ["segment", "manifest", "toc"])
+def test_a_commit_that_is_killed_leaves_the_snapshot_before(
+    store: Store, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Killed after a file was begun, the last snapshot still opens; the next commit heals and sweeps up."""
+    base = add(store, None, many("x"))
+
+    def killed(*_args: Any, **_options: Any) -> NoReturn:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        if moment == "toc":
+            patch.setattr("whoosh.filedb.filestore.FileStorage.rename_file", killed)
+        else:
+            patch.setattr({"segment": Manifest, "manifest": TOC}[moment], "write", killed)
+        with pytest.raises(KeyboardInterrupt):
+            add(store, base, [item("a")])
+    assert names(store) > made_of(base)
+    assert ids(Store(store.folder).open()) == ids(base)
+    healed = add(store, Store(store.folder).open(), [item("b")])
+    assert ids(healed) == [*sorted(["b"]), *ids(base)]
+    assert names(store) == made_of(healed)
+
+
+def test_strays_of_killed_processes_are_swept(store: Store) -> None:
+    """Segments, verdicts, manifests and unfinished tables of contents that nobody needs go with the next commit."""
+    base = add(store, None, many("x"))
+    alive = base.segments[0].entry.segment_id()
+    strays = ["MAIN_dead.ryx", "MAIN_dead.0123.ryx", "files-7.ryx", "files-7.99.tmp", "_MAIN_0.toc", "_MAIN_1.toc.17.5"]
+    for name in strays:
+        (store.folder / name).write_bytes(b"left over")
+    (store.folder / f"{alive}.0123.ryx").write_bytes(b"verdicts of a segment that lives")
+    after = add(store, base, [item("a")])
+    assert names(store) == made_of(after) | {f"{alive}.0123.ryx"}
+
+
+def test_a_table_of_contents_that_was_never_renamed_is_not_read(store: Store) -> None:
+    """Only the finished name counts, whatever an unfinished one holds."""
+    base = add(store, None, [item("a")])
+    (store.folder / f"_MAIN_{base.generation + 1}.toc.1700000000.5").write_bytes(b"half of it")
+    opened = store.open()
+    assert opened is not None
+    assert opened.generation == base.generation
+
+
+@UNCLOSED
+@pytest.mark.parametrize("victim", ["toc", "manifest", "segment"])
+@pytest.mark.parametrize("harm", ["gone", "empty", "cut", "changed"])
+def test_damage_is_told_as_damage(store: Store, victim: str, harm: str) -> None:
+    """Whatever happened to whichever file, opening raises DamagedError and nothing else."""
+    base = add(store, None, [item("a"), item("b")])
+    segment = f"{base.segments[0].entry.segment_id()}.ryx"
+    path = store.folder / {"toc": "_MAIN_0.toc", "manifest": "files-0.ryx", "segment": segment}[victim]
+    data = path.read_bytes()
+    if harm == "gone" and victim == "toc":
+        path.unlink()
+        assert store.open() is None
+        return
+    path.unlink()
+    if harm != "gone":
+        changed = bytes(byte ^ 0x55 for byte in data)
+        path.write_bytes({"empty": b"", "cut": data[: len(data) // 2], "changed": changed}[harm])
+    with pytest.raises(DamagedError):
+        store.open()
+
+
+@UNCLOSED
+def test_every_cut_table_of_contents_is_damage(store: Store) -> None:
+    """However much of Whoosh's pickle is missing."""
+    add(store, None, [item("a")])
+    path = store.folder / "_MAIN_0.toc"
+    data = path.read_bytes()
+    for length in range(0, len(data), 37):
+        path.write_bytes(data[:length])
+        with pytest.raises(DamagedError):
+            store.open()
+
+
+def test_an_index_that_whoosh_wrote_to_is_damage(store: Store) -> None:
+    """A table of contents that lists segments of Whoosh's own kind cannot be served, so it is made anew."""
+    add(store, None, [item("a")])
+    writer = open_dir(str(store.folder)).writer()
+    writer.add_document(key="tool:b", title="by Whoosh")
+    writer.commit(merge=False)
+    with pytest.raises(DamagedError, match="another kind"):
+        store.open()
+
+
+def test_a_segment_with_other_documents_than_listed_is_damage(store: Store) -> None:
+    """The list and the file must agree."""
+    base = add(store, None, [item("a"), item("b")])
+    path = store.folder / f"{base.segments[0].entry.segment_id()}.ryx"
+    path.unlink()
+    builder = SegmentBuilder()
+    builder.add(item("a"), place(item("a")), "{}")
+    builder.write(path)
+    with pytest.raises(DamagedError, match="documents listed"):
+        store.open()
+
+
+def test_a_snapshot_that_is_replaced_while_it_is_opened_is_opened_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A commit between reading the generation and its files is no damage."""
+    base = add(store, None, [item("a")])
+    read = Manifest.read
+    calls = []
+
+    def interrupted(path: Path) -> Manifest:
+        calls.append(path.name)
+        if len(calls) == 1:
+            add(Store(store.folder), base, [item("b")])
+        return read(path)
+
+    monkeypatch.setattr(Manifest, "read", staticmethod(interrupted))
+    assert ids(Store(store.folder).open()) == ["a", "b"]
+
+
+def test_a_full_disk_is_a_fault_and_the_base_still_serves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What cannot be written is told with a hint; the snapshot before is untouched."""
+    base = add(store, None, [item("a")])
+
+    def full(*_args: Any, **_options: Any) -> NoReturn:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(container, "write", full)
+    with pytest.raises(EnvironmentFault) as caught:
+        add(store, base, [item("b")])
+    assert caught.value.code == "index-write"
+    assert "No space left" in caught.value.message
+    assert "RYE_CACHE_DIR" in caught.value.hint
+    assert ids(store.open()) == ["a"]
+
+
+def test_a_folder_that_cannot_be_locked_is_a_fault(tmp_path: Path) -> None:
+    """Where a file is in the way of the folder, locking says so."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(EnvironmentFault) as caught, Store(tmp_path / "file" / "index").locked():
+        pass
+    assert caught.value.code == "index-write"
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from rye.index.store import Store
+with Store(Path(sys.argv[1])).locked() as held:
+    print("held" if held else "refused", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def test_two_processes_do_not_hold_the_lock_at_once(store: Store) -> None:
+    """While another process holds it there is no lock, unless one waits; a killed process lets go."""
+    store.folder.mkdir()
+    command = [sys.executable, "-c", HOLD, str(store.folder)]
+    with subprocess.Popen([*command, "60"], stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "held\n"
+        with store.locked() as held:
+            assert not held
+        began = time.monotonic()
+        with store.locked(wait=0.1) as held:
+            assert not held
+        assert 0.1 <= time.monotonic() - began < 5
+        other.kill()
+        with store.locked(wait=10) as held:
+            assert held
+            refused = subprocess.run([*command, "0"], capture_output=True, text=True, check=True)
+            assert refused.stdout == "refused\n"
+    with store.locked() as held:
+        assert held
+
+
+def test_the_last_comparison_is_remembered_for_others(store: Store) -> None:
+    """A comparison counts for as long as asked, not at all for no time, and not when it lies in the future."""
+    assert not store.compared_within(100)
+    store.folder.mkdir()
+    store.note_comparison(time.time() - 50)
+    other = Store(store.folder)
+    assert [other.compared_within(seconds) for seconds in (0, 10, 100, float("inf"))] == [False, False, True, True]
+    store.note_comparison(time.time() + 1000)
+    assert not other.compared_within(100)
+
+
+def test_a_comparison_that_cannot_be_noted_is_no_fault(tmp_path: Path) -> None:
+    """The note saves time only."""
+    Store(tmp_path / "missing").note_comparison(time.time())
+
+
+def test_clearing_removes_all_but_the_lock(store: Store) -> None:
+    """Every file goes and its size is counted; another process that waits for the lock still finds it."""
+    add(store, None, [item("a")])
+    size = sum(path.stat().st_size for path in store.folder.iterdir())
+    assert store.clear() == size
+    assert names(store) == set()
+    assert [path.name for path in store.folder.iterdir()] == [f"{INDEX_NAME}_WRITELOCK"]
+    assert store.open() is None
+    assert store.clear() == 0
+    assert ids(add(store, None, [item("b")])) == ["b"]
+
+
+def test_a_folder_that_is_deleted_under_way_is_made_again(store: Store) -> None:
+    """Whoever removes the cache of a running process costs it a rebuild, no more."""
+    add(store, None, [item("a")])
+    for path in store.folder.iterdir():
+        path.unlink()
+    store.folder.rmdir()
+    assert store.open() is None
+    assert ids(add(store, None, [item("a")])) == ["a"]
+    assert os.access(store.folder, os.W_OK)

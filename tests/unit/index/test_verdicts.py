@@ -1,0 +1,150 @@
+"""The verdicts of a segment under a set of keys: judged once, kept beside it, judged anew for other keys."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NoReturn
+
+import numpy as np
+import pytest
+
+from rye.index import container, verdicts
+from rye.index.builder import SegmentBuilder
+from rye.index.container import DamagedError
+from rye.index.records import from_line, to_line
+from rye.index.schema import Place
+from rye.index.segment import Segment
+from rye.index.verdicts import VERDICT_NAMES, VerdictColumn, verdict_column
+from rye.items.model import Item, ItemId, ItemType
+from rye.signing import Origin, TrustSet, inspect, judge
+from rye.spaces import Root, Space
+from tests.support.signed import GOLDEN, NOW, OLD, SIGNED_AT, TRUST, entry
+
+ROOT = Root(Space.PROJECT, Path("/project/.ai"))
+
+
+def made(folder: Path) -> Segment:
+    """Write a segment of every golden file that lies in a project."""
+    builder = SegmentBuilder()
+    for golden in GOLDEN.values():
+        origin = golden.origin
+        if origin.space == ROOT.space:
+            item = Item(ItemType(origin.item_type), ItemId(origin.item_id), "hello")
+            evidence = inspect(golden.make(), origin=origin, declared=golden.declared)
+            builder.add(item, Place(ROOT.space, "", "path", ".py"), to_line(evidence))
+    builder.write(folder / "segment")
+    return Segment(folder / "segment")
+
+
+@pytest.fixture(scope="module")
+def segment(tmp_path_factory: pytest.TempPathFactory) -> Segment:
+    """Return a segment with items of every verdict."""
+    return made(tmp_path_factory.mktemp("made"))
+
+
+def column(path: Path, segment: Segment, trust: TrustSet = TRUST, now: datetime = NOW) -> VerdictColumn:
+    """Return the column kept at a path."""
+    return verdict_column(path, segment, ROOT, trust=trust, now=now)
+
+
+def read(found: VerdictColumn) -> list[tuple[str, str]]:
+    """Return verdict and signer of every document."""
+    return [
+        (VERDICT_NAMES[verdict], found.signers[signer])
+        for verdict, signer in zip(found.verdicts.tolist(), found.signer_of.tolist(), strict=True)
+    ]
+
+
+def naive(segment: Segment, trust: TrustSet = TRUST, now: datetime = NOW) -> list[tuple[str, str]]:
+    """Judge every document by itself."""
+    found = []
+    for doc in range(segment.docs):
+        origin = Origin(
+            ROOT.space, ROOT.bundle, ["directive", "tool", "knowledge"][segment.types[doc]], segment.ids[doc]
+        )
+        signature = judge(from_line(segment.evidence[doc]), origin=origin, trust=trust, now=now)
+        found.append((str(signature.verdict), signature.signer))
+    return found
+
+
+def test_a_column_is_the_judgement_on_each_item(segment: Segment, tmp_path: Path) -> None:
+    """Verdict and signer of every document are what judging it alone gives; every verdict occurs."""
+    found = read(column(tmp_path / "c.ryx", segment))
+    assert found == naive(segment)
+    assert {verdict for verdict, _ in found} == set(VERDICT_NAMES)
+
+
+def test_a_kept_column_is_read_and_not_judged_again(
+    segment: Segment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second time the file answers; nothing unfinished stays beside it."""
+    first = column(tmp_path / "c.ryx", segment)
+    monkeypatch.setattr(verdicts, "judge", lambda *_args, **_options: pytest.fail("judged"))
+    assert read(column(tmp_path / "c.ryx", segment)) == read(first)
+    assert [path.name for path in tmp_path.iterdir()] == ["c.ryx"]
+
+
+@pytest.mark.parametrize(
+    ("trust", "now"),
+    [(TrustSet(), NOW), (TrustSet((entry(OLD),)), NOW), (TRUST, SIGNED_AT)],
+    ids=["none", "old", "then"],
+)
+def test_another_trust_set_or_moment_is_judged_anew(
+    segment: Segment, tmp_path: Path, trust: TrustSet, now: datetime
+) -> None:
+    """Keys and expiry change verdicts, and the digest that names a column with them."""
+    assert trust.digest(now) != TRUST.digest(NOW)
+    assert read(column(tmp_path / "a.ryx", segment, trust, now)) == naive(segment, trust, now) != naive(segment)
+
+
+@pytest.mark.parametrize("harm", ["cut", "empty", "changed", "of another segment", "without signers"])
+def test_a_damaged_column_is_made_again(segment: Segment, tmp_path: Path, harm: str) -> None:
+    """A column that cannot be read, or is not of this segment, is judged anew and replaced."""
+    path = tmp_path / "c.ryx"
+    column(path, segment)
+    data = path.read_bytes()
+    path.unlink()
+    if harm == "of another segment":
+        container.write(path, {"verdicts": np.zeros(1, np.uint8)}, {})
+    elif harm == "without signers":
+        container.write(path, {}, {})
+    else:
+        path.write_bytes({"cut": data[:-9], "empty": b"", "changed": bytes([*data[:-64], *b"\xff" * 64])}[harm])
+    assert read(column(path, segment)) == naive(segment)
+    assert path.read_bytes() == data
+
+
+def test_an_unfinished_column_of_a_killed_process_is_no_hindrance(segment: Segment, tmp_path: Path) -> None:
+    """A temporary file left behind is replaced."""
+    (tmp_path / "c.tmp").write_bytes(b"half")
+    assert read(column(tmp_path / "c.ryx", segment)) == naive(segment)
+    assert [path.name for path in tmp_path.iterdir()] == ["c.ryx"]
+
+
+def test_where_nothing_can_be_written_the_verdicts_are_judged_each_time(
+    segment: Segment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A read-only or full disk costs time only."""
+
+    def full(*_args: Any, **_options: Any) -> NoReturn:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(container, "write", full)
+    assert read(column(tmp_path / "c.ryx", segment)) == naive(segment)
+    assert list(tmp_path.iterdir()) == []
+    assert read(column(tmp_path / "missing" / "c.ryx", segment)) == naive(segment)
+
+
+def test_evidence_comes_back_from_its_line(segment: Segment) -> None:
+    """What the bytes prove is one line of text and read back equal."""
+    for line in segment.evidence.everything:
+        assert "\n" not in line
+        assert to_line(from_line(line)) == line
+
+
+@pytest.mark.parametrize("line", ["", "{", "null", "[]", '["evidence-0"]', '{"a": 1}', '["evidence-2", 1]'])
+def test_a_line_that_is_no_evidence_is_damage(line: str) -> None:
+    """A record of another layout or a damaged one is never read as something else."""
+    with pytest.raises(DamagedError):
+        from_line(line)

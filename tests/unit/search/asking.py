@@ -1,0 +1,68 @@
+"""Queries bound and evaluated over items in memory, below the façade."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from rye import query
+from rye.index.reader import Reader
+from rye.query import ast
+from rye.search import bound
+from rye.search.bind import Context, bind
+from rye.search.evaluate import Evaluation
+from rye.search.request import Request, make_request
+from rye.search.states import States
+from rye.search.weights import weights_for
+from rye.signing import TrustSet
+from tests.support.signed import NOW
+
+OPTIONS: dict[str, Any] = {
+    "scope": "*",
+    "space": "all",
+    "limit": 10,
+    "offset": 0,
+    "sort_by": "score",
+    "fields": None,
+    "filters": None,
+    "fuzzy": None,
+    "proximity": None,
+    "mode": "keyword",
+    "level": None,
+    "relax": True,
+    "lenient": False,
+    "include_superseded": False,
+    "explain": False,
+}
+"""The defaults of ``Registry.search``."""
+
+
+def request(text: str = "", **options: Any) -> Request:
+    """Return a request with these options."""
+    return make_request(text, OPTIONS | options)
+
+
+def bound_query(asked: str | ast.Node, keys: Iterable[str] = (), **more: Any) -> bound.Bound | None:
+    """Bind a query; ``keys`` are the metadata keys there are."""
+    node = query.parse(asked).ast if isinstance(asked, str) else asked
+    text = asked if isinstance(asked, str) else str(asked)
+    return bind(node, Context(text, node, lambda: frozenset(keys), **more))
+
+
+def states(reader: Reader) -> States:
+    """Return the states of a reader's items when no key is trusted."""
+    return States(reader, reader, TrustSet, NOW)
+
+
+def evaluation(reader: Reader, asked: str | ast.Node, **more: Any) -> Evaluation:
+    """Bind a query and prepare its evaluation over a reader."""
+    node = bound_query(asked, reader.keys(), **more)
+    return Evaluation(reader, node or bound.Everything(), weights_for(reader), states(reader))
+
+
+def ids(reader: Reader, asked: str | ast.Node, **more: Any) -> list[str]:
+    """Return the ids of the items that match a query, sorted."""
+    found = np.flatnonzero(evaluation(reader, asked, **more).matches).tolist()
+    return sorted(reader.key_of(doc)[1] for doc in found)

@@ -1,0 +1,253 @@
+"""What a query means once its names are fields: leaves, filters, and what lenient binding leaves out."""
+
+from __future__ import annotations
+
+from typing import Any as Details
+
+import numpy as np
+import pytest
+
+from rye.index.schema import TEXT_FIELDS
+from rye.query import ast
+from rye.search.bind import searched_fields, words_of
+from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Similar, State, asks_verdict
+from rye.search.expand import How
+from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, kind_of
+from rye.search.leaves import Leaf, Nearby, Run, Window
+from tests.unit.search.asking import bound_query
+
+KEYS = ("entry_type", "min_version", "reviewed_at", "runtime.kind", "priority")
+
+
+def only(asked: str, **more: Details) -> Bound:
+    """Bind a query that is left whole."""
+    found = bound_query(asked, KEYS, **more)
+    assert found is not None
+    return found
+
+
+def shown(node: Bound) -> str:
+    """Write a bound query down in short."""
+    match node:
+        case Everything():
+            return "everything"
+        case Not(operand=operand):
+            return f"not({shown(operand)})"
+        case All(operands=operands) | Any(operands=operands):
+            return f"{type(node).__name__.lower()}({', '.join(map(shown, operands))})"
+        case Leaf(label=label):
+            return label
+    return shown_filter(node)
+
+
+def shown_filter(node: Bound) -> str:
+    """Write down what only includes or excludes."""
+    match node:
+        case State(name=name):
+            return name
+        case Has(name=name):
+            return f"has {name}"
+        case Glob(name=name, pattern=pattern):
+            return f"{name} is {pattern}"
+        case Similar(name=name, text=text, distance=distance):
+            return f"{name} like {text} {distance}"
+        case Between(name=name, low=low, high=high):
+            marks = "[" if node.include_low else "{", "]" if node.include_high else "}"
+            return f"{name} {node.kind} {marks[0]}{low} {high}{marks[1]}"
+    return "?"
+
+
+@pytest.mark.parametrize(
+    ("asked", "meaning"),
+    [
+        ("", "everything"),
+        ("*", "everything"),
+        ("**", "everything"),
+        ("*/*", "everything"),
+        ("deploy", "deploy"),
+        ("a b", "all(a, b)"),
+        ("a OR b", "any(a, b)"),
+        ("-a", "not(a)"),
+        ("title:*", "has title"),
+        ("title:(*)", "has title"),
+        ("TITLE:x", "title:x"),
+        ("tag:(a OR b)", "any(tags:a, tags:b)"),
+        ("body:x", "content:x"),
+        ("title:(a title:b)", "all(title:a, title:b)"),
+        ("tag:(a tags:b)", "all(tags:a, tags:b)"),
+        ("author:*", "has author"),
+        ("author:Ada", "author is ada"),
+        ('author:"Grace H*"', r"author is grace h\*"),
+        ("author:g*", "author is g*"),
+        (r"author:g\**", r"author is g\**"),
+        ("author:ada~1", "author like ada 1"),
+        ("author:Ada~", "author like ada None"),
+        ("source:user", "space is user"),
+        ("entry_type:Reference", "entry_type is reference"),
+        ("runtime.kind:bash", "runtime.kind is bash"),
+        ("version:1.0", "any(version is 1.0, version version [1.0 1.0])"),
+        ('version:"1.0"', "any(version is 1.0, version version [1.0 1.0])"),
+        ("version:1.*", "version is 1.*"),
+        ("version:latest", "version is latest"),
+        ("created:2026-02", "any(created is 2026-02, created date [2026-02 2026-02])"),
+        ("min_version:2", "any(min_version is 2, min_version version [2 2])"),
+        ("priority:2", "priority is 2"),
+        ("version:>=1.0", "version version [1.0 None]"),
+        ("version:<1.0", "version version [None 1.0}"),
+        ("created:>2026", "created date {2026 None]"),
+        ("created:<=2026", "created date [None 2026]"),
+        ("created:[2026-01 TO 2026-03}", "created date [2026-01 2026-03}"),
+        ("priority:[2 TO *]", "priority text [2 None]"),
+        ("is:trusted", "trusted"),
+        ("is:TRUSTED", "trusted"),
+        ('is:"trusted"', "trusted"),
+        ("is:*", "everything"),
+        ("is:shadow*", "any(shadowed, shadowing)"),
+        ("is:t?usted", "trusted"),
+        ("is:(trusted OR unsigned)", "any(trusted, unsigned)"),
+        ("signer:*", "has signer"),
+        ("signer:ab*", "signer is ab*"),
+    ],
+)
+def test_a_query_means(asked: str, meaning: str) -> None:
+    """Names are folded and aliased; words are leaves in text fields and whole values elsewhere."""
+    assert shown(only(asked)) == meaning
+
+
+@pytest.mark.parametrize("name", [*KEYWORD_FIELDS, *ALIASES, *TEXT_FIELDS, *KEYS])
+def test_every_field_takes_a_value(name: str) -> None:
+    """Every field of the catalogue, every alias and every metadata key can be asked for, alone and for being there."""
+    value = "trusted" if name == "is" else "2.0" if kind_of(name) == "version" else "2026"
+    assert bound_query(f"{name}:{value}", KEYS) is not None
+    assert bound_query(f"{name}:*", KEYS) is not None
+
+
+@pytest.mark.parametrize("state", STATES)
+def test_every_state_can_be_asked_for(state: str) -> None:
+    """``is:`` knows the verdicts and the states."""
+    assert only(f"is:{state}") == State(state)
+
+
+@pytest.mark.parametrize(
+    ("asked", "matters"),
+    [
+        ("deploy", False),
+        ("is:trusted", True),
+        ("a -is:signed", True),
+        ("(a OR signer:*) b", True),
+        ("signer:ab*", True),
+        ("is:superseded", False),
+        ("is:shadowed", False),
+        ("author:ada", False),
+        ("version:>1", False),
+    ],
+)
+def test_what_depends_on_verdicts_says_so(asked: str, matters: bool) -> None:  # noqa: FBT001
+    """Verdicts and signers depend on keys; what an item declares and where it stands does not."""
+    assert asks_verdict(only(asked)) is matters
+
+
+def test_boosts_multiply_over_nesting() -> None:
+    """A boost applies to every leaf below it."""
+    node = only("(a^2 OR title:(b c^3))^0.5")
+    assert isinstance(node, Any)
+    first, rest = node.operands
+    assert isinstance(rest, All)
+    found = [leaf.boost for leaf in (first, *rest.operands) if isinstance(leaf, Leaf)]
+    assert found == [1.0, 0.5, 1.5]
+
+
+@pytest.mark.parametrize("level", [None, 1, 2])
+def test_an_unfielded_leaf_searches_the_fields_of_its_level(level: int | None) -> None:
+    """A leaf with a field is bound to that alone, whatever the level."""
+    leaf, fielded = only("a", level=level), only("body:a", level=level)
+    assert isinstance(leaf, Leaf)
+    assert isinstance(fielded, Leaf)
+    assert leaf.fields.tolist() == searched_fields(level).tolist()
+    assert [name for name, bit in zip(TEXT_FIELDS, fielded.fields, strict=True) if bit] == ["content"]
+
+
+def test_levels_part_the_fields() -> None:
+    """Each field is on one of two levels; level 1 names an item, level 2 is what it says."""
+    one, two = searched_fields(1), searched_fields(2)
+    assert np.array_equal(one, ~two)
+    assert searched_fields(None).all()
+    assert [name for name, bit in zip(TEXT_FIELDS, two, strict=True) if bit] == ["content", "headings", "symbols"]
+
+
+def test_words_become_runs() -> None:
+    """One part is a plain word; several have a joined form; words that fall apart have none."""
+    plain, several, apart = words_of("Deploy"), words_of("file-System"), words_of("don't")
+    assert plain is not None
+    assert several is not None
+    assert apart is not None
+    assert ([part.text for part in plain.parts], plain.joined) == (["deploy"], None)
+    assert ([part.text for part in several.parts], several.offsets) == (["file", "system"], (0, 1))
+    assert several.joined is not None
+    assert (several.joined.text, several.joined.how) == ("filesystem", How.EXACT)
+    assert ([part.text for part in apart.parts], apart.joined) == (["don", "t"], None)
+    assert words_of("--") is None
+
+
+@pytest.mark.parametrize(
+    ("asked", "parts", "offsets"),
+    [
+        ("file*", ["file*"], (0,)),
+        ("rye/*/read", ["rye", "read"], (0, 2)),
+        ("*/read", ["read"], (0,)),
+        ("file*/?", ["file*", "?"], (0, 1)),
+        ("*x*", ["*x*"], (0,)),
+    ],
+)
+def test_wildcards_become_runs(asked: str, parts: list[str], offsets: tuple[int, ...]) -> None:
+    """Stars alone at the ends fall off, in the middle they are any one position."""
+    leaf = only(asked)
+    assert isinstance(leaf, Leaf)
+    assert isinstance(leaf.pattern, Run)
+    assert [part.text for part in leaf.pattern.parts] == parts
+    assert (leaf.pattern.offsets, leaf.pattern.joined) == (offsets, None)
+
+
+def test_phrases_windows_and_chains_have_their_shapes() -> None:
+    """A phrase is a run of surface forms, slop a window, NEAR a chain of choices."""
+    phrase, window, chain = only('"File-System now"'), only('"a b a"~2'), only("(a OR b*) NEAR/3 c~ NEAR/1 d")
+    assert isinstance(phrase, Leaf)
+    assert isinstance(phrase.pattern, Run)
+    assert [(part.text, part.how) for part in phrase.pattern.parts] == [
+        ("file", How.EXACT),
+        ("system", How.EXACT),
+        ("now", How.EXACT),
+    ]
+    assert isinstance(window, Leaf)
+    assert window.pattern == Window(("a", "b", "a"), 2)
+    assert isinstance(chain, Leaf)
+    assert isinstance(chain.pattern, Nearby)
+    assert [len(choice) for choice in chain.pattern.operands] == [2, 1, 1]
+    assert chain.pattern.distances == (3, 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "meaning", "left_out"),
+    [
+        ("deploy --", "deploy", ["--"]),
+        ("-- OR …", "None", ["--", "…"]),
+        ("-(--) a", "a", ["(--)"]),
+        ("nosuch:deploy now", "all(deploy, now)", ["nosuch"]),
+        ("is:nosuch a", "a", ["nosuch"]),
+        ("title:>3 a", "a", ["title:>3"]),
+        ("version:>=x a", "a", ["version:>=x"]),
+        ("author:(a NEAR/2 b) c", "c", ["(a NEAR/2 b)"]),
+        ("title:(body:x)", "content:x", ["(body:x)"]),
+        ("nosuch:>3", "None", ["nosuch"]),
+        ("a NEAR/3 -- b", "b", ["a NEAR/3 --"]),
+    ],
+)
+def test_lenient_binding_leaves_out_what_it_cannot_bind(asked: str, meaning: str, left_out: list[str]) -> None:
+    """Nothing is raised; each thing left out is noted with its place and the words that a strict error has."""
+    dropped: list[ast.Dropped] = []
+    found = bound_query(asked, KEYS, dropped=dropped)
+    assert ("None" if found is None else shown(found)) == meaning
+    assert [one.text for one in dropped] == left_out
+    for one in dropped:
+        assert asked[one.position :].startswith(one.text)
+        assert one.reason

@@ -1,0 +1,133 @@
+"""Which terms a part of a leaf stands for, with which weights, and what is kept when they are too many."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rye.index.reader import Reader
+from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
+from rye.search import expand as expanding
+from rye.search.expand import How, Pattern, Terms, automatic_distance, document_frequencies, expand, similar
+from tests.support import naive_analysis
+from tests.unit.index.laying import item, reader
+
+EVERY = np.ones(len(TEXT_FIELDS), bool)
+
+
+def weights(found: Terms, over: Reader) -> dict[str, float]:
+    """Return every term with its weight, over all segments."""
+    pairs: dict[str, float] = {}
+    for part, (ids, values) in zip(over.parts, found.choices, strict=True):
+        assert ids.tolist() == sorted(set(ids.tolist()))
+        for term, weight in zip(part.segment.terms.take(ids), values.tolist(), strict=True):
+            assert pairs.setdefault(term, weight) == weight
+    return pairs
+
+
+@pytest.fixture
+def over(tmp_path: Path) -> Reader:
+    """Return a reader over two segments with a deletion."""
+    words = "sign signs signed signing signal file filesystem fire direcive"
+    return reader(
+        tmp_path, [item("z", body=words), item("y", body="signer dead")], [item("x", body="signs file")], gone={(0, 1)}
+    )
+
+
+@pytest.mark.parametrize(
+    ("pattern", "expected"),
+    [
+        (Pattern("sign", How.EXACT), {"sign": 1.0}),
+        (Pattern("sig", How.EXACT), {}),
+        (Pattern("sign", How.INFLECTED), {"sign": 1.0, "signs": 0.5, "signed": 0.5, "signing": 0.5}),
+        (Pattern("signings", How.INFLECTED), {"sign": 0.5, "signs": 0.5, "signed": 0.5, "signing": 0.5}),
+        (Pattern("file*", How.GLOB), {"file": 1.0, "filesystem": 1.0}),
+        (Pattern("fi?e", How.GLOB), {"file": 1.0, "fire": 1.0}),
+        (Pattern("*gn?", How.GLOB), {"signs": 1.0}),
+        (Pattern("directive", How.FUZZY), {"direcive": 1 - 1 / 9}),
+        (Pattern("file", How.FUZZY), {"file": 1.0, "fire": 0.75}),
+        (Pattern("file", How.FUZZY, 0), {"file": 1.0}),
+        (Pattern("z", How.FUZZY, 1), {"z": 1.0}),
+        (Pattern("zz", How.FUZZY), {}),
+    ],
+)
+def test_a_part_stands_for_its_terms(over: Reader, pattern: Pattern, expected: dict[str, float]) -> None:
+    """Exact, by stem, by glob or by edits; a word itself weighs 1."""
+    found = expand(over, pattern, EVERY)
+    assert weights(found, over) == pytest.approx(expected)
+    assert found.words == expected.keys()
+    assert not found.cut
+
+
+def test_dead_terms_are_not_alive(over: Reader) -> None:
+    """A term that only deleted items have, or only other fields, counts as not there."""
+    assert not expand(over, Pattern("dead", How.EXACT), EVERY).alive(EVERY)
+    assert expand(over, Pattern("file", How.EXACT), EVERY).alive(EVERY)
+    titles = np.arange(len(TEXT_FIELDS)) == FIELD_NUMBER["title"]
+    assert not expand(over, Pattern("file", How.EXACT), EVERY).alive(titles)
+
+
+@pytest.mark.parametrize(
+    ("term", "distance"), [("", 0), ("ab", 0), ("abc", 1), ("abcde", 1), ("abcdef", 2), ("a" * 99, 2), ("é" * 3, 1)]
+)
+def test_the_automatic_distance_grows_with_the_word(term: str, distance: int) -> None:
+    """Up to 2 characters none, up to 5 one, else two."""
+    assert automatic_distance(term) == distance == naive_analysis.automatic_distance(term)
+
+
+ALPHABET = st.text(st.sampled_from("abé你"), max_size=7)
+
+
+@given(ALPHABET, st.lists(ALPHABET, max_size=8), st.sampled_from([None, 0, 1, 2]))
+def test_similar_are_the_texts_within_the_distance(text: str, choices: list[str], distance: int | None) -> None:
+    """Edits are Levenshtein's, and the distance an upper bound; indices ascend."""
+    most = automatic_distance(text) if distance is None else distance
+    edits = {index: naive_analysis.levenshtein(text, choice) for index, choice in enumerate(choices)}
+    found = similar(text, choices, distance)
+    assert found == {index: count for index, count in edits.items() if count <= most}
+    assert list(found) == sorted(found)
+
+
+BODIES = st.lists(st.lists(st.sampled_from(["aa", "ab", "ac", "ad", "ba", "bb"]), max_size=5), min_size=1, max_size=5)
+
+
+@settings(max_examples=40)
+@given(
+    BODIES,
+    st.sampled_from([Pattern("a*", How.GLOB), Pattern("aa", How.FUZZY, 1), Pattern("*", How.GLOB)]),
+    st.integers(1, 4),
+)
+def test_of_too_many_terms_the_most_frequent_are_kept(
+    tmp_path_factory: pytest.TempPathFactory, bodies: Sequence[list[str]], pattern: Pattern, limit: int
+) -> None:
+    """The word itself stays, then the greatest live document frequency over all segments, ties by term."""
+    items = [item(f"z{number}", body=" ".join(words)) for number, words in enumerate(bodies)]
+    gone = {(0, 0)} if len(items) > 2 else set()
+    half = max(1, len(items) // 2)
+    groups = [group for group in (items[:half], items[half:]) if group]
+    over = reader(tmp_path_factory.mktemp("cut"), *groups, gone=gone)
+    content = np.arange(len(TEXT_FIELDS)) == FIELD_NUMBER["content"]
+    whole = weights(expand(over, pattern, content), over)
+    frequency = {term: len(over.postings("content", term).docs) for term in whole}
+    ranked = sorted(
+        (term for term in whole if frequency[term]), key=lambda term: (term != pattern.text, -frequency[term], term)
+    )
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(expanding, "MAX_EXPANSIONS", limit)
+        found = expand(over, pattern, content)
+    kept = {term: weight for term, weight in weights(found, over).items() if frequency[term]}
+    assert kept == {term: whole[term] for term in ranked[:limit]}
+    assert found.cut == (len(ranked) > limit)
+
+
+def test_document_frequencies_count_each_item_once(tmp_path: Path) -> None:
+    """An item that has a term in several fields counts once per term, a deleted one not at all."""
+    over = reader(tmp_path, [item("z", title="aa", body="aa aa bb"), item("y", body="aa")], gone={(0, 1)})
+    part = over.parts[0]
+    ids = np.asarray([part.segment.terms.find(term) for term in ("aa", "bb", "y")])
+    assert document_frequencies(part, ids, EVERY).tolist() == [1, 1, 0]

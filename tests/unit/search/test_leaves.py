@@ -1,0 +1,105 @@
+"""What each kind of leaf counts, by example; the twin in ``tests/property/test_positions_leaves.py`` has the rest."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rye.index.schema import TEXT_FIELDS
+from tests.unit.index.laying import item, reader
+from tests.unit.search.asking import evaluation
+
+
+def counts(tmp_path: Path, body: str, asked: str) -> float:
+    """Return tf of a leaf in the body of one item."""
+    slots = evaluation(reader(tmp_path, [item("z", body=body)]), asked).found()[0].slots
+    found = dict(zip(slots.fields.tolist(), slots.tf.tolist(), strict=True))
+    return float(found.get(TEXT_FIELDS.index("content"), 0.0))
+
+
+@pytest.mark.parametrize(
+    ("body", "asked", "tf"),
+    [
+        ("sign the file", "sign", 1),
+        ("sign, signs, signed, signal", "sign", 2),
+        ("file system", "file-system", 1),
+        ("files systems", "file-system", 0.5),
+        ("filesystem", "file-system", 1),
+        ("fileSystem file-system", "file_system", 2),
+        ("file x system", "file-system", 0),
+        ("filesystem", "file", 0),
+        ("file filesystem", "file*", 2),
+        ("rye/core/read", "rye/*/read", 1),
+        ("rye/core/read rye/read", "rye/*/read", 1),
+        ("e.g. this", "e.g", 1),
+        ("direcive directive", "directive~", 1 + 8 / 9),
+        ("fle-system", "file-system~", 0.9),
+        ("fle-systen", "file-system~", 0.8),
+        ("fle y system", "file-system~", 0),
+        ("filesistem", "file-system~", 0.9),
+        ("a b c a b", '"a b"', 2),
+        ("a b c a b", '"b a"', 0),
+        ("signs it", '"sign it"', 0),
+        ("b x a", '"a b"~1', 1),
+        ("b x y a", '"a b"~1', 0),
+        ("a a b", '"a a b"~0', 1),
+        ("a b", '"a a b"~3', 0),
+        ("a x b", "a NEAR/2 b", 1),
+        ("b x a", "a NEAR/2 b", 1),
+        ("a x y b", "a NEAR/2 b", 0),
+        ("a a b", "a NEAR/1 b", 1),
+        ("a b c", "a NEAR/1 c", 0),
+        ("a b c", "a NEAR/1 b NEAR/1 c", 1),
+        ("a b x c", "a NEAR/1 b NEAR/1 c", 0),
+        ("signs b", "sign NEAR/1 b", 0.5),
+        ("a y", "(a OR x) NEAR/1 (y OR z)", 1),
+        ('x "a b" y', '"a b" NEAR/1 y', 1),
+        ("x a b y", '"a b" NEAR/1 x', 1),
+        ("aa bb aa", '"aa bb" NEAR/2 aa', 1),
+    ],
+)
+def test_a_leaf_counts_its_occurrences(tmp_path: Path, body: str, asked: str, tf: float) -> None:
+    """Inflections count half, joined forms and their parts once, a typo by its share; positions decide the rest."""
+    assert counts(tmp_path, body, asked) == pytest.approx(tf)
+
+
+def test_a_window_near_a_word_counts_each_place_once(tmp_path: Path) -> None:
+    """Two words of the window that stand at one position, a part and its joined form, are one occurrence there."""
+    assert counts(tmp_path, "file-system x x", '"file filesystem"~1 NEAR/3 x') == 1
+
+
+def test_fields_are_apart(tmp_path: Path) -> None:
+    """No phrase, window or nearness spans two fields, nor two values of one field."""
+    one = item("b", title="a", tags=("a", "b"), body="a")
+    over = reader(tmp_path, [one])
+    for asked in ('"a b"', '"a b"~50', "a NEAR/50 b", 'tags:"a b"', "tags:(a NEAR/99 b)"):
+        assert not evaluation(over, asked).matches.any()
+    assert evaluation(over, "tags:(a NEAR/101 b)").matches.all()
+
+
+def test_a_leaf_counts_only_in_its_fields(tmp_path: Path) -> None:
+    """A field bounds a leaf, and so does a level."""
+    over = reader(tmp_path, [item("z", title="deploy", body="deploy deploy")])
+    names = {
+        asked: [TEXT_FIELDS[number] for number in evaluation(over, asked).found()[0].slots.fields.tolist()]
+        for asked in ("deploy", "title:deploy", "body:deploy", "tag:deploy")
+    }
+    assert names == {
+        "deploy": ["title", "content"],
+        "title:deploy": ["title"],
+        "body:deploy": ["content"],
+        "tag:deploy": [],
+    }
+    slots = evaluation(over, "deploy", level=2).found()[0].slots
+    assert [TEXT_FIELDS[number] for number in slots.fields.tolist()] == ["content"]
+
+
+def test_places_are_the_positions_of_what_matched(tmp_path: Path) -> None:
+    """A phrase gives first and last position, a window and a chain each part that survives."""
+    over = reader(tmp_path, [item("y", body="b")], [item("z", body="a b c a x b")])
+    content = TEXT_FIELDS.index("content")
+    assert evaluation(over, '"a b"').found()[0].places(1) == {content: [(0, 1)]}
+    assert sorted(evaluation(over, "a NEAR/2 b").found()[0].places(1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
+    assert evaluation(over, '"b a"~1').found()[0].places(1) == {content: [(0, 0), (1, 1), (3, 3), (5, 5)]}
+    assert evaluation(over, '"a b"').found()[0].places(0) == {}
