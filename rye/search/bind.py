@@ -18,7 +18,7 @@ from rye.query import ast
 from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Similar, State
 from rye.search.comparing import readable
 from rye.search.expand import How, Pattern
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
+from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, canonical, kind_of, nearest
 from rye.search.leaves import Leaf, Nearby, Run, Window
 from rye.search.repair import without
 
@@ -127,15 +127,14 @@ def _refuse_nesting(name: str, scope: _Scope, node: ast.Node, context: Context) 
 
 def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     """Return the field a name means; None when lenient binding drops an unknown one."""
-    folded = name.casefold()
-    known = ALIASES.get(folded, folded)
+    known = canonical(name)
     if known in TEXT_FIELDS or known in KEYWORD_FIELDS:
         return known
     metadata = context.metadata_keys()
     if name in metadata:
         return name
     writable = filter(_WRITABLE.fullmatch, sorted(metadata))
-    near = nearest(folded, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
+    near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
     start, end = node.span[0], node.span[0] + len(name)
     guess = f"did you mean {' or '.join(near)}? " if near else ""
     listed = ", ".join((*TEXT_FIELDS, *KEYWORD_FIELDS))

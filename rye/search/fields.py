@@ -98,6 +98,12 @@ if tuple(TEXT_FIELDS) != INDEXED_FIELDS:  # pragma: no cover - a slip of whoever
 DATE_SUFFIXES = ("_at", "date", "created", "updated")
 
 
+def canonical(name: str) -> str:
+    """Return the name that a field of this or another name goes by, whatever its case."""
+    folded = name.casefold()
+    return ALIASES.get(folded, folded)
+
+
 def kind_of(key: str) -> str:
     """Return how values of a keyword field compare: ``version``, ``date`` or ``text`` (numbers where both are)."""
     if key in KEYWORD_FIELDS:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +16,8 @@ from rye.items.model import Item
 from rye.search.leaves import Found, Run
 
 PREVIEW_LENGTH = 200
+LEAD = 50
+"""Characters of a preview that lead up to the first mark, at most."""
 
 Ranges = tuple[tuple[int, int], ...]
 
@@ -138,21 +141,21 @@ def _placed(normalized: str, wanted: _Wanted) -> Iterator[tuple[int, int]]:
 class _Original:
     """From places in a normalized text to places in the text it came from.
 
-    Normalization changes only runs of non-ASCII characters, each maybe with the ASCII character it combines with; what
-    lies between moves as a whole, and a place inside a changed run means all of it.
+    Normalization changes only runs of non-ASCII characters, each maybe with the ASCII character it combines with. In
+    these, what lies between changed clusters moves as a whole, and a place inside a changed cluster means all of it.
     """
 
     def __init__(self, text: str) -> None:
         self._changed: list[tuple[int, int, int, int]] = []
         shift = 0
         for match in _CHANGEABLE.finditer(text):
-            begin, piece = match.start(), match.group()
-            normalized = analysis.normalize(piece)
-            if piece[0].isascii() and normalized == piece[0] + analysis.normalize(piece[1:]):
-                begin, piece, normalized = begin + 1, piece[1:], normalized[1:]
-            if normalized != piece:
-                self._changed.append((begin + shift, begin + shift + len(normalized), begin, begin + len(piece)))
-                shift += len(normalized) - len(piece)
+            if analysis.normalize(match.group()) == match.group():
+                continue
+            for offset, cluster in _clusters(match.group()):
+                begin, normalized = match.start() + offset, analysis.normalize(cluster)
+                if normalized != cluster:
+                    self._changed.append((begin + shift, begin + shift + len(normalized), begin, begin + len(cluster)))
+                    shift += len(normalized) - len(cluster)
 
     def _before(self, place: int) -> tuple[int, int, int, int]:
         at = bisect_right(self._changed, (place, math.inf, 0, 0)) - 1
@@ -169,25 +172,41 @@ class _Original:
         return end if place <= stop else end + place - stop
 
 
+def _clusters(text: str) -> Iterator[tuple[int, str]]:
+    """Split a text into pieces that are normalized each by itself, with the place of each.
+
+    A mark belongs to what is before it, and so does a character that composes with that, as the letters of Hangul do.
+    """
+    begin = 0
+    for at in range(1, len(text)):
+        if unicodedata.combining(text[at]):
+            continue
+        before = text[max(begin, at - 3) : at]
+        if analysis.normalize(before + text[at]) == analysis.normalize(before) + analysis.normalize(text[at]):
+            yield begin, text[begin:at]
+            begin = at
+    yield begin, text[begin:]
+
+
 def _preview(item: Item, ranges: Ranges) -> tuple[str, Ranges]:
     """Return the best passage of the body, its white space made single, and the ranges to mark in it."""
     body = item.body
     if not ranges:
         return _squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)
     start = _best_start(ranges)
-    begin = max(0, start - PREVIEW_LENGTH // 4)
+    begin = max(0, start - LEAD)
     if begin:
-        space = max(body.rfind(" ", begin, start), body.rfind("\n", begin, start))
-        begin = space + 1 if space >= 0 else begin
+        space = re.search(r"\s", body[begin:start])
+        begin += space.end() if space else 0
     stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
     inside = tuple((a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop)
     return _squeeze(body[begin:stop], inside, PREVIEW_LENGTH)
 
 
 def _best_start(ranges: Ranges) -> int:
-    """Return where the window of preview length with the most marks begins; the first among equals."""
+    """Return where the window with the most marks begins, what leads up to it left out; the first among equals."""
     starts = [start for start, _ in ranges]
-    counts = [bisect_left(starts, start + PREVIEW_LENGTH) - i for i, start in enumerate(starts)]
+    counts = [bisect_left(starts, start + PREVIEW_LENGTH - LEAD) - i for i, start in enumerate(starts)]
     return starts[counts.index(max(counts))]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from rye import query
 from rye.errors import ArgumentError, QueryError
 from rye.query import ast
-from rye.search.fields import ALIASES, TEXT_FIELDS
+from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.request import Request
 
 ANY_LIMIT = 10
@@ -114,7 +114,7 @@ def _fuzz(node: ast.Node, distance: int | None) -> ast.Node:
             return ast.Fuzzy(text, distance, span)
         case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
             return replace(node, operands=tuple(_fuzz(operand, distance) for operand in operands))
-        case ast.Field(name=name) if ALIASES.get(name, name) not in TEXT_FIELDS:
+        case ast.Field(name=name) if canonical(name) not in TEXT_FIELDS:
             return node
         case ast.Not(operand=operand) | ast.Boost(operand=operand) | ast.Field(operand=operand):
             return replace(node, operand=_fuzz(operand, distance))

@@ -44,7 +44,7 @@ with Store(Path(sys.argv[4])).locked() as held:
 ASK = """
 for _ in range(int(sys.argv[4])):
     found = registry.search("deploy", limit=1000, sort_by="name")
-    print(json.dumps([found.total, found.stale, sorted({hit.name for hit in found.results})]), flush=True)
+    print(json.dumps([found.total, found.stale, len({hit.name for hit in found.results})]), flush=True)
 """
 
 INDEX = """
@@ -101,6 +101,12 @@ def line(started: subprocess.Popen[str]) -> str:
     return started.stdout.readline().strip()
 
 
+def settle(registry: Registry) -> None:
+    """Wait until files are too old to have changed unseen within one tick of their clock, and index them."""
+    time.sleep(0.2)
+    registry.refresh()
+
+
 def folder(sim: SpaceSim) -> Path:
     """Return the folder of the index of the project."""
     return Path(sim.registry().status()[0].cache)
@@ -125,6 +131,7 @@ def test_while_another_process_holds_the_lock(sim: SpaceSim) -> None:
     """The last snapshot answers at once and says that it is stale; with the lock free again it is not."""
     registry = sim.registry()
     assert registry.search("deploy").total == ITEMS
+    settle(registry)
     with process(sim, HOLD, folder(sim)) as holder:
         go(holder)
         assert line(holder) == "held"
@@ -190,8 +197,7 @@ def test_several_processes_make_the_first_index_at_once(sim: SpaceSim) -> None:
         for _, each in started:
             out, err = each.communicate(timeout=60)
             assert err == ""
-            total, stale, names = json.loads(out)
-            assert (total, stale, len(names)) == (ITEMS, False, ITEMS)
+            assert json.loads(out) == [ITEMS, False, ITEMS]
     finally:
         for context, _ in started:
             context.__exit__(None, None, None)
@@ -206,18 +212,17 @@ def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
         go(one)
         go(other)
         changed = 0
-        while one.poll() is None or other.poll() is None:
+        deadline = time.monotonic() + 60
+        while (one.poll() is None or other.poll() is None) and time.monotonic() < deadline:
             sim.write("project", f"tools/t{changed % ITEMS}.py", tool(changed, "server"))
             changed += 1
             time.sleep(0.002)
-            if changed > 20_000:
-                pytest.fail("the processes do not end")
         for each in (one, other):
             out, err = each.communicate()
             assert err == ""
             answers = [json.loads(said) for said in out.splitlines()]
             assert len(answers) == 25
-            assert all(total == len(names) for total, _, names in answers)
+            assert all(total == names for total, _, names in answers)
             assert all(total >= ITEMS - 5 for total, _, _ in answers)
     assert changed > 20
     assert_well(sim)

@@ -10,20 +10,20 @@ from tests.support.signed import ASSETS, GOLDEN, SIGNED_AT, WHEN, Golden, verdic
 NEED_ANOTHER_TRUST_SET = {"foreign-project"}
 
 
-@pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=str)
+@pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=list(GOLDEN))
 def test_a_golden_file_is_made_anew_byte_for_byte(name: str, golden: Golden) -> None:
     """Signing with a fixed key at a fixed time gives the stored bytes."""
     assert (ASSETS / name).read_bytes() == golden.make()
 
 
-@pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=str)
+@pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=list(GOLDEN))
 def test_a_golden_file_is_judged_as_its_name_says(name: str, golden: Golden) -> None:
     """The stored bytes give the reason code of the table, and its verdict."""
     found = verdict((ASSETS / name).read_bytes(), golden.origin, declared=golden.declared)
     assert (found.code, found.verdict) == (golden.code, REASONS[golden.code].verdict)
 
 
-@pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=str)
+@pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=list(GOLDEN))
 def test_evidence_survives_its_record(name: str, golden: Golden) -> None:
     """What is kept in an index is what was found in the bytes."""
     evidence = inspect((ASSETS / name).read_bytes(), origin=golden.origin, declared=golden.declared)

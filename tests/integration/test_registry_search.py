@@ -1,0 +1,402 @@
+"""``Registry.search`` and ``load`` over three signed spaces: each parameter of the contract, and each fact of a hit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye import NotFoundError, QueryError, Registry, SearchResponse, SearchResult
+from rye.signing import SigningKey
+from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key
+from tests.support.spacesim import SpaceSim, no_own_items
+
+SEED_RESULT = ("id", "name", "description", "category", "score", "type", "source", "preview")
+SEED_RESPONSE = ("results", "total", "query", "scope", "space", "limit", "offset", "search_type")
+
+READ = '''"""Read the contents of a file."""
+
+__version__ = "1.2.0"
+__tags__ = ["files", "io"]
+__category__ = "rye/file-system"
+
+
+def read_file(path):
+    """Read one file at the given path, whole."""
+    return path
+'''
+THREAD = """# Thread orchestrator
+
+Start a thread for each step.
+
+## Limits
+
+A thread directive runs in one thread; the orchestrator waits. Never use a temporary file.
+"""
+DIRECTIVE = """```xml
+<directive name="create_thread" version="2.0.0">
+  <metadata>
+    <description>Create or make a thread</description>
+    <category>agents</category>
+    <author>ann</author>
+  </metadata>
+</directive>
+```
+"""
+
+
+def entry(title: str, body: str, **more: str) -> str:
+    """Return a knowledge entry."""
+    lines = "".join(f"{name}: {value}\n" for name, value in {"title": title, **more}.items())
+    return f"---\n{lines}---\n\n{body}\n"
+
+
+SIGNED: Mapping[tuple[str, str], tuple[str, SigningKey | None]] = {
+    ("project", "tools/rye/file-system/read.py"): (READ, ANN),
+    ("user", "tools/rye/file-system/read.py"): (READ.replace("1.2.0", "1.10.0"), ANN),
+    ("system:shop", "tools/rye/file-system/read.py"): (READ.replace("1.2.0", "0.9"), key("shop")),
+    ("project", "knowledge/threads/orchestrator.md"): (THREAD, EVE),
+    ("project", "directives/agents/create_thread.md"): (DIRECTIVE, None),
+    ("user", "knowledge/notes/old.md"): (entry("Old notes", "On files.", status="superseded"), ANN),
+    ("user", "knowledge/notes/older.md"): (entry("Older notes", "On files.", deprecated="true"), ANN),
+    ("user", "knowledge/notes/new.md"): (entry("New notes", "On files.", updated="2026-02-18", priority="2"), ANN),
+    ("system:shop", "knowledge/notes/best.md"): (entry("Best notes", "On files.", created="2026-01", priority="10"), None),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
+    """Lay three spaces of signed and unsigned items; tests of this module only read them."""
+    folder = tmp_path_factory.mktemp("search")
+    (folder / "none").mkdir()
+    with no_own_items(folder / "none"):
+        sim = SpaceSim(folder)
+        for (source, rel), (content, signer) in SIGNED.items():
+            sim.write(source, rel, content)
+            if signer is not None:
+                sim.sign(source, rel, signer)
+        yield sim
+
+
+@pytest.fixture(scope="module")
+def registry(sim: SpaceSim) -> Registry:
+    """Return one registry for all tests."""
+    return sim.registry()
+
+
+def keys(response: SearchResponse) -> list[str]:
+    """Return ``source/id`` of each hit."""
+    return [f"{hit.source}/{hit.id}" for hit in response.results]
+
+
+def only(response: SearchResponse) -> SearchResult:
+    """Return the one hit."""
+    (hit,) = response.results
+    return hit
+
+
+# shape
+
+
+def test_the_response_has_the_fields_of_the_contract(registry: Registry) -> None:
+    """The eight fields of each object come first, then ours; ``to_dict`` is the JSON of every surface."""
+    response = registry.search("read file", scope="tool", limit=2)
+    data = response.to_dict()
+    assert set(SEED_RESPONSE) < set(data)
+    assert {"stage", "warnings", "did_you_mean", "stale", "took_ms", "next_offset", "hidden"} < set(data)
+    assert (data["query"], data["scope"], data["space"], data["limit"]) == ("read file", "tool", "all", 2)
+    assert (data["offset"], data["search_type"], data["stage"], data["next_offset"]) == (0, "keyword", "all", 2)
+    assert json.loads(json.dumps(data)) == data
+    for hit in data["results"]:
+        assert set(SEED_RESULT) < set(hit)
+        assert set(hit) == {field.name for field in fields(SearchResult)} - {"explain"}
+        assert 0.0 <= hit["score"] < 1.0
+        assert round(hit["score"], 4) == hit["score"]
+    assert "explain" in registry.search("read", explain=True).to_dict()["results"][0]
+
+
+def test_what_a_hit_says_of_itself(sim: SpaceSim, registry: Registry) -> None:
+    """Every fact of a signed tool, from metadata, place, code and signature."""
+    hit = only(registry.search("read file", scope="tool", space="project"))
+    assert (hit.type, hit.id, hit.name, hit.title) == ("tool", "rye/file-system/read", "read", "")
+    assert (hit.description, hit.category, hit.version) == ("Read the contents of a file.", "rye/file-system", "1.2.0")
+    assert (hit.source, hit.bundle, hit.tags) == ("project", "", ("files", "io"))
+    assert hit.path == str(sim.path("project", "tools/rye/file-system/read.py"))
+    assert hit.shadows == ("user", "system:shop")
+    assert hit.shadowed_by == ()
+    assert [(symbol.name, symbol.line, symbol.end_line) for symbol in hit.symbols] == [("read_file", 9, 11)]
+    signature = hit.signature
+    assert (str(signature.verdict), signature.code, signature.owner) == ("trusted", "ok", "ann")
+    assert (signature.signer, signature.format, signature.signed_at) == (ANN.public.fingerprint, "v2", WHEN)
+    assert SIGNED_AT.year == 2026
+
+
+def test_previews_and_highlights_show_what_matched(registry: Registry) -> None:
+    """The preview is the best passage; ranges cut out the matched words; the signature line is never shown."""
+    hit = only(registry.search("temporary", scope="knowledge"))
+    assert "Never use a temporary file" in hit.preview
+    assert [hit.preview[start:end] for start, end in hit.highlights["preview"]] == ["temporary"]
+    assert "content" in hit.matched_fields
+    hit = only(registry.search("title:new AND description:files"))
+    assert hit.matched_fields == ("title", "description")
+    assert [hit.title[start:end] for start, end in hit.highlights["title"]] == ["New"]
+    for hit in registry.search("*", limit=1000).results:
+        assert "rye:signed" not in json.dumps(hit.to_dict())
+        assert len(hit.preview) <= 200
+
+
+def test_a_signature_line_is_not_found(registry: Registry) -> None:
+    """Neither its words nor its digits are text of the item."""
+    for text in ("signed", ANN.public.fingerprint, ANN.public.fingerprint[:16], WHEN, "v2"):
+        assert registry.search(f'"{text}"', relax=False).total == 0
+    assert registry.search(f"signer:{ANN.public.fingerprint}").total == 3
+    assert registry.search(f"signer:{ANN.public.fingerprint[:8]}*", include_superseded=True).total == 5
+
+
+# the queries of the contract
+
+
+@pytest.mark.parametrize(
+    ("query", "found"),
+    [
+        ("thread orchestrator", ["project/threads/orchestrator"]),
+        ('"thread directive"', ["project/threads/orchestrator"]),
+        ("file* NOT temporary", ["system/notes/best", "user/notes/new", *["*/rye/file-system/read"] * 3]),
+        ("(create OR make) thread", ["project/agents/create_thread"]),
+        ("title:note*", ["system/notes/best", "user/notes/new"]),
+        ("thread NEAR/5 orchestrator", ["project/threads/orchestrator"]),
+        ("direcive~", ["project/threads/orchestrator"]),
+        ("is:trusted tag:io", ["*/rye/file-system/read"] * 3),
+        ("version:>=1.2 read", ["project/rye/file-system/read", "user/rye/file-system/read"]),
+        ("created:[2026-01 TO 2026-02}", ["system/notes/best"]),
+        ("priority:>=2", ["system/notes/best", "user/notes/new"]),
+        ("is:untrusted", ["project/threads/orchestrator"]),
+        ("is:unsigned", ["project/agents/create_thread", "system/notes/best"]),
+        ("is:shadowed", ["system/rye/file-system/read", "user/rye/file-system/read"]),
+        ("is:shadowing is:shadowed", ["user/rye/file-system/read"]),
+        ("-is:signed -note*", ["project/agents/create_thread"]),
+        ("readfile", ["*/rye/file-system/read"] * 3),
+        ("filesystem read", ["*/rye/file-system/read"] * 3),
+        ("author:ANN", ["project/agents/create_thread"]),
+        ("bundle:shop note*", ["system/notes/best"]),
+    ],
+)  # fmt: skip
+def test_queries_of_every_kind(registry: Registry, query: str, found: list[str]) -> None:
+    """Each finds what reading the files finds."""
+    answer = [f"*/{each.id}" if f"*/{each.id}" in found else f"{each.source}/{each.id}"
+              for each in registry.search(query, relax=False, limit=100).results]  # fmt: skip
+    assert sorted(answer) == sorted(found)
+
+
+def test_nothing_asked_is_everything_in_scope(registry: Registry) -> None:
+    """An empty query, ``*`` and blanks: all items that are not withdrawn, score 1, by space and then id."""
+    everything = registry.search("", limit=100)
+    assert everything.total == len(SIGNED) - 2
+    assert {hit.score for hit in everything.results} == {1.0}
+    assert keys(everything) == keys(registry.search("*", limit=100)) == keys(registry.search("  ", limit=100))
+    assert [hit.source for hit in everything.results] == ["project"] * 3 + ["user"] * 2 + ["system"] * 2
+    assert keys(everything)[:3] == sorted(keys(everything)[:3])
+
+
+# narrowing
+
+
+@pytest.mark.parametrize(
+    ("scope", "resolved", "count"),
+    [
+        ("*", "*", 7),
+        ("rye.search.*", "*", 7),
+        ("tool", "tool", 3),
+        ("tool.*", "tool", 3),
+        ("rye.search.tool.*", "tool", 3),
+        ("tool.rye.*", "tool.rye.*", 3),
+        ("tool.rye.file-system.*", "tool.rye.file-system.*", 3),
+        ("rye.search.tool.rye.file-system.*", "tool.rye.file-system.*", 3),
+        ("tool.rye.file-*", "tool.rye.file-*", 3),
+        ("tool.rye.file.*", "tool.rye.file.*", 0),
+        ("tool.rye.file-system.read", "tool.rye.file-system.read", 3),
+        ("knowledge,directive", "knowledge,directive", 4),
+        ("knowledge.notes.*, directive", "knowledge.notes.*,directive", 3),
+        ("tool,*", "*", 7),
+    ],
+)  # fmt: skip
+def test_scopes(registry: Registry, scope: str, resolved: str, count: int) -> None:
+    """Types, namespaces, the capability form, several with commas; the response gives the resolved one."""
+    response = registry.search("", scope=scope, limit=100)
+    assert (response.total, response.scope) == (count, resolved)
+
+
+def test_spaces(registry: Registry) -> None:
+    """One space alone; what is shadowed depends on all of them."""
+    for space, count in (("project", 3), ("user", 2), ("system", 2), ("all", 7)):
+        response = registry.search("", space=space, limit=100)
+        assert (response.total, response.space) == (count, space)
+        assert {hit.source for hit in response.results} <= {space} or space == "all"
+    hit = only(registry.search("read file", space="system"))
+    assert (hit.bundle, hit.shadows, hit.shadowed_by) == ("shop", (), ("project", "user"))
+
+
+@pytest.mark.parametrize(
+    ("filters", "count"),
+    [
+        ({"version": "1.2.0"}, 1),
+        ({"version": ">=1.2"}, 3),
+        ({"version": "<1.2"}, 1),
+        ({"version": ["0.9", "1.10.0"]}, 2),
+        ({"version": "!0.9"}, 3),
+        ({"category": "rye/file-system"}, 3),
+        ({"category": "!rye/file-system"}, 4),
+        ({"tags": "io"}, 3),
+        ({"tags": ["io", "none"]}, 3),
+        ({"priority": 2}, 1),
+        ({"priority": ">2"}, 1),
+        ({"date_from": "2026-02"}, 1),
+        ({"date_to": "2026-01"}, 1),
+        ({"date_from": "2026-01", "date_to": "2026"}, 2),
+        ({"is": "trusted"}, 4),
+        ({"verdict": "untrusted"}, 1),
+        ({"is": "!trusted"}, 3),
+        ({"type": "tool", "version": ">1", "is": "trusted"}, 2),
+        ({"name": "READ"}, 3),
+        ({"version": "9"}, 0),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_filters(registry: Registry, filters: dict[str, Any], count: int) -> None:
+    """Exact, any of several, not, compared; an item without the field does not match, and all must match."""
+    assert registry.search("", filters=filters, limit=100).total == count
+
+
+def test_fields_narrow_and_score(registry: Registry) -> None:
+    """Each is a query bound to its field; it takes part in the score."""
+    both = registry.search("thread", fields={"title": "orchestrator"}, relax=False)
+    assert keys(both) == ["project/threads/orchestrator"]
+    assert only(both).score != only(registry.search("thread", scope="knowledge")).score
+    assert registry.search("", fields={"tag": "io", "name": "re*"}).total == 3
+    with pytest.raises(QueryError, match="title"):
+        registry.search("thread", fields={"title": "(orchestrator"})
+
+
+def test_levels(registry: Registry) -> None:
+    """1 searches what names an item, 2 what it says."""
+    assert registry.search("temporary", level=1, relax=False).total == 0
+    assert registry.search("temporary", level=2, relax=False).total == 1
+    assert registry.search("category:agents", level=2, relax=False).total == 1
+
+
+def test_withdrawn_items_are_hidden_and_counted(registry: Registry) -> None:
+    """Superseded and deprecated ones are left out unless asked for; the response says how many and why."""
+    response = registry.search("notes")
+    assert sorted(keys(response)) == ["system/notes/best", "user/notes/new"]
+    assert response.hidden == {"superseded": 1, "deprecated": 1}
+    asked = registry.search("notes", include_superseded=True)
+    assert (asked.total, asked.hidden) == (4, {})
+
+
+# order
+
+
+def test_pages_are_parts_of_one_order(registry: Registry) -> None:
+    """Page after page gives the whole list, in each of the three orders; beyond the end there is nothing."""
+    for sort_by in ("score", "name", "date"):
+        whole = keys(registry.search("*", sort_by=sort_by, limit=1000))
+        pages, offset = [], 0
+        while True:
+            page = registry.search("*", sort_by=sort_by, limit=3, offset=offset)
+            pages += keys(page)
+            assert page.total == len(whole)
+            if page.next_offset is None:
+                break
+            offset = page.next_offset
+        assert pages == whole
+    beyond = registry.search("*", offset=1000)
+    assert (beyond.results, beyond.total, beyond.next_offset) == ((), 7, None)
+
+
+def test_orders(registry: Registry) -> None:
+    """By name then space; newest first with undated last; by score with the exact id or name first."""
+    names = [hit.name for hit in registry.search("*", sort_by="name").results]
+    assert names == sorted(names)
+    dates = [hit.id for hit in registry.search("*", sort_by="date").results]
+    assert dates[:2] == ["notes/new", "notes/best"]
+    response = registry.search("orchestrator")
+    assert (response.results[0].exact, response.results[0].id) == (True, "threads/orchestrator")
+    by_id = registry.search("Notes/BEST")
+    assert (by_id.results[0].exact, by_id.results[0].id) == (True, "notes/best")
+    ties = [hit.source for hit in registry.search("name:read", scope="tool").results]
+    assert ties == ["project", "user", "system"]
+
+
+# typos and nearness
+
+
+def test_the_fuzzy_and_proximity_dictionaries(registry: Registry) -> None:
+    """They are the same as writing ``~n`` and ``NEAR/n``; switched off they do nothing."""
+    for options, text in (
+        ({"fuzzy": {"enabled": True, "max_distance": 2}}, "orchestartor~2 thraed~2"),
+        ({"fuzzy": {"enabled": True}}, "orchestartor~ thraed~"),
+        ({"proximity": {"enabled": True, "max_distance": 3}, "query": "directive orchestrator"}, "directive NEAR/3 orchestrator"),
+        ({"proximity": {"enabled": True, "max_distance": 8}, "query": "directive orchestrator"}, "directive NEAR/8 orchestrator"),
+        ({"proximity": {"max_distance": 8}, "fuzzy": {"max_distance": 1}, "query": "directve orchestrator"},
+         "directve~1 NEAR/8 orchestrator~1"),
+    ):  # fmt: skip
+        given: dict[str, Any] = {"query": "orchestartor thraed", "relax": False, **options}
+        mine, other = registry.search(**given), registry.search(text, relax=False)
+        assert [(hit.id, hit.score) for hit in mine.results] == [(hit.id, hit.score) for hit in other.results]
+    off: dict[str, Any] = {"fuzzy": {"enabled": False}, "proximity": {"enabled": False}}
+    assert registry.search("orchestartor", relax=False, **off).total == 0
+    assert registry.search("direcive", fuzzy={"enabled": True, "max_distance": 2}).total == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "stage"),
+    [("thread", "all"), ("thraed", "fuzzy"), ("chestrat", "substring"), ("temporary contents", "any"), ("zzzz", "all")],
+)
+def test_relaxation(registry: Registry, query: str, stage: str) -> None:
+    """A bare bag of words is tried more broadly until something is found; the stage and a warning say so."""
+    response = registry.search(query)
+    assert response.stage == stage
+    assert bool(response.warnings) == (stage != "all")
+    assert (response.total > 0) == (query != "zzzz")
+    assert registry.search(query, relax=False).stage == "all"
+    assert registry.search(f"{query} -nothing").stage == "all"
+
+
+def test_what_may_have_been_meant(registry: Registry) -> None:
+    """A word that no item has is corrected to the nearest that one has; the correction is a query that finds more."""
+    response = registry.search("orchestrater", relax=False)
+    assert (response.total, response.did_you_mean) == (0, "orchestrator")
+    assert registry.search(response.did_you_mean).total > 0
+    assert registry.search("orchestrator").did_you_mean == ""
+
+
+# loading
+
+
+def test_loading_gives_content_and_verdict(sim: SpaceSim, registry: Registry) -> None:
+    """Highest priority first, or of one space; the content is the file, signature line and all."""
+    loaded = registry.load("tool", "rye/file-system/read")
+    path = sim.path("project", "tools/rye/file-system/read.py")
+    assert (loaded.space, loaded.path, loaded.content) == ("project", str(path), path.read_text(encoding="utf-8"))
+    assert (str(loaded.signature.verdict), loaded.shadows) == ("trusted", ("user", "system:shop"))
+    user = registry.load("tool", "rye/file-system/read", "user")
+    assert (user.item.version, user.shadowed_by, user.shadows) == ("1.10.0", ("project",), ("system:shop",))
+    system = registry.load("tool", "rye/file-system/read", "system")
+    assert (system.bundle, system.item.version) == ("shop", "0.9")
+    data = loaded.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    with pytest.raises(NotFoundError):
+        registry.load("knowledge", "rye/file-system/read")
+    assert registry.find("rye/file-system/read") == ("tool:rye/file-system/read",)
+
+
+def test_sources_name_every_root(registry: Registry, tmp_path: Path) -> None:
+    """Highest priority first; a registry of nothing has a user space all the same."""
+    assert registry.sources == ("project", "user", "system:rye", "system:shop")
+    empty = Registry(tmp_path, user=tmp_path, bundles=(), cache_dir=tmp_path.parent / "empty-cache")
+    assert empty.sources == ("project", "user")
+    assert empty.search("anything").total == 0

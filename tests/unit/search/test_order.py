@@ -1,0 +1,88 @@
+"""The order of hits, of which only as much is made as the page needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rye.index.reader import Reader
+from rye.items.model import Item, ItemType
+from rye.search import order
+from rye.search.order import ranked
+from rye.spaces import Root, Space
+from tests.support.naive_values import read_date
+from tests.unit.index.laying import item, snapshot
+from tests.unit.search.asking import request
+
+ROOTS = (
+    Root(Space.PROJECT, Path("/p")),
+    Root(Space.SYSTEM, Path("/s"), "alpha"),
+    Root(Space.SYSTEM, Path("/t"), "beta"),
+)
+ITEMS = st.lists(
+    st.builds(
+        lambda name, kind, date: item(name, kind, updated=date),
+        st.sampled_from(["a", "B", "x/a", "b", "y/B", "c"]),
+        st.sampled_from(ItemType),
+        st.sampled_from(["", "2026", "2026-01-01", "2025-12-31", "2026-01-01T00:00:01", "soon"]),
+    ),
+    min_size=1,
+    max_size=6,
+)
+
+
+def naive_key(root: Root, one: Item, path: str, *, primary: tuple[object, ...], sort_by: str) -> tuple[object, ...]:
+    """Return what a hit is sorted by, read from the item itself."""
+    tie = (root.priority, one.id, str(one.type), path)
+    if sort_by == "name":
+        return one.name.casefold(), *tie
+    if sort_by == "date":
+        moment = read_date(one.updated)
+        return moment is None, 0.0 if moment is None else -moment.timestamp(), *tie
+    return *primary, *tie
+
+
+@settings(max_examples=60)
+@given(st.lists(ITEMS, min_size=1, max_size=3), st.data())
+def test_the_page_is_that_of_a_full_sort(
+    tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]], data: st.DataObject
+) -> None:
+    """Up to the end of the page the order equals sorting everything; what comes after is there, in any order."""
+    folder = tmp_path_factory.mktemp("order")
+    snapshots, docs = [], []
+    for number, (root, found) in enumerate(zip(ROOTS, groups, strict=False)):
+        (folder / str(number)).mkdir()
+        snapshots.append((root, snapshot(folder / str(number), [found], root=root)))
+        docs += [
+            (root, one, path)
+            for one, path in zip(found, snapshots[-1][1].segments[0].segment.paths.everything, strict=True)
+        ]
+    hits = np.asarray(sorted(data.draw(st.sets(st.integers(0, len(docs) - 1)))), np.int64)
+    scores = np.asarray([data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])) for _ in hits])
+    exact = np.asarray(sorted(data.draw(st.sets(st.sampled_from(hits.tolist())))) if len(hits) else [], np.int64)
+    sort_by = data.draw(st.sampled_from(["score", "name", "date"]))
+    asked = request(limit=data.draw(st.integers(1, 8)), offset=data.draw(st.integers(0, 6)), sort_by=sort_by)
+
+    def key(index: int) -> tuple[object, ...]:
+        doc = int(hits[index])
+        return naive_key(*docs[doc], primary=(doc not in exact, -scores[index]), sort_by=sort_by)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(order, "FEW", data.draw(st.sampled_from([0, 2, 2000])))
+        found_order = ranked(Reader(snapshots), hits, scores, exact=exact, request=asked).tolist()
+    assert sorted(found_order) == list(range(len(hits)))
+    end = asked.offset + asked.limit
+    assert [key(index) for index in found_order[:end]] == sorted(map(key, range(len(hits))))[:end]
+
+
+def test_undated_items_come_last(tmp_path: Path) -> None:
+    """By date the newest is first; creation stands in for the last change."""
+    items = [item("none"), item("old", created="2020"), item("new", updated="2026-05"), item("bad", updated="soon")]
+    over = Reader([(ROOTS[0], snapshot(tmp_path, [items]))])
+    hits = np.arange(4)
+    found = ranked(over, hits, np.ones(4), exact=hits[:0], request=request(sort_by="date"))
+    assert [items[index].id for index in found] == ["new", "old", "bad", "none"]

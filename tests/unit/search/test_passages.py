@@ -1,0 +1,178 @@
+"""Highlights point at what matched, in the text as it was written, and the preview shows the best of the body."""
+
+from __future__ import annotations
+
+import unicodedata
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rye.index import analysis
+from rye.items.model import Item, ItemType
+from rye.search.passages import LEAD, PREVIEW_LENGTH, Matched, Ranges, _clusters, matched
+from tests.unit.index.laying import item, reader
+from tests.unit.search.asking import evaluation
+
+WORDS = {
+    "file": "ﬁle",
+    "café": "cafe\u0301",
+    "naïve": "nai\u0308ve",
+    "你好": "你好",
+    "한국": unicodedata.normalize("NFD", "한국"),
+    "abc": "ＡＢＣ",
+    "ωμέγα": "ΩΜΈΓΑ",
+    "ガス": "ｶﾞｽ",
+    "deploy": "Deploy",
+    "हिन्दी": "हिन्दी",
+}
+"""Terms, and texts that stand for them."""
+
+BETWEEN = st.sampled_from([" ", "\u00a0", "，", "… ", "…", " 😀 ", "\n", ", ", "（", "　", "。"])
+
+
+def show(folder: Path, one: Item, asked: str, *, same_bytes: bool = True) -> Matched:
+    """Search one item and return what matched in it."""
+    found = evaluation(reader(folder, [one]), asked)
+    return matched(one, 0, [row.found for row in found.scored], same_bytes=same_bytes)
+
+
+def marked(text: str, ranges: Ranges) -> list[str]:
+    """Return the texts of ranges that stand in order and apart."""
+    flat = [place for pair in ranges for place in pair]
+    assert flat == sorted(set(flat))
+    assert not flat or flat[-1] <= len(text)
+    return [text[start:end] for start, end in ranges]
+
+
+@settings(max_examples=60)
+@given(st.lists(st.tuples(st.sampled_from(sorted(WORDS)), BETWEEN), min_size=1, max_size=8), st.data())
+def test_a_highlight_is_the_very_word(
+    tmp_path_factory: pytest.TempPathFactory, pieces: list[tuple[str, str]], data: st.DataObject
+) -> None:
+    """Among ligatures, marks, wide and composed letters, ellipses and emoji exactly the words asked for are marked."""
+    text = "".join(WORDS[word] + between for word, between in pieces)
+    asked = data.draw(st.sets(st.sampled_from([word for word, _ in pieces]), min_size=1, max_size=2))
+    one = item("z", title=text, body=text)
+    found = show(tmp_path_factory.mktemp("marks"), one, " OR ".join(f'"{word}"' for word in sorted(asked)))
+    expected = [WORDS[word] for word, _ in pieces if word in asked]
+    assert marked(text, found.highlights["title"]) == expected
+    assert marked(found.preview, found.highlights["preview"]) == expected
+
+
+@given(
+    st.text(
+        st.one_of(st.characters(), st.sampled_from("e\u0301\u0316カﾞ\u1112\u1161\u11abｶ한ﬁ…½\u09c7\u09be")), max_size=20
+    )
+)
+def test_clusters_are_normalized_each_by_itself(text: str) -> None:
+    """The pieces make up the text, and their normal forms make up its normal form."""
+    if not text:
+        return
+    pieces = list(_clusters(text))
+    assert "".join(piece for _, piece in pieces) == text
+    assert all(text[place : place + len(piece)] == piece for place, piece in pieces)
+    assert "".join(analysis.normalize(piece) for _, piece in pieces) == analysis.normalize(text)
+
+
+@pytest.mark.parametrize(
+    ("title", "asked", "marks"),
+    [
+        ("Deploy, deploys, deployed", "deploy", ["Deploy", "deploys", "deployed"]),
+        ("The fileSystem of file-system", "system", ["System", "system"]),
+        ("a file-system", "file-system", ["file", "system"]),
+        ("a filesystem", "file-system", ["filesystem"]),
+        ("rye/fileSystem/read", "filesystem", ["fileSystem"]),
+        ("threads", "thr*", ["threads"]),
+        ("direcive", "directive~", ["direcive"]),
+        ("a b c b", '"b c"', ["b", "c"]),
+        ("b x y a b", '"a b"', ["a", "b"]),
+        ("a b x", "a NEAR/1 b", ["a", "b"]),
+        ("a x b", '"b a"~1', ["a", "b"]),
+        ("Straße", "strasse", ["Straße"]),
+        ("deploy it", "deploy -other", ["deploy"]),
+        ("deploy it", "deploy OR never", ["deploy"]),
+        ("a1½ b", "a112", ["a1½"]),
+    ],
+)
+def test_highlights_by_example(tmp_path: Path, title: str, asked: str, marks: list[str]) -> None:
+    """Inflections, parts, joined forms, typos and places are marked; phrases only where they stand."""
+    found = show(tmp_path, item("z", title=title), f"title:({asked})")
+    assert marked(title, found.highlights["title"]) == marks
+
+
+def test_only_fields_that_matched_are_named(tmp_path: Path) -> None:
+    """Fields of many values are named but not marked; excluded words are neither."""
+    one = item(
+        "ops/deploy", ItemType.KNOWLEDGE, title="Deploy", description="other", tags=("deploy",), body="Deploy other"
+    )
+    found = show(tmp_path, one, "deploy -never")
+    assert found.fields == ("title", "name", "content", "tags", "id")
+    assert set(found.highlights) == {"title", "name", "id", "preview"}
+    assert marked("ops/deploy", found.highlights["id"]) == ["deploy"]
+    assert show(tmp_path, one, "title:deploy").fields == ("title",)
+    assert show(tmp_path, one, "author:x OR -deploy OR *") == Matched((), {}, "other")
+
+
+def test_places_of_other_bytes_are_not_marked(tmp_path: Path) -> None:
+    """When the file changed since it was indexed, words are still marked, positions not."""
+    one = item("z", title="b a b", body="a b")
+    over = evaluation(reader(tmp_path, [item("z", title="a b", body="a b")]), '"a b" OR a')
+    found = matched(one, 0, [row.found for row in over.scored], same_bytes=False)
+    assert marked("b a b", found.highlights["title"]) == ["a"]
+
+
+def test_without_a_match_in_the_body_the_description_is_shown(tmp_path: Path) -> None:
+    """Or the beginning of the body; white space is single and there is no more than fits."""
+    assert (
+        show(tmp_path, item("z", title="t", description="What  it\n\nis", body="x"), "title:t").preview == "What it is"
+    )
+    long = show(tmp_path, item("y", title="t", body="  word " * 99), "title:t").preview
+    assert long.startswith("word word")
+    assert long.endswith("word…")
+    assert len(long) <= PREVIEW_LENGTH
+    assert show(tmp_path, item("x", title="t"), "title:t").preview == ""
+
+
+def test_what_leads_up_to_the_match_is_shown(tmp_path: Path) -> None:
+    """A few whole words before the first mark, and much after it."""
+    found = show(tmp_path, item("z", body=f"{'before ' * 50}match {'after ' * 50}"), "match")
+    ((start, end),) = found.highlights["preview"]
+    assert found.preview[start:end] == "match"
+    assert found.preview[:start].split() == ["before"] * (LEAD // 7)
+    assert "after after" in found.preview
+    assert len(found.preview) > PREVIEW_LENGTH - 10
+
+
+BODIES = st.lists(
+    st.sampled_from(["match", "word", "longer", "a", "\n\n", "  ", "é" * 30, "\t", "tail."]), max_size=150
+)
+
+
+@settings(max_examples=80)
+@given(BODIES)
+def test_a_preview_holds_the_best_window(tmp_path_factory: pytest.TempPathFactory, words: list[str]) -> None:
+    """It fits, is of single spaces, marks whole words, and no stretch of the body of that width has more of them."""
+    body = " ".join(words)
+    found = show(tmp_path_factory.mktemp("preview"), item("z", title="t", body=body), "title:t OR match")
+    ranges = found.highlights.get("preview", ())
+    assert len(found.preview) <= PREVIEW_LENGTH
+    assert " ".join(found.preview.split()) == found.preview
+    assert set(marked(found.preview, ranges)) <= {"match"}
+    starts = [at for at in range(len(body)) if body.startswith("match", at)]
+    width = PREVIEW_LENGTH - LEAD - len("match") - len("longer…") - 1
+    best = max((sum(start <= other < start + width for other in starts) for start in starts), default=0)
+    assert len(ranges) >= best
+
+
+def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
+    """Letters that only combine, words without end and endless white space cost no more than their length."""
+    for body in (
+        "e" + "\u0301\u0316" * 50_000 + " match",
+        "x" * 100_000 + " match",
+        " " * 100_000 + "match",
+        "ａ，" * 20_000 + " match",
+    ):
+        found = show(tmp_path, item(f"z{len(body)}", body=body), "match")
+        assert marked(found.preview, found.highlights["preview"]) == ["match"]

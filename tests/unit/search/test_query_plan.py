@@ -1,0 +1,142 @@
+"""From the text and dictionaries of a request to the queries that are tried."""
+
+from __future__ import annotations
+
+import pytest
+
+from rye import query
+from rye.errors import ArgumentError, QueryError
+from rye.search.query_plan import make_plan
+from tests.unit.search.asking import request
+
+
+def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[tuple[str, str]]:
+    """Return the name and canonical text of every stage of a request."""
+    plan = make_plan(request(text, **options))
+    return [(stage.name, str(stage.ast)) for stage in plan.stages(lambda word: word in unknown)]
+
+
+@pytest.mark.parametrize(
+    ("text", "unknown", "expected"),
+    [
+        ("deploy", (), [("all", "deploy"), ("fuzzy", "deploy~"), ("substring", "*deploy*")]),
+        (
+            "a b",
+            (),
+            [("all", "a b"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "a OR b")],
+        ),
+        (
+            "a bb c",
+            ("bb",),
+            [("all", "a bb c"), ("fuzzy", "a bb~ c"), ("substring", "*a* *bb* *c*"), ("any", "a OR bb~ OR c")],
+        ),
+        ("a b a", (), [("all", "a b a"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "a OR b")]),
+        (r"a\*b", (), [("all", r"a\*b"), ("fuzzy", r"a\*b~"), ("substring", r"*a\*b*")]),
+    ],
+)
+def test_a_bag_of_words_relaxes_in_stages(text: str, unknown: tuple[str, ...], expected: list[tuple[str, str]]) -> None:
+    """All words; typos forgiven in those the dictionary lacks, else in all; parts of words; any of them."""
+    assert stages(text, unknown) == expected
+
+
+@pytest.mark.parametrize(
+    "text", ["", "*", "a OR b", "a -b", '"a b"', "a*", "a~", "title:a", "a^2", "(a b) c*", "a NEAR/2 b"]
+)
+def test_an_operator_ends_relaxation(text: str) -> None:
+    """Once the user said more than words there is one stage."""
+    assert [name for name, _ in stages(text)] == ["all"]
+
+
+def test_relaxation_can_be_turned_off() -> None:
+    """By the argument; and where typos or nearness are asked for anyway."""
+    for options in ({"relax": False}, {"fuzzy": {"enabled": True}}, {"proximity": {"enabled": True}}):
+        assert [name for name, _ in stages("a b", **options)] == ["all"]
+
+
+@pytest.mark.parametrize(
+    ("text", "distance", "expected"),
+    [
+        ("a b", None, "a~ b~"),
+        ("a b", 1, "a~1 b~1"),
+        ('a "b c" d* e~2', 1, 'a~1 "b c" d* e~2'),
+        ("a OR -b^2", 0, "a~0 OR -b~0^2"),
+        ("title:(a b)", None, "title:(a~ b~)"),
+        ("Title:a", None, "Title:a~"),
+        ("tag:a body:b", None, "tag:a~ body:b~"),
+        ("author:a type:tool is:trusted x", None, "author:a type:tool is:trusted x~"),
+        ("a NEAR/2 (b OR c)", 2, "a~2 NEAR/2 (b~2 OR c~2)"),
+    ],
+)
+def test_the_fuzzy_dictionary_forgives_typos_in_words(text: str, distance: int | None, expected: str) -> None:
+    """Every plain word of a text field becomes fuzzy; what is compared as a whole stays as it is."""
+    fuzzy = {"enabled": True} | ({} if distance is None else {"max_distance": distance})
+    assert stages(text, fuzzy=fuzzy) == [("all", expected)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("a b", "a NEAR/3 b"),
+        ("a b* c", "a NEAR/3 b* NEAR/3 c"),
+        ('"a b" c', '"a b" NEAR/3 c'),
+        ("(a OR b) c", "(a OR b) NEAR/3 c"),
+        ("a~ b", "a~ NEAR/3 b"),
+    ],
+)
+def test_the_proximity_dictionary_makes_a_chain(text: str, expected: str) -> None:
+    """Words, wildcards and phrases stand near each other."""
+    assert stages(text, proximity={"max_distance": 3}) == [("all", expected)]
+
+
+def test_fuzzy_and_proximity_go_together() -> None:
+    """The words of the chain forgive typos."""
+    assert stages("a b", proximity={"max_distance": 3}, fuzzy={"max_distance": 1}) == [("all", "a~1 NEAR/3 b~1")]
+
+
+@pytest.mark.parametrize("text", ["", "a", "a OR b", "title:a b", "a -b", "a b^2", "(a b) OR c"])
+def test_proximity_needs_several_words(text: str) -> None:
+    """What cannot be near anything is an error that shows the way."""
+    with pytest.raises(ArgumentError) as caught:
+        make_plan(request(text, proximity={"enabled": True}))
+    assert caught.value.code == "bad-proximity"
+    assert "NEAR" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "warned"), [('"a b"', True), ("type:tool", True), ("a*", True), ("", False), ("a", False)]
+)
+def test_fuzzy_without_effect_is_told(text: str, warned: bool) -> None:  # noqa: FBT001
+    """An option that has nothing to act on is warned of."""
+    assert bool(make_plan(request(text, fuzzy={"enabled": True})).warnings) is warned
+
+
+def test_fields_add_queries_that_never_relax() -> None:
+    """Each entry is parsed by itself, and stays beside every stage."""
+    plan = make_plan(request("a b", fields={"title": "c OR d", "type": "tool"}))
+    assert [(name, str(parsed.ast)) for name, parsed in plan.fixed] == [("title", "c OR d"), ("type", "tool")]
+    assert all("c" not in str(stage.ast) for stage in plan.stages(lambda _word: False))
+
+
+def test_an_error_in_fields_names_the_field() -> None:
+    """The caret is drawn under the entry's own text."""
+    with pytest.raises(QueryError) as caught:
+        make_plan(request("a", fields={"title": "b OR"}))
+    assert caught.value.message.startswith("fields['title']: ")
+    assert str(caught.value).startswith("fields['title']: ")
+    assert caught.value.text == "b OR"
+
+
+def test_lenient_reading_drops_and_says_so() -> None:
+    """What was dropped from query and fields is listed; words that are left relax."""
+    plan = make_plan(request("deploy OR", fields={"title": "x AND"}, lenient=True))
+    assert str(plan.main) == "deploy"
+    assert [one.text for one in plan.dropped] == ["OR", "AND"]
+    assert [word.text for word in plan.words] == ["deploy"]
+    with pytest.raises(QueryError):
+        make_plan(request("deploy OR"))
+
+
+def test_every_stage_parses_back() -> None:
+    """What a stage asks can be written down as a query."""
+    for _, text in stages(r"C++ don't a\*b e.g. -- x", ("--",)):
+        assert str(query.parse(text).ast) == text

@@ -1,0 +1,245 @@
+"""Arguments of a search: what is valid, and errors that list it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rye.errors import ArgumentError, UnavailableError
+from rye.search.fields import STATES
+from rye.search.request import MAX_LIMIT, MAX_OFFSET, Request, Scope, bind_filters, parse_scope, require_field
+from tests.unit.search.asking import request
+
+
+@pytest.mark.parametrize(
+    ("text", "scopes", "canonical"),
+    [
+        ("*", [Scope("")], "*"),
+        (" * ", [Scope("")], "*"),
+        ("rye.search.*", [Scope("")], "*"),
+        ("tool", [Scope("tool")], "tool"),
+        ("tool.*", [Scope("tool")], "tool"),
+        ("rye.search.tool", [Scope("tool")], "tool"),
+        ("rye.search.tool.*", [Scope("tool")], "tool"),
+        ("tool.rye.core.*", [Scope("tool", "rye/core/")], "tool.rye.core.*"),
+        ("rye.search.directive.rye.*", [Scope("directive", "rye/")], "directive.rye.*"),
+        ("tool.rye.core", [Scope("tool", "rye/core/", "rye/core")], "tool.rye.core"),
+        ("tool.rye.co*", [Scope("tool", "rye/co")], "tool.rye.co*"),
+        ("tool/rye/core/*", [Scope("tool", "rye/core/")], "tool.rye.core.*"),
+        ("tool/ops/v2.0/*", [Scope("tool", "ops/v2.0/")], "tool.ops/v2.0/*"),
+        ("tool,knowledge", [Scope("tool"), Scope("knowledge")], "tool,knowledge"),
+        ("tool, tool", [Scope("tool")], "tool"),
+        ("tool,*", [Scope("")], "*"),
+        ("tool.a.*, knowledge.b", [Scope("tool", "a/"), Scope("knowledge", "b/", "b")], "tool.a.*,knowledge.b"),
+    ],
+)
+def test_every_form_of_a_scope_is_read(text: str, scopes: list[Scope], canonical: str) -> None:
+    """Types, namespaces, capability strings and lists; the canonical form reads back the same."""
+    found = parse_scope(text)
+    assert list(found) == scopes
+    assert Request(scopes=found).scope == canonical
+    assert parse_scope(canonical) == found
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "tools",
+        "Tool",
+        "tool.",
+        "tool..a",
+        "tool./a",
+        "tool.*.a",
+        "tool.a*b*",
+        "tool,",
+        ",",
+        "tool//a",
+        "rye.search.",
+        "rye",
+        "toolx.*",
+        5,
+        None,
+        ["tool"],
+    ],
+)
+def test_attack_no_other_scope_is_taken_for_something(text: Any) -> None:
+    """Anything else is an error that lists the types; never silently nothing, never everything."""
+    with pytest.raises(ArgumentError) as caught:
+        parse_scope(text)
+    assert caught.value.code == "bad-scope"
+    assert "directive, tool, knowledge" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("scope", "holds"),
+    [
+        ("*", {"tool:a", "tool:a/b", "tool:ab", "knowledge:a"}),
+        ("tool", {"tool:a", "tool:a/b", "tool:ab"}),
+        ("tool.a", {"tool:a", "tool:a/b"}),
+        ("tool.a.*", {"tool:a/b"}),
+        ("tool.a*", {"tool:a", "tool:a/b", "tool:ab"}),
+    ],
+)
+def test_a_scope_holds_what_is_below_it(scope: str, holds: set[str]) -> None:
+    """A namespace ends at a border, so ``a`` does not hold ``ab``."""
+    (found,) = parse_scope(scope)
+    everything = ["tool:a", "tool:a/b", "tool:ab", "knowledge:a"]
+    assert {key for key in everything if found.holds(*key.split(":"))} == holds
+
+
+def refused(**options: Any) -> ArgumentError:
+    """Return the error of a request."""
+    with pytest.raises(ArgumentError) as caught:
+        request(options.pop("query", ""), **options)
+    assert caught.value.hint
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("query", None),
+        ("query", b"deploy"),
+        ("space", "projects"),
+        ("space", None),
+        ("sort_by", "Score"),
+        ("sort_by", 1),
+        ("mode", "keywords"),
+        ("limit", 0),
+        ("limit", -1),
+        ("limit", MAX_LIMIT + 1),
+        ("limit", "10"),
+        ("limit", 1.0),
+        ("limit", True),
+        ("offset", -1),
+        ("offset", MAX_OFFSET + 1),
+        ("level", 3),
+        ("level", 0),
+        ("level", True),
+        ("level", "1"),
+        ("relax", 1),
+        ("lenient", None),
+        ("include_superseded", "yes"),
+        ("explain", 0),
+        ("fields", ["title"]),
+        ("fields", {1: "x"}),
+        ("fields", {"title": ""}),
+        ("fields", {"title": None}),
+        ("filters", "type=tool"),
+        ("filters", {1: "x"}),
+        ("fuzzy", True),
+        ("fuzzy", {"distance": 1}),
+        ("fuzzy", {"enabled": 1}),
+        ("fuzzy", {"max_distance": 3}),
+        ("fuzzy", {"max_distance": "1"}),
+        ("proximity", {"max_distance": 0}),
+        ("proximity", {"max_distance": 1001}),
+        ("proximity", {"enabled": "yes"}),
+        ("proximity", {"window": 3}),
+        ("proximity", 5),
+    ],
+)
+def test_an_argument_that_is_not_valid_is_named(name: str, value: Any) -> None:
+    """Code and message name the argument, the hint says what is valid."""
+    error = refused(**{name: value})
+    assert error.code == f"bad-{name.replace('_', '-')}"
+    assert name in error.message
+
+
+def test_a_slip_gets_a_guess() -> None:
+    """The nearest valid value is offered, and all are in the details."""
+    error = refused(space="porject")
+    assert "did you mean 'project'?" in error.hint
+    assert error.details["valid"] == ["all", "project", "user", "system"]
+    assert "did you mean 'tool'?" in refused(scope="tols").hint
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_mode_that_is_not_built_says_so(mode: str) -> None:
+    """It is unavailable, not wrong."""
+    with pytest.raises(UnavailableError) as caught:
+        request("x", mode=mode)
+    assert caught.value.code == "mode-unavailable"
+
+
+def test_options_are_read() -> None:
+    """What is given arrives; dictionaries may be empty, disabled, or without a distance."""
+    found = request("x", level=2, fields={"title": "a"}, fuzzy={"max_distance": 1}, proximity={})
+    assert (found.level, found.fields, found.fuzzy, found.fuzzy_distance, found.proximity) == (
+        2,
+        {"title": "a"},
+        True,
+        1,
+        None,
+    )
+    assert (request(fuzzy={}).fuzzy, request(fuzzy={"enabled": False}).fuzzy) == (False, False)
+    assert request(fuzzy={"enabled": True}).fuzzy_distance is None
+    assert request(proximity={"enabled": True}).proximity == 5
+    assert request(proximity={"max_distance": 9}).proximity == 9
+    assert request(proximity={"enabled": False, "max_distance": 9}).proximity is None
+
+
+KEYS = frozenset({"entry_type", "min_version", "priority", "flag"})
+
+
+@pytest.mark.parametrize(
+    ("filters", "code"),
+    [
+        ({"nosuch": "x"}, "unknown-filter"),
+        ({"entri_type": "x"}, "unknown-filter"),
+        ({"content": "x"}, "unknown-filter"),
+        ({"type": ""}, "bad-filter"),
+        ({"type": " "}, "bad-filter"),
+        ({"type": "!"}, "bad-filter"),
+        ({"type": None}, "bad-filter"),
+        ({"type": {"a": 1}}, "bad-filter"),
+        ({"type": []}, "bad-filter"),
+        ({"type": ["tool", None]}, "bad-filter"),
+        ({"type": b"tool"}, "bad-filter"),
+        ({"version": ">=x"}, "bad-filter"),
+        ({"version": ">"}, "bad-filter"),
+        ({"created": "<soon"}, "bad-filter"),
+        ({"is": "nosuch"}, "bad-filter"),
+        ({"is": ">a"}, "bad-filter"),
+        ({"signer": ">=ab"}, "bad-filter"),
+        ({"verdict": "truste"}, "bad-filter"),
+        ({"date_from": "soon"}, "bad-filter"),
+        ({"date_to": 2026}, "bad-filter"),
+        ({"date_from": ["2026"]}, "bad-filter"),
+    ],
+)
+def test_a_filter_that_is_not_valid_is_named(filters: dict[str, Any], code: str) -> None:
+    """The message names the filter, the hint what would be valid."""
+    with pytest.raises(ArgumentError) as caught:
+        bind_filters(filters, KEYS)
+    assert caught.value.code == code
+    assert next(iter(filters)) in caught.value.message
+    assert caught.value.hint
+
+
+def test_filters_list_what_they_know() -> None:
+    """An unknown filter gets the nearest names; a state that is none gets all."""
+    with pytest.raises(ArgumentError) as caught:
+        bind_filters({"entri_type": "x"}, KEYS)
+    assert caught.value.details["nearest"][0] == "entry_type"
+    with pytest.raises(ArgumentError) as caught:
+        bind_filters({"is": "nosuch"}, KEYS)
+    assert caught.value.details["valid"] == list(STATES)
+
+
+@pytest.mark.parametrize("name", ["title", "TITLE", "body", "tag", "author", "is", "entry_type"])
+def test_fields_that_exist_are_taken(name: str) -> None:
+    """Built-in names and aliases in any case, metadata keys as they are."""
+    require_field(name, KEYS)
+
+
+@pytest.mark.parametrize(("name", "near"), [("titel", "title"), ("Entry_type", "entry_type"), ("qqqq", None)])
+def test_a_field_that_does_not_exist_is_refused(name: str, near: str | None) -> None:
+    """With the nearest names, if any is near."""
+    with pytest.raises(ArgumentError) as caught:
+        require_field(name, KEYS)
+    assert caught.value.code == "unknown-field"
+    assert ([*caught.value.details["nearest"], None])[0] == near
