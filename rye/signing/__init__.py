@@ -17,7 +17,7 @@ Importing this room does not load the cryptography library; the first signature 
 """
 
 from rye.signing.endorse import endorse, endorser
-from rye.signing.evidence import inspect
+from rye.signing.evidence import disagreements, inspect
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
@@ -59,6 +59,7 @@ __all__ = [
     "TrustLoad",
     "TrustSet",
     "Verdict",
+    "disagreements",
     "endorse",
     "endorser",
     "find_signing_key",

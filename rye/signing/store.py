@@ -17,7 +17,9 @@ from rye.signing.trust import Scope, TrustEntry, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, parse_trust_file
 
 __all__ = [
+    "DEFAULT_KEY",
     "KEY_VARIABLE",
+    "PASSPHRASE_VARIABLE",
     "SIGNING_FOLDER",
     "TRUSTED_FOLDER",
     "TrustLoad",
@@ -42,7 +44,10 @@ KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
 PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
 """Environment variable that holds the passphrase of an encrypted private key."""
 
-_DEFAULT_KEY: Final = "private_key"
+DEFAULT_KEY: Final = "private_key"
+"""Name of the key that signs when no other is named."""
+
+_KEY_TEXT: Final = "-----BEGIN"
 
 
 def system_clock() -> datetime:
@@ -56,6 +61,14 @@ class TrustLoad:
 
     trust: TrustSet
     warnings: tuple[str, ...] = ()
+
+    @property
+    def emptiness(self) -> str:
+        """A sentence when the set holds no key at all, else nothing."""
+        if self.trust.entries:
+            return ""
+        why = "no trust file could be read" if self.warnings else "there is no trust file"
+        return f"no key is trusted, so no signature counts: {why}"
 
 
 def load_trust(
@@ -163,13 +176,24 @@ def find_signing_key(
     """
     variables = os.environ if environ is None else environ
     given = variables.get(KEY_VARIABLE, "").strip()
-    if given.startswith("-----BEGIN"):
-        # a variable in CI often holds \n for each line break
-        secret = passphrase or _passphrase(variables)
-        return SigningKey.from_pem(given.replace("\\n", "\n").encode(), passphrase=secret)
     if given:
-        return load_key_file(Path(given).expanduser(), passphrase=passphrase)
+        return _key_of_variable(given, passphrase or _passphrase(variables))
     return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
+
+
+def _key_of_variable(given: str, passphrase: bytes | None) -> SigningKey:
+    """Read the key that the variable holds or names; what it holds is in no message unless it is a file's path."""
+    if _KEY_TEXT in given:
+        # a variable in CI often holds \n for each line break
+        return SigningKey.from_pem(given.replace("\\n", "\n").encode("utf-8", "replace"), passphrase=passphrase)
+    path = os.path.expanduser(given)  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
+        raise NotFoundError(
+            "no-signing-key",
+            f"{KEY_VARIABLE} is neither a private key as PEM text nor the path of a file",
+            hint="set it to the text of a PEM file, from -----BEGIN to -----END, or to its path",
+        )
+    return load_key_file(Path(path), passphrase=passphrase)
 
 
 def _passphrase(environ: Mapping[str, str]) -> bytes | None:
@@ -177,17 +201,26 @@ def _passphrase(environ: Mapping[str, str]) -> bytes | None:
     return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
 
 
-def load_signing_key(folder: Path, *, name: str = _DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
+def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
     """Read the private key ``<name>.pem`` of a folder that nobody else may look into.
 
     Raises:
         NotFoundError: ``no-signing-key`` when there is none.
         SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
     """
+    return SigningKey.from_pem(read_key_file(_key_path(folder, name)), passphrase=passphrase or _passphrase(os.environ))
+
+
+def _key_path(folder: Path, name: str) -> Path:
+    """Return where a named key is; its folder is refused when others may look into it.
+
+    Raises:
+        SigningError: ``unsafe-permissions``.
+    """
     path = folder / f"{name}.pem"
     if path.exists():
         _refuse_unsafe(folder, folder.stat(), "700")
-    return load_key_file(path, passphrase=passphrase)
+    return path
 
 
 def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
@@ -198,15 +231,29 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
         SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
         EnvironmentFault: ``unreadable``.
     """
+    return SigningKey.from_pem(read_key_file(path), passphrase=passphrase or _passphrase(os.environ))
+
+
+def read_key_file(path: Path) -> bytes:
+    """Return the bytes of a private key's file, which nobody else may read.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions``, ``not-a-file``.
+        EnvironmentFault: ``unreadable``.
+    """
     try:
         with path.open("rb") as stream:
-            _refuse_unsafe(path, os.fstat(stream.fileno()), "600")
-            return SigningKey.from_pem(stream.read(MAX_TRUST_FILE), passphrase=passphrase or _passphrase(os.environ))
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
+            _refuse_unsafe(path, status, "600")
+            return stream.read(MAX_TRUST_FILE)
     except FileNotFoundError:
         raise NotFoundError(
             "no-signing-key",
             f"there is no private key {path}",
-            hint=f"generate one, or set {KEY_VARIABLE} to its PEM text or path",
+            hint=f"make one with rye keys generate, or set {KEY_VARIABLE} to its PEM text or path",
         ) from None
     except OSError as fault:
         raise EnvironmentFault(
@@ -235,31 +282,66 @@ def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
 
 
 def save_signing_key(
-    folder: Path, key: SigningKey, *, name: str = _DEFAULT_KEY, passphrase: bytes | None = None
+    folder: Path, key: SigningKey, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None, replace: bool = False
 ) -> Path:
     """Write a private key as ``<name>.pem``, mode 0600 in a folder of mode 0700; return its path.
 
+    Its public half goes beside it as ``<name>.pub``, so that a key behind a passphrase can be told without it.
+
     Raises:
-        SigningError: ``key-exists`` when the file is there already; it is never overwritten.
+        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
         EnvironmentFault: ``cannot-write``.
     """
     path = folder / f"{name}.pem"
     try:
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
         _refuse_unsafe(folder, folder.stat(), "700")
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(key.to_pem(passphrase=passphrase))
-            stream.flush()
-            os.fsync(stream.fileno())
+        if replace:
+            path.with_suffix(".pub").unlink(missing_ok=True)
+        write_secret(path, key.to_pem(passphrase=passphrase), replace=replace)
+    except OSError as fault:
+        raise EnvironmentFault(
+            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
+        ) from None
+    write_atomically(path.with_suffix(".pub"), key.public.pem.encode())
+    return path
+
+
+def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write bytes that are nobody else's business: mode 0600 from the first moment, whole or not at all.
+
+    Raises:
+        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
+        EnvironmentFault: ``cannot-write``.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+    try:
+        if not replace and os.path.lexists(path):
+            raise FileExistsError
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            if replace:
+                temporary.replace(path)
+            else:
+                # a link, unlike a renaming, never takes the place of what another process has put there meanwhile
+                os.link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync_folder(path.parent)
     except FileExistsError:
         raise SigningError(
-            "key-exists", f"{path} exists and is not overwritten", hint="give the key another name"
+            "key-exists",
+            f"{path} exists and is not overwritten",
+            hint="give the key another name, or replace it with --force",
+            path=str(path),
         ) from None
     except OSError as fault:
         raise EnvironmentFault(
             "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
         ) from None
-    return path
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -274,13 +356,16 @@ def write_atomically(path: Path, data: bytes) -> None:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}.tmp")
     try:
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
+            # what others may not read is not theirs to read while it is written either
+            opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode & 0o600)
+            with os.fdopen(opened, "wb") as stream:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
-            if target.exists():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            if mode is not None:
+                temporary.chmod(mode)
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)

@@ -64,11 +64,12 @@ def write_trust_file(
     owner: str,
     namespaces: tuple[str, ...] | None = None,
     not_after: datetime | None = None,
+    revoked: Revocation | None = None,
 ) -> bytes:
     """Return a trust file for a key, readable by :func:`parse_trust_file`.
 
     Raises:
-        SigningError: ``trust-file`` when the owner or a namespace cannot be written.
+        SigningError: ``trust-file`` when the owner, a namespace or the revocation cannot be written.
     """
     lines = [
         'version = "1.0.0"',
@@ -81,6 +82,10 @@ def write_trust_file(
     if not_after is not None:
         lines.append(f"not_after = {as_utc(not_after).isoformat()}")
     lines += ["", "[public_key]", f'pem = """\n{public.pem}"""', ""]
+    if revoked is not None:
+        reason = json.dumps(_line(revoked.reason, "revoked.reason", ""), ensure_ascii=False)
+        day = json.dumps(_line(revoked.date, "revoked.date", ""), ensure_ascii=False)
+        lines += ["[revoked]", f"reason = {reason}", f"date = {day}", ""]
     return "\n".join(lines).encode()
 
 
