@@ -97,16 +97,21 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class SignedItem:
-    """One file that was signed (or, on a dry run, would be); ``changed`` is False where it stood signed already."""
+    """One file that was signed, or would be; ``changed`` is False where it stood signed already.
+
+    ``code`` is the reason code of how it stood before, judged by the signing key alone.
+    """
 
     type: str
     id: str
     path: str
     changed: bool
+    code: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the four attributes."""
-        return {"type": self.type, "id": self.id, "path": self.path, "changed": self.changed}
+        """Return the five attributes."""
+        place = {"type": self.type, "id": self.id, "path": self.path}
+        return place | {"changed": self.changed, "code": self.code}
 
 
 @dataclass(frozen=True, slots=True)

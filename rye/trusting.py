@@ -208,8 +208,10 @@ class Trust:
 
         Raises:
             NotFoundError: ``key-not-found``.
-            SigningError: ``trust-file`` when reason or date is not one line.
+            SigningError: ``trust-file`` when the reason is not one line, or the date none.
         """
+        if date:
+            signing.last_moment(date)
         known = self._resolve(key)
         standing = self._standing(known.public, space)
         path = self._folder(space) / signing.trust_file_name(known.public)

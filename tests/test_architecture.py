@@ -39,7 +39,19 @@ LAYERS: Mapping[str, int] = {
 """Each room and its layer; a room imports itself and rooms of lower layers."""
 
 ROOM_OF: Mapping[str, str] = dict.fromkeys(
-    ("__init__", "checking", "indexes", "keyring", "layout", "publishing", "reports", "targets", "trusting"), "registry"
+    (
+        "__init__",
+        "checking",
+        "indexes",
+        "keyring",
+        "layout",
+        "publishing",
+        "reports",
+        "targets",
+        "trusting",
+        "validating",
+    ),
+    "registry",
 )
 """Top-level modules that belong to a room of another name; the package's own face belongs to the façade."""
 

@@ -72,6 +72,8 @@ for _entry in COMMANDS.values():
     _entry.command.short_help = _entry.summary
     _entry.command.epilog = _entry.epilog()
     _entry.command.context_settings = {**_HELP}
+    for _inner in getattr(_entry.command, "commands", {}).values():
+        _inner.context_settings = {**_HELP}
     root.add_command(_entry.command)
 
 

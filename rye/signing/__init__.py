@@ -33,7 +33,7 @@ from rye.signing.store import (
     write_atomically,
 )
 from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
-from rye.signing.trust_file import parse_trust_file, trust_file_name, write_trust_file
+from rye.signing.trust_file import last_moment, parse_trust_file, trust_file_name, write_trust_file
 from rye.signing.vault import (
     DEFAULT_KEY,
     KEY_VARIABLE,
@@ -83,6 +83,7 @@ __all__ = [
     "in_namespaces",
     "inspect",
     "judge",
+    "last_moment",
     "load_key_file",
     "load_signing_key",
     "load_trust",

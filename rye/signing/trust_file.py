@@ -12,7 +12,7 @@ from rye.errors import SigningError
 from rye.signing.keys import PublicKey
 from rye.signing.trust import Revocation, Scope, TrustEntry, as_utc
 
-__all__ = ["MAX_TRUST_FILE", "parse_trust_file", "trust_file_name", "write_trust_file"]
+__all__ = ["MAX_TRUST_FILE", "last_moment", "parse_trust_file", "trust_file_name", "write_trust_file"]
 
 MAX_TRUST_FILE: Final = 65_536
 """A longer trust file is refused."""
@@ -137,12 +137,23 @@ def _namespaces(value: object, source: str) -> tuple[str, ...] | None:
     return tuple(value)
 
 
+def last_moment(text: str) -> datetime:
+    """Return the last moment of a date, of which the whole day in UTC counts, or of a date and time.
+
+    Raises:
+        SigningError: ``trust-file`` when it is neither.
+    """
+    moment = _moment(text, "")
+    assert moment is not None
+    return moment
+
+
 def _moment(value: object, source: str) -> datetime | None:
     if isinstance(value, str):
         try:
             value = date.fromisoformat(value) if len(value) <= 10 else datetime.fromisoformat(value)
         except ValueError:
-            _refuse(source, f"not_after {value!r} is not a date")
+            _refuse(source, f"{value!r} is not a date such as 2027-12-31")
     if isinstance(value, datetime):
         return as_utc(value)
     if isinstance(value, date):

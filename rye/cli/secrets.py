@@ -1,0 +1,46 @@
+"""Passphrases: asked for on a terminal, never shown, never taken from the command line."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from rye.errors import SigningError
+from rye.signing import PASSPHRASE_VARIABLE
+
+__all__ = ["ask_new_passphrase", "ask_passphrase"]
+
+
+def ask_passphrase(what: str) -> bytes:
+    """Return the passphrase of a key that is there.
+
+    Raises:
+        SigningError: ``passphrase-needed`` when nobody can be asked.
+    """
+    return _ask(what)
+
+
+def ask_new_passphrase(what: str) -> bytes:
+    """Return a passphrase for a new key, written twice.
+
+    Raises:
+        SigningError: ``passphrase-needed`` when nobody can be asked.
+    """
+    return _ask(what, confirmation_prompt="The same again")
+
+
+def _ask(what: str, **how: Any) -> bytes:
+    looks: tuple[Callable[[], bool], ...] = tuple(
+        stream.isatty for stream in (sys.stdin, sys.stderr) if stream is not None
+    )
+    if len(looks) < 2 or not all(look() for look in looks):
+        raise SigningError(
+            "passphrase-needed",
+            f"{what} needs a passphrase, and there is no terminal to ask on",
+            hint=f"set {PASSPHRASE_VARIABLE}",
+        )
+    said: str = click.prompt(f"Passphrase for {what}", hide_input=True, err=True, **how)
+    return said.encode("utf-8", "surrogateescape")
