@@ -2,16 +2,32 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable
 from typing import Any
 
 import click
 
-from rye.errors import SigningError
+from rye.errors import RyeError, SigningError
 from rye.signing import PASSPHRASE_VARIABLE
 
-__all__ = ["ask_new_passphrase", "ask_passphrase"]
+__all__ = ["ask_new_passphrase", "ask_passphrase", "hide_keys", "hide_keys_in"]
+
+_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+
+
+def hide_keys(text: str) -> str:
+    """Return text without the private keys in it, as when one was written on the command line by mistake."""
+    return _KEY.sub("[private key]", text) if "PRIVATE KEY" in text else text
+
+
+def hide_keys_in(error: RyeError) -> None:
+    """Take private keys out of whatever an error would tell."""
+    error.message, error.hint = hide_keys(error.message), hide_keys(error.hint)
+    error.details = {
+        name: hide_keys(value) if isinstance(value, str) else value for name, value in error.details.items()
+    }
 
 
 def ask_passphrase(what: str) -> bytes:
