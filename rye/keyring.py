@@ -192,7 +192,7 @@ class Keyring:
             trust_file=trust_file,
         )
 
-    def keys(self) -> tuple[KeyFacts, ...]:
+    def list(self) -> tuple[KeyFacts, ...]:
         """Return the key of the environment, if it names one, and every key of the user space, by name."""
         names = sorted(path.stem for path in self.folder.glob("*.pem") if _NAME.fullmatch(path.stem))
         first = (self.show(ENVIRONMENT),) if self._environ.get(ENVIRONMENT, "").strip() else ()
@@ -302,12 +302,12 @@ class Keyring:
         signing.refuse_key_text(str(which))
         if which is None and not self._environ.get(ENVIRONMENT, "").strip():
             which = signing.DEFAULT_KEY
-        if which is not None and self._is_name(which):
-            path = self._path(str(which))
+        if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
+            path = self._path(which)
             public = self._public_beside(path) if _ENCRYPTED in signing.read_key_file(path) else None
             return public or self.signing_key(which).public
-        if which is not None and (public := self.trust.read_public(str(which))):
-            return public
+        if which is not None and (named := self.trust.read_public(str(which))):
+            return named
         return self.signing_key(which).public
 
     def _is_name(self, which: str | Path) -> bool:

@@ -75,7 +75,7 @@ def list_keys(*, as_json: bool) -> int:
     """List every key: its fingerprint, whether a passphrase protects it, and whether you trust it yourself."""
     from rye.cli.render.keys import render_keys
 
-    keys = _keyring().keys()
+    keys = _keyring().list()
     status = _answer(
         {"keys": [key.to_dict() for key in keys]}, render_keys(keys, Terminal.of(sys.stdout)), as_json=as_json
     )
