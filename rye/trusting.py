@@ -5,82 +5,23 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from rye import signing
 from rye.errors import ArgumentError, NotFoundError, SigningError
 from rye.layout import Layout
 from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
 from rye.spaces import FOLDER
+from rye.trust_reports import TrustChange, TrustedKey, TrustReport
 
-__all__ = ["Trust", "TrustChange", "TrustReport", "TrustedKey", "write_own_trust_file"]
+__all__ = ["Trust", "write_own_trust_file"]
 
 SPACES = ("user", "project")
 """The spaces whose trust files may be changed; a bundle's belong to its publisher."""
 
 _FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _PREFIX = "ed25519:"
-
-
-@dataclass(frozen=True, slots=True)
-class TrustedKey:
-    """One trust file: what it says of its key, whether that counts, and why."""
-
-    fingerprint: str
-    owner: str
-    scope: str
-    bundle: str
-    namespaces: tuple[str, ...] | None
-    not_after: str
-    revoked: Revocation | None
-    endorsed_by: str
-    path: str
-    counts: bool
-    code: str
-    reason: str
-
-    @property
-    def is_anchor(self) -> bool:
-        """Whether the file is the user's own or was named by the caller."""
-        return Scope(self.scope).is_anchor
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON-able values."""
-        facts = {name: getattr(self, name) for name in TrustedKey.__slots__}
-        facts["namespaces"] = None if self.namespaces is None else list(self.namespaces)
-        facts["revoked"] = self.revoked and {"reason": self.revoked.reason, "date": self.revoked.date}
-        return facts
-
-
-@dataclass(frozen=True, slots=True)
-class TrustReport:
-    """Every trust file of every space, and a sentence for each that could not be read, or when there is none."""
-
-    keys: tuple[TrustedKey, ...]
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return ``{"keys": […], "warnings": […]}``."""
-        return {"keys": [key.to_dict() for key in self.keys], "warnings": list(self.warnings)}
-
-
-@dataclass(frozen=True, slots=True)
-class TrustChange:
-    """What was done to trust files: ``added``, ``removed``, ``revoked``, ``endorsed`` or ``unchanged``."""
-
-    action: str
-    fingerprint: str
-    owner: str
-    paths: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON-able values."""
-        facts = {"action": self.action, "fingerprint": self.fingerprint, "owner": self.owner}
-        return facts | {"paths": list(self.paths), "warnings": list(self.warnings)}
 
 
 class Trust:
@@ -123,8 +64,7 @@ class Trust:
                     reason=found.reason,
                 )
             )
-        nothing = () if any(row.counts for row in rows) else (load.emptiness or _NOTHING,)
-        return TrustReport(tuple(rows), (*load.warnings, *nothing))
+        return TrustReport(tuple(rows), (*load.warnings, *_lack(rows, load)))
 
     def add(
         self,
@@ -240,22 +180,23 @@ class Trust:
             NotFoundError: ``key-not-found``, ``trust-not-found``.
             SigningError: ``trust-file`` when it is none.
         """
-        entries = [self._project_entry(file)]
-        path = Path(entries[0].source)
+        entry = self._project_entry(file)
+        path = Path(entry.source)
         if key is None:
-            return TrustChange("unchanged", entries[0].fingerprint, entries[0].owner, (str(path),))
+            return TrustChange("unchanged", entry.fingerprint, entry.owner, (str(path),))
+        _refuse_link(path)
         data = path.read_bytes()
         after = signing.endorse(data, stem=path.stem, key=key, now=self._clock())
         signing.write_atomically(path, after)
         warnings: list[str] = []
-        row = next((row for row in self.list().keys if Path(row.path) == path), None)
+        row = next((row for row in self.list().keys if os.path.realpath(row.path) == os.path.realpath(path)), None)
         if row is None:
             warnings.append(
                 f"{path} is not in {self._project_folder()}, where trust files of this project are looked for"
             )
         elif not row.counts:
             warnings.append(f"it does not count for you: {row.reason}")
-        return TrustChange("endorsed", entries[0].fingerprint, entries[0].owner, (str(path),), tuple(warnings))
+        return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), tuple(warnings))
 
     def _project_entry(self, text: str) -> TrustEntry:
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
@@ -327,7 +268,15 @@ class Trust:
 
 
 _NOTHING = "no key counts, so no signature is trusted"
+_NO_ANCHOR = "no key of the user counts, so nothing but bundles is trusted: rye keys generate, or rye trust add"
 _REVOKED_ADDED = "the file given revokes this key: nothing it signed is trusted"
+
+
+def _lack(rows: Sequence[TrustedKey], load: TrustLoad) -> tuple[str, ...]:
+    """Return a sentence when no key counts, or none that could speak for the project."""
+    if not any(row.counts for row in rows):
+        return (load.emptiness or _NOTHING,)
+    return () if any(row.counts and row.is_anchor for row in rows) else (_NO_ANCHOR,)
 
 
 def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:
@@ -343,11 +292,18 @@ def _write(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:
     others = [Path(entry.source) for entry in standing if Path(entry.source) != path]
     if not others and path.exists() and path.read_bytes() == data:
         return False
+    _refuse_link(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     signing.write_atomically(path, data)
     for other in others:
         other.unlink(missing_ok=True)
     return True
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        message = f"{path} is a link; what it leads to is not written to"
+        raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
 
 
 def _refuse_replacing(

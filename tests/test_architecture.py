@@ -48,6 +48,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "publishing",
         "reports",
         "targets",
+        "trust_reports",
         "trusting",
         "validating",
     ),

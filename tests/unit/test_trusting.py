@@ -13,7 +13,8 @@ from rye import Registry
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.layout import Layout
 from rye.signing import TRUSTED_FOLDER, PublicKey, SigningKey, trust_file_name, write_trust_file
-from rye.trusting import Trust, TrustedKey
+from rye.trust_reports import TrustedKey
+from rye.trusting import Trust
 from tests.support.signed import ANN, EVE, NOW, PAT
 from tests.support.signed import key as key_of
 from tests.support.spacesim import SpaceSim
@@ -250,6 +251,14 @@ def test_keys_that_are_there_but_do_not_count_are_no_trust(tmp_path: Path) -> No
     assert trust.list().warnings == ("no key counts, so no signature is trusted",)
 
 
+def test_a_user_without_keys_is_told_so(sim: SpaceSim) -> None:
+    """Bundles speak for their own items alone; that nothing else is trusted is said."""
+    trust = trust_of(sim)
+    trust.remove(ANN.public.fingerprint)
+    assert row(trust, SHOP, "bundle").counts
+    assert trust.list().warnings[0].startswith("no key of the user counts, so nothing but bundles is trusted")
+
+
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
@@ -277,6 +286,26 @@ def test_what_is_no_key_is_refused(sim: SpaceSim, monkeypatch: pytest.MonkeyPatc
         assert caught.value.code == expected
         assert caught.value.hint
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_link_among_the_trust_files_of_a_project(sim: SpaceSim) -> None:
+    """A project cannot have a file of the user overwritten by laying a link where a trust file will be written."""
+    trust, mine = trust_of(sim), sim.folder / "mine.txt"
+    path = put_project_key(sim, PAT)
+    mine.write_bytes(path.read_bytes())
+    path.unlink()
+    path.symlink_to(mine)
+    before = mine.read_bytes()
+    for write in (
+        partial(trust.endorse, PAT.public.fingerprint, ANN),
+        partial(trust.endorse, str(path), ANN),
+        partial(trust.revoke, raw(PAT.public), space="project"),
+        partial(trust.add, raw(PAT.public), space="project", replace=True),
+    ):
+        with pytest.raises(SigningError) as caught:
+            write()
+        assert caught.value.code == "not-a-file"
+    assert mine.read_bytes() == before
 
 
 def test_bundles_are_their_publishers(sim: SpaceSim) -> None:

@@ -13,7 +13,7 @@ from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
     from rye.keyring import Keyring
-    from rye.trusting import TrustChange
+    from rye.trust_reports import TrustChange
 
 __all__ = ["command"]
 
