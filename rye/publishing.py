@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
@@ -77,7 +77,8 @@ def sign_targets(
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
     jobs = _read_all(_find(texts, layout, space), validate=mode is not Mode.CHECK)
     if mode is Mode.WRITE:
-        return _write(jobs, keyring.signing_key(key), envelope, force=force)
+        report = _write(jobs, keyring.signing_key(key), envelope, force=force)
+        return replace(report, warnings=_not_counting(jobs, keyring))
     public = _public(keyring, key, mode)
     rows = [
         _row(job, standing := _standing(job.read, public, envelope), changed=force or standing != _WELL) for job in jobs
@@ -192,6 +193,24 @@ def _standing(read: ReadItem, public: PublicKey | None, form: EnvelopeFormat) ->
     trust = TrustSet(() if public is None else (TrustEntry(public, "", Scope.NAMED),))
     found = signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock())
     return _WELL if found.verdict is Verdict.TRUSTED and found.format == form else found.code
+
+
+def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
+    """Read back what was signed and say, once for each reason, why a signature does not count for this user."""
+    trust, now = keyring.trust.load().trust, signing.system_clock()
+    reasons: dict[str, str] = {}
+    for job in jobs:
+        try:
+            read = read_item(job.root, job.file.rel_path, job.file.item_type, job.file.item_id)
+        except ItemError as error:
+            reasons.setdefault(error.code, error.message)
+            continue
+        found = signing.judge(read.evidence, origin=read.origin, trust=trust, now=now)
+        if found.verdict is not Verdict.TRUSTED:
+            reasons.setdefault(
+                found.code, f"{job.file.item_type}:{job.file.item_id} is signed, but {found.verdict}: {found.reason}"
+            )
+    return tuple(reasons.values())
 
 
 def _row(job: _Job, standing: str, *, changed: bool) -> SignedItem:

@@ -116,18 +116,20 @@ class SignedItem:
 
 @dataclass(frozen=True, slots=True)
 class SignReport:
-    """What signing did: the key's fingerprint, every file, and the trust file it wrote, if any."""
+    """What signing did: the key's fingerprint, every file, its trust file, and why it may not count."""
 
     fingerprint: str
     items: tuple[SignedItem, ...]
     trust_file: str = ""
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the three attributes as JSON-able values."""
+        """Return the four attributes as JSON-able values."""
         return {
             "fingerprint": self.fingerprint,
             "items": [item.to_dict() for item in self.items],
             "trust_file": self.trust_file,
+            "warnings": list(self.warnings),
         }
 
 

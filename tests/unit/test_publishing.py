@@ -173,6 +173,19 @@ def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:
     assert all(not item.changed for item in registry.sign("*", key="eve", check=True).items)
 
 
+def test_a_signature_that_will_not_count_is_told(sim: SpaceSim) -> None:
+    """Signing with a key that the user does not trust, or outside its namespaces, warns once for each reason."""
+    registry, trusted = registry_of(sim), sim.root("user") / signing.TRUSTED_FOLDER
+    assert registry.sign("*").warnings == ()
+    (path,) = trusted.iterdir()
+    path.write_bytes(signing.write_trust_file(ANN.public, owner="ann", namespaces=("tool:demo/*",)))
+    (warning,) = registry.sign("*", force=True).warnings
+    assert "is signed, but untrusted: the signature holds, but the key of ann" in warning
+    path.unlink()
+    (warning,) = registry.sign("*").warnings
+    assert "which no trust file names" in warning
+
+
 def test_system_space_is_read_only(sim: SpaceSim, tmp_path: Path) -> None:
     """Neither by name nor by path is a bundle's item signed with a user's key."""
     bundle = tmp_path / "shop"

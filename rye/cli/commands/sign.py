@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.options import Place, Refusal, ask, json_option, only_one, place_options, refuse, space_option
-from rye.cli.terminal import Terminal, say, say_json
+from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
     from rye.reports import SignReport
@@ -54,10 +54,13 @@ def command(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
         say_json(report.to_dict())
         return _status(report, options)
     from rye.cli.render.sign import render_signed
+    from rye.cli.text import inline
 
     unwritten = options["dry_run"] or options["check"]
     for line in render_signed(report, Terminal.of(sys.stdout), dry_run=unwritten):
         say(line)
+    for warning in report.warnings:
+        note(f"warning: {inline(warning)}")
     return _status(report, options)
 
 
