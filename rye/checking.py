@@ -53,7 +53,8 @@ def verify_targets(
             path = str(root.path / file.rel_path)
             items.append(VerifiedItem(str(file.item_type), file.item_id, root.space, root.bundle, path, signature))
     problems += [f"nothing matches {target.text!r}" for target in targets if texts and target.text not in matched]
-    return VerifyReport(tuple(items), tuple(problems), (*layout.warnings, *load.warnings))
+    nothing = (load.emptiness,) if load.emptiness else ()
+    return VerifyReport(tuple(items), tuple(problems), (*layout.warnings, *load.warnings, *nothing))
 
 
 def _files(root: Root, targets: Sequence[Target], matched: set[str], problems: list[str]) -> Iterator[FileStat]:

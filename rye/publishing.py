@@ -3,30 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from enum import StrEnum
 from pathlib import Path
+from typing import Final
 
-from rye import items, signing, spaces
-from rye.errors import ArgumentError, ItemError, SigningError
+from rye import signing, spaces
+from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.index.refresh import ReadItem, read_item
+from rye.keyring import Keyring
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
-from rye.signing import EnvelopeFormat, Scope, SigningKey, TrustEntry, TrustSet, Verdict
+from rye.signing import EnvelopeFormat, PublicKey, Scope, SigningKey, TrustEntry, TrustSet, Verdict
 from rye.spaces import FileStat, Root
 from rye.targets import read_targets
+from rye.validating import faults
 
 FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))
 
 
+class Mode(StrEnum):
+    """What becomes of the files: they are written, only told, or only compared with the key."""
+
+    WRITE = "write"
+    DRY_RUN = "dry-run"
+    CHECK = "check"
+
+
 @dataclass(frozen=True, slots=True)
 class _Job:
-    """One file to sign, as it will be written; the same bytes where it stands signed already."""
+    """One file to sign."""
 
     root: Root
     file: FileStat
-    before: bytes
-    after: bytes
+    read: ReadItem
 
 
 def sign_targets(
@@ -34,24 +44,64 @@ def sign_targets(
     layout: Layout,
     *,
     space: str,
-    key: Path | None = None,
+    keyring: Keyring,
+    key: str | Path | None = None,
     form: str = "v2",
-    dry_run: bool = False,
+    mode: Mode = Mode.WRITE,
+    force: bool = False,
 ) -> SignReport:
     """Sign what the texts name in the project or user space.
+
+    Args:
+        texts: ``type:id``, globs of ids, scopes or paths.
+        layout: The spaces.
+        space: ``project`` or ``user``.
+        keyring: Where the key is.
+        key: Its name or file; None takes the environment's, else the default one.
+        form: ``v2`` or ``v1``.
+        mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
+        force: Whether to sign again what the key has validly signed.
 
     Raises:
         ArgumentError: ``bad-space``, ``bad-format``, ``bad-target`` or ``nothing-to-sign``.
         SigningError: ``invalid-items`` with every problem of every file; nothing has been written then.
         NotFoundError: There is no key.
+        ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
     """
     if space not in ("project", "user"):
         hint = "sign in project or user space; a bundle's items are signed with rye sign --bundle DIR --new-key"
         raise ArgumentError("bad-space", f"space is {space!r}", hint=hint, valid=["project", "user"])
     envelope = _format(form)
     if not texts:
-        hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path"
+        hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
+    jobs = _read_all(_find(texts, layout, space), validate=mode is not Mode.CHECK)
+    if mode is Mode.WRITE:
+        report = _write(jobs, keyring.signing_key(key), envelope, force=force)
+        return replace(report, warnings=_not_counting(jobs, keyring))
+    public = _public(keyring, key, mode)
+    rows = [
+        _row(job, standing := _standing(job.read, public, envelope), changed=force or standing != _WELL) for job in jobs
+    ]
+    return SignReport(str(public.fingerprint) if public else "", tuple(rows))
+
+
+def _public(keyring: Keyring, key: str | Path | None, mode: Mode) -> PublicKey | None:
+    """Return the key to compare with; a dry run also tells something without one."""
+    try:
+        return keyring.public_key(key)
+    except NotFoundError:
+        if key is None and mode is Mode.DRY_RUN:
+            return None
+        raise
+
+
+def _find(texts: tuple[str, ...], layout: Layout, space: str) -> list[tuple[Root, FileStat]]:
+    """Return the files that the texts name, each once.
+
+    Raises:
+        ArgumentError: ``bad-target`` or ``nothing-to-sign``.
+    """
     files: dict[tuple[str, str], tuple[Root, FileStat]] = {}
     for target in read_targets(texts, layout, space):
         found = [(root, file) for root in target.roots for file in spaces.walk(root)[0] if target.accepts(root, file)]
@@ -63,9 +113,7 @@ def sign_targets(
             message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
             raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
         files |= {(root.source, file.rel_path): (root, file) for root, file in found}
-    secret = signing.find_signing_key(layout.user) if key is None else signing.load_key_file(key)
-    jobs = _prepare(list(files.values()), secret, envelope, signing.system_clock())
-    return _write(jobs, secret, dry_run=dry_run)
+    return list(files.values())
 
 
 def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  # noqa: A002 - the word callers expect
@@ -89,13 +137,13 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
         raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
     bundle = found[0]
     secret = SigningKey.generate()
-    jobs = _prepare([(bundle, file) for file in spaces.walk(bundle)[0]], secret, envelope, signing.system_clock())
+    jobs = _read_all([(bundle, file) for file in spaces.walk(bundle)[0]])
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     trusted = bundle.path / signing.TRUSTED_FOLDER
     trust_file = trusted / signing.trust_file_name(secret.public)
     entry = signing.write_trust_file(secret.public, owner=owner)
-    report = _write(jobs, secret, dry_run=False)
+    report = _write(jobs, secret, envelope)
     trusted.mkdir(parents=True, exist_ok=True)
     signing.write_atomically(trust_file, entry)
     for old in trusted.glob("*.toml"):
@@ -111,64 +159,88 @@ def _format(name: str) -> EnvelopeFormat:
     return EnvelopeFormat(name)
 
 
-def _prepare(
-    files: Sequence[tuple[Root, FileStat]], key: SigningKey, form: EnvelopeFormat, now: datetime
-) -> list[_Job]:
-    """Validate all files and sign them in memory.
+def _read_all(files: Sequence[tuple[Root, FileStat]], *, validate: bool = True) -> list[_Job]:
+    """Read all files and, unless only their signatures matter, validate them.
 
     Raises:
         SigningError: ``invalid-items``.
     """
-    jobs, problems = [], []
+    jobs: list[_Job] = []
+    problems: list[str] = []
     for root, file in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
-            faults = _faults(read)
-            after = _signed(read, key, form, now) if not faults else b""
-        except (ItemError, SigningError) as error:
-            faults = [error.message]
-        if faults:
-            problems += [f"{file.rel_path}: {fault}" for fault in faults]
-        else:
-            jobs.append(_Job(root, file, read.data, after))
+        except ItemError as error:
+            problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
+            continue
+        problems += [f"{file.rel_path}: {fault}" for fault in faults(read)] if validate else []
+        jobs.append(_Job(root, file, read))
     if problems:
         raise SigningError(
             "invalid-items",
-            f"{len(problems)} problem(s) in {len(files)} file(s): {'; '.join(problems)}",
+            f"{len(problems)} problem(s) in {len(files)} file(s)",
             hint="mend them and sign again; nothing was written",
             problems=problems,
         )
     return jobs
 
 
-def _signed(read: ReadItem, key: SigningKey, form: EnvelopeFormat, now: datetime) -> bytes:
-    """Return the signed bytes; the same ones where this key has validly signed them in this format."""
-    trust = TrustSet((TrustEntry(key.public, "", Scope.NAMED),))
-    standing = signing.judge(read.evidence, origin=read.origin, trust=trust, now=now)
-    if standing.verdict is Verdict.TRUSTED and standing.format == form:
-        return read.data
-    return signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
+_WELL: Final = ""
 
 
-def _faults(read: ReadItem) -> list[str]:
-    """Return what keeps an item from being signed."""
-    item, faults = read.item, []
-    if not item.description:
-        faults.append("there is no description")
-    if not item.version:
-        faults.append("there is no version")
-    if read.evidence.misplaced:
-        faults.append(read.evidence.misplaced)
-    if item.type is not items.ItemType.TOOL and not item.title and not item.description:
-        faults.append("there is neither title nor description")
-    return faults
+def _standing(read: ReadItem, public: PublicKey | None, form: EnvelopeFormat) -> str:
+    """Return nothing where this key has validly signed in this format, else the code of what is the matter."""
+    trust = TrustSet(() if public is None else (TrustEntry(public, "", Scope.NAMED),))
+    found = signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock())
+    return _WELL if found.verdict is Verdict.TRUSTED and found.format == form else found.code
 
 
-def _write(jobs: Sequence[_Job], key: SigningKey, *, dry_run: bool) -> SignReport:
-    rows = []
+def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
+    """Read back what was signed and say, once for each reason, why a signature does not count for this user."""
+    trust, now = keyring.trust.load().trust, signing.system_clock()
+    reasons: dict[str, str] = {}
     for job in jobs:
-        path = job.root.path / job.file.rel_path
-        if not dry_run and job.after != job.before:
-            signing.write_atomically(path, job.after)
-        rows.append(SignedItem(str(job.file.item_type), job.file.item_id, str(path), job.after != job.before))
+        try:
+            read = read_item(job.root, job.file.rel_path, job.file.item_type, job.file.item_id)
+        except ItemError as error:
+            reasons.setdefault(error.code, error.message)
+            continue
+        found = signing.judge(read.evidence, origin=read.origin, trust=trust, now=now)
+        if found.verdict is not Verdict.TRUSTED:
+            reasons.setdefault(
+                found.code, f"{job.file.item_type}:{job.file.item_id} is signed, but {found.verdict}: {found.reason}"
+            )
+    return tuple(reasons.values())
+
+
+def _row(job: _Job, standing: str, *, changed: bool) -> SignedItem:
+    path = str(job.root.path / job.file.rel_path)
+    return SignedItem(str(job.file.item_type), job.file.item_id, path, changed, standing)
+
+
+def _write(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force: bool = False) -> SignReport:
+    """Sign in memory what is to be signed, then write; a file that changed since it was read is left as it is.
+
+    Raises:
+        ItemError: ``changed-meanwhile``.
+    """
+    now = signing.system_clock()
+    made: list[tuple[_Job, str, bytes]] = []
+    for job in jobs:
+        read, standing, after = job.read, _standing(job.read, key.public, form), job.read.data
+        if force or standing != _WELL:
+            after = signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
+        made.append((job, standing, after))
+    rows = []
+    for job, standing, after in made:
+        if after != job.read.data:
+            if spaces.read_file(job.root, job.file.rel_path) != job.read.data:
+                raise ItemError(
+                    "changed-meanwhile",
+                    f"{job.file.rel_path} was changed while it was being signed; it is left as it is",
+                    hint="look at it and sign again; files signed before it stay signed",
+                    path=job.file.rel_path,
+                )
+            signing.write_atomically(job.root.path / job.file.rel_path, after)
+        rows.append(_row(job, standing, changed=after != job.read.data))
     return SignReport(str(key.public.fingerprint), tuple(rows))

@@ -33,6 +33,7 @@ from rye.search.states import States
 from rye.spaces import Root
 
 if TYPE_CHECKING:
+    from rye.keyring import Passphrase
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 
 __all__ = ["Registry"]
@@ -238,24 +239,41 @@ class Registry:
         key: PathLike | None = None,
         format: str = "v2",  # noqa: A002 - the word callers expect
         dry_run: bool = False,
+        check: bool = False,
+        force: bool = False,
+        passphrase: Passphrase = None,
     ) -> SignReport:
         """Validate and sign items of the project or user space; nothing is written unless all of them are valid.
+
+        What the key has validly signed already stays as it is.
 
         Args:
             targets: ``type:id``, globs of ids, or paths.
             space: ``project`` or ``user``; system space is read-only.
-            key: File of the private key; None takes ``RYE_SIGNING_KEY`` or the user space's key.
+            key: Name or file of the key; None takes ``RYE_SIGNING_KEY`` or the user space's ``private_key``.
             format: ``v2``, or ``v1`` for older readers.
-            dry_run: Whether to only say what would be signed.
+            dry_run: Whether to only say what would be signed; the public half of the key is enough.
+            check: Whether to only say what this key has not validly signed, without validating metadata.
+            force: Whether to sign again what is validly signed.
+            passphrase: Of an encrypted key, or who is asked for it; ``RYE_KEY_PASSPHRASE`` comes before it.
 
         Raises:
             SigningError: An item is not valid, or the key cannot be used.
             ArgumentError: A target matches nothing.
         """
-        from rye.publishing import sign_targets
+        from rye.keyring import Keyring
+        from rye.publishing import Mode, sign_targets
 
-        chosen = None if key is None else Path(key)
-        return sign_targets(targets, self._layout, space=space, key=chosen, form=format, dry_run=dry_run)
+        return sign_targets(
+            targets,
+            self._layout,
+            space=space,
+            keyring=Keyring(self._layout, passphrase=passphrase, named=self._named_trust),
+            key=None if key is None else key if isinstance(key, str) else Path(key),
+            form=format,
+            mode=Mode.CHECK if check else Mode.DRY_RUN if dry_run else Mode.WRITE,
+            force=force,
+        )
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""

@@ -97,32 +97,39 @@ class VerifyReport:
 
 @dataclass(frozen=True, slots=True)
 class SignedItem:
-    """One file that was signed (or, on a dry run, would be); ``changed`` is False where it stood signed already."""
+    """One file that was signed, or would be; ``changed`` is False where it stood signed already.
+
+    ``code`` is the reason code of how it stood before, judged by the signing key alone.
+    """
 
     type: str
     id: str
     path: str
     changed: bool
+    code: str = ""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the four attributes."""
-        return {"type": self.type, "id": self.id, "path": self.path, "changed": self.changed}
+        """Return the five attributes."""
+        place = {"type": self.type, "id": self.id, "path": self.path}
+        return place | {"changed": self.changed, "code": self.code}
 
 
 @dataclass(frozen=True, slots=True)
 class SignReport:
-    """What signing did: the key's fingerprint, every file, and the trust file it wrote, if any."""
+    """What signing did: the key's fingerprint, every file, its trust file, and why it may not count."""
 
     fingerprint: str
     items: tuple[SignedItem, ...]
     trust_file: str = ""
+    warnings: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the three attributes as JSON-able values."""
+        """Return the four attributes as JSON-able values."""
         return {
             "fingerprint": self.fingerprint,
             "items": [item.to_dict() for item in self.items],
             "trust_file": self.trust_file,
+            "warnings": list(self.warnings),
         }
 
 

@@ -39,7 +39,20 @@ LAYERS: Mapping[str, int] = {
 """Each room and its layer; a room imports itself and rooms of lower layers."""
 
 ROOM_OF: Mapping[str, str] = dict.fromkeys(
-    ("__init__", "checking", "indexes", "layout", "publishing", "reports", "targets"), "registry"
+    (
+        "__init__",
+        "checking",
+        "indexes",
+        "keyring",
+        "layout",
+        "publishing",
+        "reports",
+        "targets",
+        "trust_reports",
+        "trusting",
+        "validating",
+    ),
+    "registry",
 )
 """Top-level modules that belong to a room of another name; the package's own face belongs to the façade."""
 

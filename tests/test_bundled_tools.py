@@ -6,14 +6,12 @@ import csv
 import io
 import json
 import os
-import stat
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from rye import Registry, signing
 from rye.items import ItemType, parse
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -216,76 +214,3 @@ def test_a_tool_can_be_run_straight_from_its_content(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, input=text, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / ".ai" / "knowledge" / "ops" / "rollback.md").is_file()
-
-
-def verdict_of(registry: Registry) -> tuple[str, str]:
-    """Return verdict and owner of the one item in the project."""
-    (item,) = registry.verify(space="project").items
-    return item.signature.code, item.signature.owner
-
-
-@pytest.fixture
-def registry(project: Path, tmp_path: Path) -> Registry:
-    """The registry of a user with a key made by ``new_key``."""
-    done = run("new_key", "--owner", "Ada", "--user", str(tmp_path / "user"), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    return Registry(project, user=tmp_path / "user", bundles=(), cache_dir=tmp_path / "cache")
-
-
-def test_new_key_makes_signatures_that_count(registry: Registry) -> None:
-    """After one run of the tool, what the user signs is trusted on the user's machine."""
-    registry.sign("knowledge:ops/rollback")
-    assert verdict_of(registry) == ("ok", "Ada")
-
-
-@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
-def test_new_key_hides_the_private_half(registry: Registry, tmp_path: Path) -> None:
-    """The private key is the user's alone, and its bytes are printed nowhere."""
-    assert registry.sources == ("project", "user")
-    private = tmp_path / "user" / ".ai" / "config" / "keys" / "signing" / "private_key.pem"
-    assert stat.S_IMODE(private.stat().st_mode) == 0o600
-    assert stat.S_IMODE(private.parent.stat().st_mode) == 0o700
-
-
-def test_new_key_never_overwrites_a_key(registry: Registry, tmp_path: Path) -> None:
-    """A second run leaves key and trust file as they are."""
-    folder = tmp_path / "user" / ".ai" / "config" / "keys"
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    assert run("new_key", "--owner", "Eve", "--user", str(tmp_path / "user"), cwd=tmp_path).returncode == 1
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    assert len(before) == 2
-    assert registry.sources
-
-
-@pytest.mark.parametrize("more", [["--owner", "a\nb"], ["--owner", "A", "--namespace", "/x"], ["--not-after", "soon"]])
-def test_new_key_writes_nothing_when_an_argument_is_wrong(more: list[str], tmp_path: Path) -> None:
-    """A trust file that nobody could read is refused before the key is made."""
-    assert run("new_key", "--user", str(tmp_path), *more, cwd=tmp_path).returncode == 2
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_endorse_key_makes_a_key_of_the_project_count(registry: Registry, project: Path, tmp_path: Path) -> None:
-    """What a project's own key signed is trusted once a key of the user stands behind its trust file, not before."""
-    key = signing.SigningKey.generate()
-    trusted = project / ".ai" / "config" / "keys" / "trusted"
-    trusted.mkdir(parents=True)
-    file = trusted / signing.trust_file_name(key.public)
-    file.write_bytes(signing.write_trust_file(key.public, owner="Project"))
-    private = signing.save_signing_key(tmp_path / "private", key)
-    registry.sign("knowledge:ops/rollback", key=private)
-    assert verdict_of(registry) == ("project-key", "Project")
-    assert run("endorse_key", str(file), "--user", str(tmp_path / "user"), "--dry-run", cwd=tmp_path).returncode == 0
-    assert verdict_of(registry) == ("project-key", "Project")
-    done = run("endorse_key", str(file), "--user", str(tmp_path / "user"), cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    assert key.public.fingerprint in done.stdout
-    assert verdict_of(registry) == ("ok", "Project")
-
-
-def test_endorse_key_refuses_what_is_no_trust_file(tmp_path: Path) -> None:
-    """A file that holds no key is left as it is."""
-    file = tmp_path / "x.toml"
-    file.write_text("owner = 'Eve'", encoding="utf-8")
-    assert run("endorse_key", str(file), cwd=tmp_path).returncode == 1
-    assert file.read_text(encoding="utf-8") == "owner = 'Eve'"
-    assert run("endorse_key", str(tmp_path / "missing.toml"), cwd=tmp_path).returncode == 2

@@ -72,6 +72,8 @@ for _entry in COMMANDS.values():
     _entry.command.short_help = _entry.summary
     _entry.command.epilog = _entry.epilog()
     _entry.command.context_settings = {**_HELP}
+    for _inner in getattr(_entry.command, "commands", {}).values():
+        _inner.context_settings = {**_HELP}
     root.add_command(_entry.command)
 
 
@@ -128,7 +130,9 @@ def _as_rye_error(error: Exception) -> RyeError:
     if os.environ.get("RYE_DEBUG", "") not in {"", "0"}:
         import traceback
 
-        note("".join(traceback.format_exception(error)).rstrip())
+        from rye.cli.secrets import hide_keys
+
+        note(hide_keys("".join(traceback.format_exception(error)).rstrip()))
     return _unexpected(error)
 
 
@@ -162,6 +166,9 @@ def _unexpected(error: Exception) -> RyeError:
 
 
 def _report(error: RyeError, words: Sequence[str]) -> int:
+    from rye.cli.secrets import hide_keys_in
+
+    hide_keys_in(error)
     options = words[: words.index("--")] if "--" in words else words
     if sys.stdout is not None and ("--json" in options or "--jsonl" in options):
         say_json({"error": error.to_dict()}, lines="--json" not in options)

@@ -1,7 +1,7 @@
 r"""From (bytes, keys, moment, place) to a verdict; keys, trust and signing.
 
 :func:`inspect` finds what the bytes of a file prove by themselves, :func:`judge` what that is worth under a trust set.
-Neither touches a disk or asks a clock. :mod:`rye.signing.store` alone reads and writes keys and trust files.
+Neither touches a disk or asks a clock. :mod:`rye.signing.store` alone reads and writes trust files, ``vault`` keys.
 Importing this room does not load the cryptography library; the first signature that is checked or made does.
 
     >>> from datetime import UTC, datetime
@@ -16,33 +16,48 @@ Importing this room does not load the cryptography library; the first signature 
     'digest'
 """
 
+from rye.signing.account import Account, account
 from rye.signing.endorse import endorse, endorser
-from rye.signing.evidence import inspect
+from rye.signing.evidence import disagreements, inspect
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
 from rye.signing.reasons import REASONS, Reason
 from rye.signing.sign import COMMENT_MARKS, sign_bytes, unsigned_bytes
 from rye.signing.store import (
-    SIGNING_FOLDER,
     TRUSTED_FOLDER,
     TrustLoad,
-    find_signing_key,
-    load_key_file,
-    load_signing_key,
     load_trust,
-    save_signing_key,
+    read_trust_bytes,
     system_clock,
     write_atomically,
 )
 from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
-from rye.signing.trust_file import parse_trust_file, trust_file_name, write_trust_file
+from rye.signing.trust_file import last_moment, parse_trust_file, trust_file_name, write_trust_file
+from rye.signing.vault import (
+    DEFAULT_KEY,
+    KEY_VARIABLE,
+    PASSPHRASE_VARIABLE,
+    SIGNING_FOLDER,
+    check_private_folder,
+    find_signing_key,
+    load_key_file,
+    load_signing_key,
+    read_key_file,
+    refuse_key_text,
+    save_signing_key,
+    write_secret,
+)
 
 __all__ = [
     "COMMENT_MARKS",
+    "DEFAULT_KEY",
+    "KEY_VARIABLE",
+    "PASSPHRASE_VARIABLE",
     "REASONS",
     "SIGNING_FOLDER",
     "TRUSTED_FOLDER",
+    "Account",
     "Clock",
     "Coverage",
     "EnvelopeFormat",
@@ -59,21 +74,29 @@ __all__ = [
     "TrustLoad",
     "TrustSet",
     "Verdict",
+    "account",
+    "check_private_folder",
+    "disagreements",
     "endorse",
     "endorser",
     "find_signing_key",
     "in_namespaces",
     "inspect",
     "judge",
+    "last_moment",
     "load_key_file",
     "load_signing_key",
     "load_trust",
     "parse_trust_file",
+    "read_key_file",
+    "read_trust_bytes",
+    "refuse_key_text",
     "save_signing_key",
     "sign_bytes",
     "system_clock",
     "trust_file_name",
     "unsigned_bytes",
     "write_atomically",
+    "write_secret",
     "write_trust_file",
 ]

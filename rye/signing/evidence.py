@@ -12,12 +12,10 @@ from rye.signing._coverage import find_coverage, line_end_change, whole_digest
 from rye.signing._line import ParsedLine, decode_signature, line_elsewhere, parse_line
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin
 
-__all__ = ["ITEM_TYPES", "inspect"]
+__all__ = ["ITEM_TYPES", "disagreements", "inspect"]
 
 ITEM_TYPES: Final = ("directive", "tool", "knowledge")
 """The words that say what type an item is; any other value of a ``type`` key means something else."""
-
-_LONGEST_ID: Final = 1024
 
 
 def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evidence:
@@ -26,8 +24,8 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evid
     Args:
         data: All bytes of the file.
         origin: Where they were found.
-        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. May be left empty
-            for a v2 line, which binds type and id by itself.
+        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. Not looked at for a
+            v2 line, which binds type and id by itself: such a file need not be parsed to be verified.
     """
     content = hashlib.sha256(data).hexdigest()
     # 1. The line, on its line.
@@ -56,13 +54,12 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evid
     if coverage is None:
         change = line_end_change(data, envelope, line.digest)
         return _fault(content, line, "line-ends" if change else "digest", change)
-    # 6. Whether the file is where it says it is.
+    # 6. Whether the file is where it says it is; a v2 signature says that itself.
     return Evidence(
         content_digest=content,
         format=str(line.format),
         coverage=coverage,
-        misplaced=_misplaced(declared, origin),
-        claims=_claims(declared, origin) if line.format is EnvelopeFormat.V2 else (),
+        misplaced="" if line.format is EnvelopeFormat.V2 else "; ".join(disagreements(declared, origin)),
         digest=line.digest,
         signature=signature,
         fingerprint=line.fingerprint,
@@ -97,15 +94,15 @@ def _what_is_wrong(line: str) -> str:
     return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT"
 
 
-def _misplaced(declared: Mapping[str, str], origin: Origin) -> str:
-    """Say in words what the file states about itself that its path contradicts.
+def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
+    """Say in words each thing that a file states about itself and its path contradicts.
 
     ``name`` must be the last part of the id, ``category`` all before it, ``id`` the id (or its last part), ``type`` the
     item type. What is not stated contradicts nothing. Compared in Unicode normal form C and otherwise exactly, so a
     letter that merely looks the same is another letter.
     """
     if not declared:
-        return ""
+        return ()
     here = _normal(origin.item_id)
     folder, _, stem = here.rpartition("/")
     allowed = {"id": (here, stem), "name": (stem,), "category": (folder,), "type": (origin.item_type,)}
@@ -114,28 +111,13 @@ def _misplaced(declared: Mapping[str, str], origin: Origin) -> str:
         said = _stated(declared, key)
         if said and said not in expected:
             words.append(f"its {key} is {_shown(said)}, its path says {_shown(expected[0])}")
-    return "; ".join(words)
+    return tuple(words)
 
 
 def _shown(text: str) -> str:
     # escapes tell letters apart that look the same
     text = text if len(text) <= 80 else text[:79] + "…"
     return repr(text) if text.isascii() else f"{text!r} ({text!a})"
-
-
-def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
-    """Return the ids, other than its own, that a file could have been signed under if what it states is true."""
-    if not declared:
-        return ()
-    here = _normal(origin.item_id)
-    folder, _, stem = here.rpartition("/")
-    name = _stated(declared, "name") or stem
-    category = _stated(declared, "category")
-    said = _stated(declared, "id")
-    ids = [said] if said else []
-    ids += [f"{place}/{name}" if place else name for place in (category, folder)]
-    fit = (each for each in ids if each != here and len(each) <= _LONGEST_ID and each.isprintable())
-    return tuple(dict.fromkeys(fit))
 
 
 def _stated(declared: Mapping[str, str], key: str) -> str:

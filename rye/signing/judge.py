@@ -93,18 +93,16 @@ def judge(evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime)
 def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[TrustEntry, ...], str]:
     """Return the entries of the key under which the signature holds, and the ``type:id`` it was made for if not here.
 
-    A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, or for an
-    id that the file claims for itself, then it was moved, and that is proven. Otherwise a move and an altered line
-    cannot be told apart, and the graver is assumed.
+    A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, then it
+    was moved, and that is proven. Otherwise a move and an altered line cannot be told apart, and the graver is assumed.
     """
     evidence, origin = case.evidence, case.origin
     if found := _holding(entries, evidence, origin.item_type, origin.item_id):
         return found, ""
     if evidence.format == EnvelopeFormat.V2:
-        for item_id in (origin.item_id, *evidence.claims):
-            for item_type in ITEM_TYPES:
-                if found := _holding(entries, evidence, item_type, item_id):
-                    return found, f"{item_type}:{item_id}"
+        for item_type in ITEM_TYPES:
+            if found := _holding(entries, evidence, item_type, origin.item_id):
+                return found, f"{item_type}:{origin.item_id}"
     return (), ""
 
 

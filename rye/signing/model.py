@@ -16,7 +16,7 @@ __all__ = ["Clock", "Coverage", "EnvelopeFormat", "Evidence", "Fingerprint", "Or
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-2"
+_RECORD: Final = "evidence-3"
 """First value of a record; another one is another layout."""
 
 
@@ -116,8 +116,7 @@ class Evidence:
         detail: Words that go with ``code``.
         format: ``v1``, ``v2``, ``ryeos``, or empty when there is no readable envelope.
         coverage: What the digest in the line covers.
-        misplaced: Words on how type, id, name or category disagree with the path; empty when they agree.
-        claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
+        misplaced: Words on how type, id, name or category disagree with the path; empty when they agree, and for v2.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
         signature: 64 raw bytes, or empty.
         fingerprint: As written in the line (16 or 64 hex).
@@ -130,7 +129,6 @@ class Evidence:
     format: str = ""
     coverage: Coverage = Coverage.WHOLE
     misplaced: str = ""
-    claims: tuple[str, ...] = ()
     digest: str = ""
     signature: bytes = b""
     fingerprint: str = ""
@@ -150,7 +148,6 @@ class Evidence:
             base64.b64encode(self.signature).decode("ascii"),
             self.fingerprint,
             self.signed_at,
-            *self.claims,
         ]
 
     @classmethod
@@ -161,7 +158,7 @@ class Evidence:
             SigningError: ``bad-record`` when it is of another layout or damaged.
         """
         try:
-            layout, content, code, detail, form, coverage, misplaced, digest, signature, key, when, *claims = record
+            layout, content, code, detail, form, coverage, misplaced, digest, signature, key, when = record
             evidence = cls(
                 content_digest=content,
                 code=code,
@@ -169,7 +166,6 @@ class Evidence:
                 format=form,
                 coverage=Coverage(coverage),
                 misplaced=misplaced,
-                claims=tuple(claims),
                 digest=digest,
                 signature=base64.b64decode(signature, validate=True),
                 fingerprint=key,

@@ -16,7 +16,7 @@ from rye.signing.model import Verdict
 __all__ = ["REASONS", "Reason"]
 
 _SIGN_AGAIN: Final = "rye sign {ref}"
-_KEY_FILE: Final = "put the signer's trust file into config/keys/trusted of the user space, or name it with --trust"
+_KEY_FILE: Final = "rye trust add FILE, with the signer's trust file, or name it with --trust"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             Verdict.UNTRUSTED,
             "the signature holds, but the key of {signer} is vouched for by the project alone: "
             "no key of the user stands behind its trust file",
-            "let a user key endorse the project's trust file, or name it with --trust",
+            "rye trust endorse {key}, or name its trust file with --trust",
         ),
         "outside-directive": Reason(
             Verdict.PARTIAL,

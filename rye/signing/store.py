@@ -1,4 +1,4 @@
-"""Keys and trust files on disk; the only part of this room that reads or writes any."""
+"""Trust files on disk, and how a file is written; this and ``vault`` alone read or write any in this room."""
 
 from __future__ import annotations
 
@@ -12,37 +12,21 @@ from typing import Final
 
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.signing.endorse import endorser
-from rye.signing.keys import SigningKey
 from rye.signing.trust import Scope, TrustEntry, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, parse_trust_file
 
 __all__ = [
-    "KEY_VARIABLE",
-    "SIGNING_FOLDER",
     "TRUSTED_FOLDER",
     "TrustLoad",
-    "find_signing_key",
-    "load_key_file",
-    "load_signing_key",
     "load_trust",
-    "save_signing_key",
+    "read_trust_bytes",
+    "sync_folder",
     "system_clock",
     "write_atomically",
 ]
 
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
-
-SIGNING_FOLDER: Final = Path("config", "keys", "signing")
-"""Where private keys stand below the root of the user space."""
-
-KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
-"""Environment variable that holds a private key as PEM text, or the path of its file."""
-
-PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
-"""Environment variable that holds the passphrase of an encrypted private key."""
-
-_DEFAULT_KEY: Final = "private_key"
 
 
 def system_clock() -> datetime:
@@ -56,6 +40,14 @@ class TrustLoad:
 
     trust: TrustSet
     warnings: tuple[str, ...] = ()
+
+    @property
+    def emptiness(self) -> str:
+        """A sentence when the set holds no key at all, else nothing."""
+        if self.trust.entries:
+            return ""
+        why = "no trust file could be read" if self.warnings else "there is no trust file"
+        return f"no key is trusted, so no signature counts: {why}"
 
 
 def load_trust(
@@ -134,6 +126,16 @@ def _folder_entries(
     return entries
 
 
+def read_trust_bytes(path: Path) -> bytes:
+    """Return the bytes of a trust file or public key.
+
+    Raises:
+        SigningError: ``not-a-file``.
+        EnvironmentFault: ``unreadable``.
+    """
+    return _read(path, MAX_TRUST_FILE)
+
+
 def _read(path: Path, most: int) -> bytes:
     """Return a regular file's bytes, at most one more than ``most``; a pipe or device is not waited for."""
     try:
@@ -145,121 +147,6 @@ def _read(path: Path, most: int) -> bytes:
         raise EnvironmentFault(
             "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"
         ) from fault
-
-
-def find_signing_key(
-    user: Path, *, environ: Mapping[str, str] | None = None, passphrase: bytes | None = None
-) -> SigningKey:
-    """Return the key to sign with: from ``RYE_SIGNING_KEY`` (PEM text or a path), else the user space's.
-
-    Args:
-        user: Root of the user space.
-        environ: The environment; by default the process's own.
-        passphrase: For an encrypted key.
-
-    Raises:
-        NotFoundError: ``no-signing-key`` when there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
-    """
-    variables = os.environ if environ is None else environ
-    given = variables.get(KEY_VARIABLE, "").strip()
-    if given.startswith("-----BEGIN"):
-        # a variable in CI often holds \n for each line break
-        secret = passphrase or _passphrase(variables)
-        return SigningKey.from_pem(given.replace("\\n", "\n").encode(), passphrase=secret)
-    if given:
-        return load_key_file(Path(given).expanduser(), passphrase=passphrase)
-    return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
-
-
-def _passphrase(environ: Mapping[str, str]) -> bytes | None:
-    """Return the passphrase of the environment, None where it has none."""
-    return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
-
-
-def load_signing_key(folder: Path, *, name: str = _DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
-    """Read the private key ``<name>.pem`` of a folder that nobody else may look into.
-
-    Raises:
-        NotFoundError: ``no-signing-key`` when there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
-    """
-    path = folder / f"{name}.pem"
-    if path.exists():
-        _refuse_unsafe(folder, folder.stat(), "700")
-    return load_key_file(path, passphrase=passphrase)
-
-
-def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
-    """Read a private key from a file that nobody else may read.
-
-    Raises:
-        NotFoundError: ``no-signing-key`` when there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
-        EnvironmentFault: ``unreadable``.
-    """
-    try:
-        with path.open("rb") as stream:
-            _refuse_unsafe(path, os.fstat(stream.fileno()), "600")
-            return SigningKey.from_pem(stream.read(MAX_TRUST_FILE), passphrase=passphrase or _passphrase(os.environ))
-    except FileNotFoundError:
-        raise NotFoundError(
-            "no-signing-key",
-            f"there is no private key {path}",
-            hint=f"generate one, or set {KEY_VARIABLE} to its PEM text or path",
-        ) from None
-    except OSError as fault:
-        raise EnvironmentFault(
-            "unreadable", f"private key {path} cannot be read: {fault.strerror}", hint="check its permissions"
-        ) from None
-
-
-def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
-    if os.name != "posix":
-        return
-    found = stat.S_IMODE(status.st_mode)
-    if found & 0o077:
-        raise SigningError(
-            "unsafe-permissions",
-            f"{path} is open to others (mode {found:03o}); a private key there is not used",
-            hint=f"chmod {mode} {path}",
-            path=str(path),
-        )
-    if status.st_uid not in {os.geteuid(), 0}:
-        raise SigningError(
-            "unsafe-permissions",
-            f"{path} belongs to another user; a private key there is not used",
-            hint=f"chown {os.geteuid()} {path}",
-            path=str(path),
-        )
-
-
-def save_signing_key(
-    folder: Path, key: SigningKey, *, name: str = _DEFAULT_KEY, passphrase: bytes | None = None
-) -> Path:
-    """Write a private key as ``<name>.pem``, mode 0600 in a folder of mode 0700; return its path.
-
-    Raises:
-        SigningError: ``key-exists`` when the file is there already; it is never overwritten.
-        EnvironmentFault: ``cannot-write``.
-    """
-    path = folder / f"{name}.pem"
-    try:
-        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        _refuse_unsafe(folder, folder.stat(), "700")
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
-            stream.write(key.to_pem(passphrase=passphrase))
-            stream.flush()
-            os.fsync(stream.fileno())
-    except FileExistsError:
-        raise SigningError(
-            "key-exists", f"{path} exists and is not overwritten", hint="give the key another name"
-        ) from None
-    except OSError as fault:
-        raise EnvironmentFault(
-            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
-        ) from None
-    return path
 
 
 def write_atomically(path: Path, data: bytes) -> None:
@@ -274,24 +161,28 @@ def write_atomically(path: Path, data: bytes) -> None:
     target = Path(os.path.realpath(path))
     temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}.tmp")
     try:
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         try:
-            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
+            # what others may not read is not theirs to read while it is written either
+            opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode & 0o600)
+            with os.fdopen(opened, "wb") as stream:
                 stream.write(data)
                 stream.flush()
                 os.fsync(stream.fileno())
-            if target.exists():
-                temporary.chmod(stat.S_IMODE(target.stat().st_mode))
+            if mode is not None:
+                temporary.chmod(mode)
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
-        _sync_folder(target.parent)
+        sync_folder(target.parent)
     except OSError as fault:
         raise EnvironmentFault(
             "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check permissions and disk space"
         ) from fault
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Make sure that a new name in a folder outlives a loss of power."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -12,7 +12,7 @@ from rye.errors import SigningError
 from rye.signing.keys import PublicKey
 from rye.signing.trust import Revocation, Scope, TrustEntry, as_utc
 
-__all__ = ["MAX_TRUST_FILE", "parse_trust_file", "trust_file_name", "write_trust_file"]
+__all__ = ["MAX_TRUST_FILE", "last_moment", "parse_trust_file", "trust_file_name", "write_trust_file"]
 
 MAX_TRUST_FILE: Final = 65_536
 """A longer trust file is refused."""
@@ -64,11 +64,12 @@ def write_trust_file(
     owner: str,
     namespaces: tuple[str, ...] | None = None,
     not_after: datetime | None = None,
+    revoked: Revocation | None = None,
 ) -> bytes:
     """Return a trust file for a key, readable by :func:`parse_trust_file`.
 
     Raises:
-        SigningError: ``trust-file`` when the owner or a namespace cannot be written.
+        SigningError: ``trust-file`` when the owner, a namespace or the revocation cannot be written.
     """
     lines = [
         'version = "1.0.0"',
@@ -81,6 +82,10 @@ def write_trust_file(
     if not_after is not None:
         lines.append(f"not_after = {as_utc(not_after).isoformat()}")
     lines += ["", "[public_key]", f'pem = """\n{public.pem}"""', ""]
+    if revoked is not None:
+        reason = json.dumps(_line(revoked.reason, "revoked.reason", ""), ensure_ascii=False)
+        day = json.dumps(_line(revoked.date, "revoked.date", ""), ensure_ascii=False)
+        lines += ["[revoked]", f"reason = {reason}", f"date = {day}", ""]
     return "\n".join(lines).encode()
 
 
@@ -132,12 +137,23 @@ def _namespaces(value: object, source: str) -> tuple[str, ...] | None:
     return tuple(value)
 
 
+def last_moment(text: str) -> datetime:
+    """Return the last moment of a date, of which the whole day in UTC counts, or of a date and time.
+
+    Raises:
+        SigningError: ``trust-file`` when it is neither.
+    """
+    moment = _moment(text, "")
+    assert moment is not None
+    return moment
+
+
 def _moment(value: object, source: str) -> datetime | None:
     if isinstance(value, str):
         try:
             value = date.fromisoformat(value) if len(value) <= 10 else datetime.fromisoformat(value)
         except ValueError:
-            _refuse(source, f"not_after {value!r} is not a date")
+            _refuse(source, f"{value!r} is not a date such as 2027-12-31")
     if isinstance(value, datetime):
         return as_utc(value)
     if isinstance(value, date):

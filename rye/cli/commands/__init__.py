@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, query, search, show, sign, verify
+from rye.cli.commands import completion, index, keys, query, search, show, sign, trust, verify
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -77,6 +77,7 @@ _ENTRIES = (
         (
             ("rye sign tool:demo/hello", "one item of the project"),
             ("rye sign 'tool:demo/*' --dry-run", "what would be signed"),
+            ("rye sign --all --check", "is every item of the project signed by this key? for CI"),
             ("rye sign --bundle items --new-key", "every item below a bundle, with a key that is then discarded"),
         ),
     ),
@@ -87,6 +88,24 @@ _ENTRIES = (
             ("rye verify --space project", "every item of the project, for CI"),
             ("rye verify tool:demo/hello -v", "one item, with its reason"),
             ("rye verify --require signed --json", "accept unknown keys, answer as JSON"),
+        ),
+    ),
+    Entry(
+        keys.command,
+        "Make, list, show, export and import your keys.",
+        (
+            ("rye keys generate --owner Ada", "your first key, and the trust file that makes it count"),
+            ("rye keys export > ada.toml", "the trust file that others need"),
+            ("rye keys export release --private -o release.pem", "the private key, for a secret store"),
+        ),
+    ),
+    Entry(
+        trust.command,
+        "Say whose signatures count: add, remove, list, revoke, endorse.",
+        (
+            ("rye trust list", "every key, and why it counts or does not"),
+            ("rye trust add bea.toml --namespace 'ops/*'", "what bea signs below ops counts"),
+            ("rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen", "nothing it ever signed counts"),
         ),
     ),
     Entry(

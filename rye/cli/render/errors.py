@@ -14,6 +14,8 @@ __all__ = ["render_error"]
 def render_error(error: RyeError, terminal: Terminal) -> Iterator[str]:
     """Yield the lines of an error."""
     yield f"{terminal.style(f'error[{inline(error.code)}]:', 'red', bold=True)} {inline(error.message)}"
+    for problem in error.details.get("problems", ()):
+        yield f"  {inline(str(problem))}"
     if isinstance(error, QueryError):
         yield from _place(error, terminal)
     if error.hint:

@@ -17,7 +17,8 @@ def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> I
     for item in report.items:
         word = "unchanged" if not item.changed else "would sign" if dry_run else "signed"
         name = terminal.style(f"{inline(item.type)}:{inline(item.id)}", "cyan")
-        yield f"{word:<10}  {name}  {terminal.dim(inline(item.path))}"
+        why = f" [{inline(item.code)}]" if dry_run and item.changed and item.code else ""
+        yield f"{word:<10}  {name}{why}  {terminal.dim(inline(item.path))}"
     changed = sum(item.changed for item in report.items)
     done = "to sign" if dry_run else "signed"
     left = len(report.items) - changed

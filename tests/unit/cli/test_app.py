@@ -56,7 +56,7 @@ def test_help_of_every_command_loads_no_third_party_but_click() -> None:
 
 def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
-    assert list(COMMANDS) == ["search", "show", "query", "index", "sign", "verify", "completion"]
+    assert list(COMMANDS) == ["search", "show", "query", "index", "sign", "verify", "keys", "trust", "completion"]
     assert set(root.commands) == set(COMMANDS)
     for name, entry in COMMANDS.items():
         assert entry.command.name == name
@@ -74,15 +74,18 @@ def test_every_example_is_a_line_that_the_command_accepts(line: str) -> None:
     """Examples are never out of date: the options in them exist."""
     words = shlex.split(line.removeprefix('eval "$(').removesuffix(')"'))
     assert words[0] == "rye"
-    entry = COMMANDS[words[1]]
-    with entry.command.make_context(words[1], words[2:]) as context:
+    command, rest = COMMANDS[words[1]].command, words[2:]
+    if isinstance(command, click.Group):
+        command, rest = command.commands[rest[0]], rest[1 : rest.index(">") if ">" in rest else None]
+    with command.make_context(words[1], rest) as context:
         assert context.params
 
 
 def test_every_option_is_explained() -> None:
     """No option is without help, and no two commands spell the same one differently."""
     for name, entry in COMMANDS.items():
-        for param in entry.command.params:
+        actions = entry.command.commands.values() if isinstance(entry.command, click.Group) else ()
+        for param in (*entry.command.params, *(param for action in actions for param in action.params)):
             if isinstance(param, click.Option):
                 assert param.help, f"rye {name} {param.opts[0]}"
 

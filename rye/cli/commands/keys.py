@@ -1,0 +1,214 @@
+"""``rye keys``: the private keys of the user."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rye.cli.options import Refusal, json_option, refuse
+from rye.cli.terminal import Terminal, note, say, say_json, say_raw
+
+if TYPE_CHECKING:
+    from rye.keyring import Keyring, Passphrase
+
+__all__ = ["command"]
+
+_PATH = click.Path(path_type=Path)
+_FORMS = ("trust", "pem", "base64")
+
+
+@click.group("keys")
+def command() -> None:
+    """Make, list, show, export and import the keys that you sign with. They are in the user space, for you alone.
+
+    Exit status: 0 done, 1 there is no key to list, 2 error.
+    """
+
+
+_name = click.argument("name", required=False)
+_owner = click.option("--owner", metavar="NAME", help="Who the trust file says it belongs to; by default your login.")
+_trust = click.option(
+    "--trust/--no-trust", default=None, help="Write your own trust file for it; by default for the first key alone."
+)
+_force = click.option("--force", is_flag=True, help="Replace a file that is there; a key that is replaced is lost.")
+
+
+@command.command("generate")
+@_name
+@_owner
+@click.option("--namespace", "namespaces", multiple=True, metavar="PATTERN", help="Sign only such ids; repeatable.")
+@click.option("--not-after", metavar="DATE", help="Last day, or moment, on which it counts.")
+@_trust
+@click.option(
+    "--passphrase/--no-passphrase",
+    "encrypt",
+    default=None,
+    help="Protect it with RYE_KEY_PASSPHRASE, or one you are asked for; by default when that is set.",
+)
+@_force
+@json_option
+def generate(name: str | None, **options: Any) -> int:
+    """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
+    from rye.cli.render.keys import render_made
+    from rye.cli.secrets import ask_new_passphrase
+    from rye.signing import DEFAULT_KEY, last_moment
+
+    until = options["not_after"]
+    made = _keyring(ask_new_passphrase).generate(
+        name or DEFAULT_KEY,
+        owner=_login() if options["owner"] is None else options["owner"],
+        namespaces=options["namespaces"] or None,
+        not_after=None if until is None else last_moment(until),
+        trust=options["trust"],
+        encrypt=options["encrypt"],
+        replace=options["force"],
+    )
+    return _answer(made.to_dict(), render_made(made, "made", Terminal.of(sys.stdout)), as_json=options["as_json"])
+
+
+@command.command("list")
+@json_option
+def list_keys(*, as_json: bool) -> int:
+    """List every key: its fingerprint, whether a passphrase protects it, and whether you trust it yourself."""
+    from rye.cli.render.keys import render_keys
+
+    keys = _keyring().list()
+    status = _answer(
+        {"keys": [key.to_dict() for key in keys]}, render_keys(keys, Terminal.of(sys.stdout)), as_json=as_json
+    )
+    if not keys and not as_json:
+        note("there is no key; make one with rye keys generate")
+    return status if keys else 1
+
+
+@command.command("show")
+@_name
+@json_option
+def show(name: str | None, *, as_json: bool) -> int:
+    """Show all that may be told of one key: its fingerprints and its public half."""
+    from rye.cli.render.keys import render_key
+    from rye.signing import DEFAULT_KEY
+
+    key = _keyring().show(name or DEFAULT_KEY)
+    return _answer(key.to_dict(), render_key(key, Terminal.of(sys.stdout)), as_json=as_json)
+
+
+@command.command("export")
+@_name
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMS),
+    default="trust",
+    show_default=True,
+    help="Of the public half: a trust file, PEM, or ed25519:BASE64.",
+)
+@click.option("--owner", metavar="NAME", help="Who the trust file says it belongs to.")
+@click.option("--private", is_flag=True, help="The private key instead, as its file holds it; never to a terminal.")
+@click.option("--output", "-o", type=_PATH, metavar="FILE", help="Write it there instead of to standard output.")
+@_force
+def export(name: str | None, **options: Any) -> int:
+    """Give the public half of a key to others, as the trust file that they need; or move the private key elsewhere."""
+    output: Path | None = options["output"]
+    if options["private"]:
+        refuse("form", "owner", because="with --private")
+    if output is None:
+        refuse("force", because="without --output")
+    if options["private"] and output is None and Terminal.of(sys.stdout).width is not None:
+        raise Refusal("a private key is not shown on a terminal", hint="write it to a file with --output FILE")
+    data = _exported(name, options)
+    if output is None:
+        say_raw(data.decode("utf-8", "surrogateescape"))
+        return 0
+    from rye.signing import write_secret
+
+    if options["private"]:
+        write_secret(output, data, replace=options["force"])
+    else:
+        _write_public(output, data, replace=options["force"])
+    return 0
+
+
+def _exported(name: str | None, options: dict[str, Any]) -> bytes:
+    import base64
+
+    from rye.cli.secrets import ask_passphrase
+    from rye.signing import DEFAULT_KEY
+
+    keyring = _keyring(ask_passphrase)
+    if options["private"]:
+        return keyring.export_private(name or DEFAULT_KEY)
+    if options["form"] == "trust":
+        return keyring.export_trust_file(name, owner=options["owner"] or "")
+    refuse("owner", because="without --format trust")
+    public = keyring.public_key(name)
+    return (public.pem if options["form"] == "pem" else f"ed25519:{base64.b64encode(public.raw).decode()}\n").encode()
+
+
+def _write_public(path: Path, data: bytes, *, replace: bool) -> None:
+    from rye.errors import SigningError
+    from rye.signing import write_atomically
+
+    if path.exists() and not replace:
+        hint = "give another name, or replace it with --force"
+        raise SigningError("key-exists", f"{path} exists and is not overwritten", hint=hint)
+    write_atomically(path, data)
+
+
+@command.command("import")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
+@_name
+@_owner
+@_trust
+@_force
+@json_option
+def import_key(file: Path, name: str | None, **options: Any) -> int:
+    """Take over the private key in FILE (PEM; - for standard input) under NAME; a passphrase stays the same."""
+    from rye.cli.render.keys import render_made
+    from rye.cli.secrets import ask_passphrase
+    from rye.signing import DEFAULT_KEY, read_key_file, refuse_key_text
+
+    refuse_key_text(str(file))
+    data = _standard_input() if str(file) == "-" else read_key_file(file.expanduser())
+    made = _keyring(ask_passphrase).import_key(
+        data,
+        name or DEFAULT_KEY,
+        owner=_login() if options["owner"] is None else options["owner"],
+        trust=options["trust"],
+        replace=options["force"],
+    )
+    return _answer(made.to_dict(), render_made(made, "imported", Terminal.of(sys.stdout)), as_json=options["as_json"])
+
+
+def _standard_input() -> bytes:
+    if sys.stdin is None or sys.stdin.isatty():
+        raise Refusal("a private key is not typed into a terminal", hint="redirect its file, or name it")
+    return sys.stdin.buffer.read(1 << 16)
+
+
+def _keyring(passphrase: Passphrase = None) -> Keyring:
+    """Return the user's keyring; where no project is needed, none is looked at."""
+    from rye.keyring import Keyring
+
+    return Keyring.find(passphrase=passphrase)
+
+
+def _login() -> str:
+    import getpass
+
+    try:
+        return getpass.getuser()
+    except (ImportError, KeyError, OSError):
+        return ""
+
+
+def _answer(facts: dict[str, Any], lines: Any, *, as_json: bool) -> int:
+    if as_json:
+        say_json(facts)
+    else:
+        for line in lines:
+            say(line)
+    return 0

@@ -1,0 +1,149 @@
+"""``rye trust``: whose signatures count."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rye.cli.options import Place, json_option, place_options, space_option
+from rye.cli.terminal import Terminal, note, say, say_json
+
+if TYPE_CHECKING:
+    from rye.keyring import Keyring
+    from rye.trust_reports import TrustChange
+
+__all__ = ["command"]
+
+_SPACE_HELP = "user; or project, where it counts for others once endorsed."
+_KEYS = click.argument("key", nargs=-1, required=True)
+
+
+@click.group("trust")
+def command() -> None:
+    """Say whose signatures count. A KEY is a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a known key.
+
+    Exit status: 0 done, 1 no key counts, 2 error.
+    """
+
+
+@command.command("list")
+@place_options("project", "bundle", "trust")
+@json_option
+def list_keys(**options: Any) -> int:
+    """List every trust file of every space, and why it counts or does not."""
+    from rye.cli.render.keys import render_trust
+
+    as_json = options.pop("as_json")
+    report = _keyring(options).trust.list()
+    if as_json:
+        say_json(report.to_dict())
+    else:
+        for line in render_trust(report, Terminal.of(sys.stdout)):
+            say(line)
+        _warn(report.warnings)
+    return 0 if any(key.counts for key in report.keys) else 1
+
+
+@command.command("add")
+@_KEYS
+@click.option("--owner", metavar="NAME", help="Who it belongs to; by default as its file says.")
+@click.option(
+    "--namespace", "namespaces", multiple=True, metavar="PATTERN", help="It may sign only such ids; repeatable."
+)
+@click.option("--not-after", metavar="DATE", help="Last day, or moment, on which it counts.")
+@space_option("user", _SPACE_HELP)
+@click.option("--force", is_flag=True, help="Replace the trust file that names the key already.")
+@place_options("project")
+@json_option
+def add(key: tuple[str, ...], **options: Any) -> int:
+    """Trust each KEY. Compare its fingerprint first, by another way than the one by which it came."""
+    from rye.signing import last_moment
+
+    trust, until = _keyring(options).trust, options["not_after"]
+    moment = None if until is None else last_moment(until)
+    changes = [
+        trust.add(
+            each,
+            owner=options["owner"],
+            namespaces=options["namespaces"] or None,
+            not_after=moment,
+            space=options["space"],
+            replace=options["force"],
+        )
+        for each in key
+    ]
+    return _tell(changes, options)
+
+
+@command.command("remove")
+@_KEYS
+@space_option("user", "user or project.")
+@click.option("--force", is_flag=True, help="Also a trust file that revokes its key, which may then count again.")
+@place_options("project")
+@json_option
+def remove(key: tuple[str, ...], **options: Any) -> int:
+    """Remove the trust file of each KEY. To take back what a bundle or project brings, revoke it instead."""
+    trust = _keyring(options).trust
+    return _tell([trust.remove(each, space=options["space"], force=options["force"]) for each in key], options)
+
+
+@command.command("revoke")
+@_KEYS
+@click.option("--reason", default="", metavar="TEXT", help="Why, in a line; every verdict repeats it.")
+@click.option("--date", default="", metavar="DATE", help="When it became unsafe; by default today. It limits nothing.")
+@space_option("user", _SPACE_HELP)
+@place_options("project")
+@json_option
+def revoke(key: tuple[str, ...], **options: Any) -> int:
+    """Let nothing that a KEY ever signed count any more, wherever its trust file is."""
+    trust = _keyring(options).trust
+    changes = [
+        trust.revoke(each, reason=options["reason"], date=options["date"], space=options["space"]) for each in key
+    ]
+    return _tell(changes, options)
+
+
+@command.command("endorse")
+@click.argument("file", nargs=-1, required=True)
+@click.option("--key", "-k", "signer", metavar="NAME|FILE", help="Your key; by default that of rye sign.")
+@click.option("--dry-run", is_flag=True, help="Say whose key it is and change nothing.")
+@place_options("project")
+@json_option
+def endorse(file: tuple[str, ...], **options: Any) -> int:
+    """Stand behind keys of the project: sign each trust FILE, or that of a fingerprint, with your own key."""
+    keyring = _keyring(options)
+    key = None if options["dry_run"] else keyring.signing_key(options["signer"])
+    return _tell([keyring.trust.endorse(each, key) for each in file], options)
+
+
+def _keyring(options: dict[str, Any]) -> Keyring:
+    from rye.cli.secrets import ask_passphrase
+    from rye.keyring import Keyring
+    from rye.layout import Layout
+
+    place = Place.take(options)
+    layout = Layout.find(project=place.project, user=None, bundles=None, more=place.bundles)
+    return Keyring(layout, passphrase=ask_passphrase, named=place.trust)
+
+
+def _tell(changes: Sequence[TrustChange], options: dict[str, Any]) -> int:
+    if options["as_json"]:
+        say_json({"changes": [change.to_dict() for change in changes]})
+        return 0
+    from rye.cli.render.keys import render_change
+
+    for change in changes:
+        for line in render_change(change, Terminal.of(sys.stdout)):
+            say(line)
+        _warn(change.warnings)
+    return 0
+
+
+def _warn(warnings: Sequence[str]) -> None:
+    from rye.cli.text import inline
+
+    for warning in warnings:
+        note(f"warning: {inline(warning)}")

@@ -1,0 +1,74 @@
+"""Keys and trust files, for a reader."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rye.cli.terminal import Terminal
+from rye.cli.text import block, cells, inline, pad
+from rye.keyring import KeyFacts
+from rye.trust_reports import TrustChange, TrustedKey, TrustReport
+
+__all__ = ["render_change", "render_key", "render_keys", "render_made", "render_trust"]
+
+
+def render_made(key: KeyFacts, done: str, terminal: Terminal) -> Iterator[str]:
+    """Yield what was made or imported and where it is."""
+    yield f"{done} key {terminal.style(inline(key.name), bold=True)}"
+    yield from _facts(key, terminal)
+    if key.trust_file:
+        yield f"trust file   {inline(key.trust_file)}"
+    elif not key.trusted:
+        yield terminal.dim("you do not trust it yourself yet: rye trust add " + inline(key.fingerprint))
+
+
+def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
+    """Yield one line per key, and one more for what keeps it from being used."""
+    width = max((cells(inline(key.name)) for key in keys), default=0)
+    for key in keys:
+        name = terminal.style(pad(inline(key.name), width), bold=True)
+        yield f"{name}  {inline(key.fingerprint) or 'fingerprint unknown'}  {', '.join(_states(key))}"
+        if key.problem:
+            yield f"  {terminal.style('cannot be used:', 'red')} {inline(key.problem)}"
+
+
+def render_key(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
+    """Yield all that may be told of a key, its public half last."""
+    yield terminal.style(inline(key.name), bold=True)
+    yield from _facts(key, terminal)
+    if key.problem:
+        yield f"{terminal.style('cannot be used:', 'red')} {inline(key.problem)}"
+    if key.public_pem:
+        yield block(key.public_pem).rstrip()
+
+
+def _facts(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
+    yield f"fingerprint  {terminal.style(inline(key.fingerprint) or 'unknown', 'cyan')}"
+    yield f"private key  {inline(key.path) or 'in the environment'} ({', '.join(_states(key))})"
+
+
+def _states(key: KeyFacts) -> list[str]:
+    protected = "with a passphrase" if key.encrypted else "without a passphrase"
+    states = [] if key.problem and not key.encrypted else [protected]
+    return [*states, "trusted" if key.trusted else "not trusted by you"]
+
+
+def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:
+    """Yield two lines per trust file: whose key it is and whether it counts; why, and where the file is."""
+    for key in report.keys:
+        mark = ("✓" if terminal.unicode else "+") if key.counts else ("✗" if terminal.unicode else "x")
+        shown = terminal.style(mark, "green" if key.counts else "red")
+        yield f"{shown} {inline(key.fingerprint)}  {inline(key.owner) or 'nobody named'}  {_source(key)}"
+        yield f"  {inline(key.reason)}  {terminal.dim(inline(key.path))}"
+
+
+def _source(key: TrustedKey) -> str:
+    return inline(f"bundle {key.bundle}" if key.bundle else key.scope)
+
+
+def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
+    """Yield what was done to which key, and the files that it concerned."""
+    key = terminal.style(inline(change.fingerprint), "cyan")
+    yield f"{change.action:<9}  {key}  {inline(change.owner) or 'nobody named'}"
+    for path in change.paths:
+        yield f"           {terminal.dim(inline(path))}"

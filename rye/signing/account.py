@@ -1,0 +1,108 @@
+"""Why a trust file counts or does not, in one line for a person who looks at the list of keys."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, as_utc
+
+__all__ = ["Account", "account"]
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whether the word of one trust file counts at a moment, a stable code, and why in words.
+
+    The codes: ``counts``; ``revoked``; ``project-key`` when no key of the user stands behind a project's file;
+    ``overruled`` when a more authoritative file of the same key decides; ``expired``; ``no-namespace``.
+    """
+
+    counts: bool
+    code: str
+    reason: str
+
+
+def account(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> Account:
+    """Return whether and why an entry of a trust set counts, in the order in which judging asks."""
+    # 1. A project's file without an endorsement says nothing at all, not even that its key is revoked.
+    if not trust.stands(entry, now):
+        return Account(counts=False, code="project-key", reason=_why_not_standing(entry, trust, now))
+    # 2. Revocation, by this file or by another that is entitled to.
+    if revoking := _revoking(entry, trust, now):
+        return Account(counts=False, code="revoked", reason=_revoked_by(revoking, entry))
+    # 3. Another file that decides alone.
+    if overruling := _overruling(entry, trust):
+        where = _PLACES[overruling.scope].format(bundle=overruling.bundle)
+        return Account(counts=False, code="overruled", reason=f"the trust file {where} decides for this key")
+    # 4. The limits of the key.
+    if entry.expired(now) and entry.not_after is not None:
+        moment = as_utc(entry.not_after).isoformat(timespec="seconds")
+        return Account(counts=False, code="expired", reason=f"expired at {moment}")
+    if entry.namespaces == ():
+        return Account(counts=False, code="no-namespace", reason="its namespaces are empty: it may sign nothing")
+    return Account(counts=True, code="counts", reason=_extent(entry, trust))
+
+
+_PLACES = {
+    Scope.NAMED: "named with --trust",
+    Scope.USER: "of the user space",
+    Scope.PROJECT: "of the project",
+    Scope.BUNDLE: "of bundle {bundle}",
+}
+
+
+def _why_not_standing(entry: TrustEntry, trust: TrustSet, now: datetime) -> str:
+    if not entry.endorsed_by:
+        return "no key of the user has endorsed its trust file: a project cannot vouch for itself"
+    for anchor in trust.named(entry.endorsed_by):
+        if anchor.scope.is_anchor and anchor.revoked is not None:
+            return f"endorsed by {anchor.signer}, whose key is revoked{_words(anchor.revoked)}"
+    for anchor in trust.named(entry.endorsed_by):
+        if anchor.scope.is_anchor and anchor.expired(now):
+            return f"endorsed by {anchor.signer}, whose key has expired"
+        if anchor.scope.is_anchor and anchor.namespaces is not None:
+            return f"endorsed by {anchor.signer}, whose key is limited to namespaces and so cannot endorse"
+    return f"endorsed by {entry.endorsed_by[:16]}, which no trust file of the user names"
+
+
+def _revoking(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustEntry | None:
+    for each in trust.named(entry.fingerprint):
+        here = each.scope is not Scope.BUNDLE or (entry.scope is Scope.BUNDLE and each.bundle == entry.bundle)
+        if each.revoked is not None and here and trust.stands(each, now):
+            return each
+    return None
+
+
+def _revoked_by(revoking: TrustEntry, entry: TrustEntry) -> str:
+    by = "" if revoking == entry else f" by the trust file {_PLACES[revoking.scope].format(bundle=revoking.bundle)}"
+    words = _words(revoking.revoked) if revoking.revoked else ""
+    return f"revoked{by}{words}; nothing that it ever signed is trusted"
+
+
+def _words(revoked: Revocation) -> str:
+    words = ", ".join(filter(None, (revoked.reason, revoked.date)))
+    return f": {words}" if words else ""
+
+
+def _overruling(entry: TrustEntry, trust: TrustSet) -> TrustEntry | None:
+    """Return the entry that is heard in place of this one wherever this one could speak."""
+    for each in trust.named(entry.fingerprint):
+        if each.scope is entry.scope:
+            return None
+        if each.scope.is_anchor:
+            return each
+    return None
+
+
+def _extent(entry: TrustEntry, trust: TrustSet) -> str:
+    what = "every item" if entry.namespaces is None else ", ".join(entry.namespaces)
+    if entry.scope is Scope.PROJECT:
+        anchor = next(each for each in trust.named(entry.endorsed_by) if each.scope.is_anchor)
+        reach = f"for {what} of this project: endorsed by {anchor.signer}"
+    elif entry.scope is Scope.BUNDLE:
+        reach = f"for {what} of bundle {entry.bundle} alone"
+    else:
+        reach = f"for {what}: " + ("named with --trust" if entry.scope is Scope.NAMED else "trusted by the user")
+    until = "" if entry.not_after is None else f", until {as_utc(entry.not_after).isoformat(timespec='seconds')}"
+    return reach + until

@@ -1,0 +1,248 @@
+"""Private keys on disk: read, found and written so that nobody else gets to see them, in messages either."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
+from rye.signing.keys import SigningKey
+from rye.signing.store import sync_folder, write_atomically
+from rye.signing.trust_file import MAX_TRUST_FILE
+
+__all__ = [
+    "DEFAULT_KEY",
+    "KEY_VARIABLE",
+    "PASSPHRASE_VARIABLE",
+    "SIGNING_FOLDER",
+    "check_private_folder",
+    "find_signing_key",
+    "load_key_file",
+    "load_signing_key",
+    "read_key_file",
+    "refuse_key_text",
+    "save_signing_key",
+    "write_secret",
+]
+
+SIGNING_FOLDER: Final = Path("config", "keys", "signing")
+"""Where private keys stand below the root of the user space."""
+
+KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
+"""Environment variable that holds a private key as PEM text, or the path of its file."""
+
+PASSPHRASE_VARIABLE: Final = "RYE_KEY_PASSPHRASE"  # noqa: S105 - its name, not a passphrase
+"""Environment variable that holds the passphrase of an encrypted private key."""
+
+DEFAULT_KEY: Final = "private_key"
+"""Name of the key that signs when no other is named."""
+
+_KEY_TEXT: Final = "-----BEGIN"
+
+
+def find_signing_key(
+    user: Path, *, environ: Mapping[str, str] | None = None, passphrase: bytes | None = None
+) -> SigningKey:
+    """Return the key to sign with: from ``RYE_SIGNING_KEY`` (PEM text or a path), else the user space's.
+
+    Args:
+        user: Root of the user space.
+        environ: The environment; by default the process's own.
+        passphrase: For an encrypted key.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+    """
+    variables = os.environ if environ is None else environ
+    given = variables.get(KEY_VARIABLE, "").strip()
+    if given:
+        return _key_of_variable(given, passphrase or _passphrase(variables))
+    return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
+
+
+def _key_of_variable(given: str, passphrase: bytes | None) -> SigningKey:
+    """Read the key that the variable holds or names; what it holds is in no message unless it is a file's path."""
+    if _KEY_TEXT in given:
+        # a variable in CI often holds \n for each line break
+        return SigningKey.from_pem(given.replace("\\n", "\n").encode("utf-8", "replace"), passphrase=passphrase)
+    path = os.path.expanduser(given)  # noqa: PTH111 - Path.expanduser raises for an unknown user
+    if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
+        raise NotFoundError(
+            "no-signing-key",
+            f"{KEY_VARIABLE} is neither a private key as PEM text nor the path of a file",
+            hint="set it to the text of a PEM file, from -----BEGIN to -----END, or to its path",
+        )
+    return load_key_file(Path(path), passphrase=passphrase)
+
+
+def _passphrase(environ: Mapping[str, str]) -> bytes | None:
+    """Return the passphrase of the environment, None where it has none."""
+    return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
+
+
+def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None) -> SigningKey:
+    """Read the private key ``<name>.pem`` of a folder that nobody else may look into.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+    """
+    return SigningKey.from_pem(read_key_file(_key_path(folder, name)), passphrase=passphrase or _passphrase(os.environ))
+
+
+def _key_path(folder: Path, name: str) -> Path:
+    """Return where a named key is; its folder is refused when others may look into it.
+
+    Raises:
+        SigningError: ``unsafe-permissions``.
+    """
+    path = folder / f"{name}.pem"
+    if path.exists():
+        check_private_folder(folder)
+    return path
+
+
+def check_private_folder(folder: Path) -> None:
+    """Refuse a folder of private keys into which others may look.
+
+    Raises:
+        SigningError: ``unsafe-permissions``.
+    """
+    _refuse_unsafe(folder, folder.stat(), "700")
+
+
+def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
+    """Read a private key from a file that nobody else may read.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+        EnvironmentFault: ``unreadable``.
+    """
+    return SigningKey.from_pem(read_key_file(path), passphrase=passphrase or _passphrase(os.environ))
+
+
+def read_key_file(path: Path) -> bytes:
+    """Return the bytes of a private key's file, which nobody else may read.
+
+    Raises:
+        NotFoundError: ``no-signing-key`` when there is none.
+        SigningError: ``unsafe-permissions``, ``not-a-file``.
+        EnvironmentFault: ``unreadable``.
+    """
+    try:
+        with path.open("rb") as stream:
+            status = os.fstat(stream.fileno())
+            if not stat.S_ISREG(status.st_mode):
+                raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
+            _refuse_unsafe(path, status, "600")
+            return stream.read(MAX_TRUST_FILE)
+    except FileNotFoundError:
+        raise NotFoundError(
+            "no-signing-key",
+            f"there is no private key {path}",
+            hint=f"make one with rye keys generate, or set {KEY_VARIABLE} to its PEM text or path",
+        ) from None
+    except OSError as fault:
+        raise EnvironmentFault(
+            "unreadable", f"private key {path} cannot be read: {fault.strerror}", hint="check its permissions"
+        ) from None
+
+
+def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
+    if os.name != "posix":
+        return
+    found = stat.S_IMODE(status.st_mode)
+    if found & 0o077:
+        raise SigningError(
+            "unsafe-permissions",
+            f"{path} is open to others (mode {found:03o}); a private key there is not used",
+            hint=f"chmod {mode} {path}",
+            path=str(path),
+        )
+    if status.st_uid not in {os.geteuid(), 0}:
+        raise SigningError(
+            "unsafe-permissions",
+            f"{path} belongs to another user; a private key there is not used",
+            hint=f"chown {os.geteuid()} {path}",
+            path=str(path),
+        )
+
+
+def save_signing_key(
+    folder: Path, key: SigningKey, *, name: str = DEFAULT_KEY, passphrase: bytes | None = None, replace: bool = False
+) -> Path:
+    """Write a private key as ``<name>.pem``, mode 0600 in a folder of mode 0700; return its path.
+
+    Its public half goes beside it as ``<name>.pub``, so that a key behind a passphrase can be told without it.
+
+    Raises:
+        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
+        EnvironmentFault: ``cannot-write``.
+    """
+    path = folder / f"{name}.pem"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        _refuse_unsafe(folder, folder.stat(), "700")
+        if replace:
+            path.with_suffix(".pub").unlink(missing_ok=True)
+        write_secret(path, key.to_pem(passphrase=passphrase), replace=replace)
+    except OSError as fault:
+        raise EnvironmentFault(
+            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
+        ) from None
+    write_atomically(path.with_suffix(".pub"), key.public.pem.encode())
+    return path
+
+
+def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
+    """Write bytes that are nobody else's business: mode 0600 from the first moment, whole or not at all.
+
+    Raises:
+        SigningError: ``key-exists`` when the file is there already and is not to be replaced.
+        EnvironmentFault: ``cannot-write``.
+    """
+    temporary = path.with_name(f".{path.name}.{os.urandom(8).hex()}.tmp")
+    try:
+        try:
+            with os.fdopen(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            if replace:
+                temporary.replace(path)
+            else:
+                # a link, unlike a renaming, never takes the place of what another process has put there meanwhile
+                os.link(temporary, path)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(path.parent)
+    except FileExistsError:
+        raise SigningError(
+            "key-exists",
+            f"{path} exists and is not overwritten",
+            hint="give the key another name, or replace it with --force",
+            path=str(path),
+        ) from None
+    except OSError as fault:
+        raise EnvironmentFault(
+            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
+        ) from None
+
+
+def refuse_key_text(text: str) -> None:
+    """Refuse the text of a key where a name or a path belongs, without repeating it.
+
+    Raises:
+        ArgumentError: ``key-text``.
+    """
+    if "PRIVATE KEY" in text or "\n" in text:
+        raise ArgumentError(
+            "key-text",
+            "what was given is the text of a key, not its name or file",
+            hint=f"others can see what stands on a command line: use another key, in {KEY_VARIABLE} or a file",
+        )

@@ -1,0 +1,349 @@
+"""Whose signatures count: listing, adding, removing, revoking and endorsing keys."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from pathlib import Path
+
+from rye import signing
+from rye.errors import ArgumentError, NotFoundError, SigningError
+from rye.layout import Layout
+from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
+from rye.spaces import FOLDER
+from rye.trust_reports import TrustChange, TrustedKey, TrustReport
+
+__all__ = ["Trust", "write_own_trust_file"]
+
+SPACES = ("user", "project")
+"""The spaces whose trust files may be changed; a bundle's belong to its publisher."""
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+_PREFIX = "ed25519:"
+
+
+class Trust:
+    """The trust files of all spaces; those of the user and the project can be changed.
+
+    Args:
+        layout: The spaces.
+        named: Trust files that count as the user's own.
+        clock: Who knows the time.
+    """
+
+    def __init__(self, layout: Layout, *, named: Sequence[Path] = (), clock: Clock = signing.system_clock) -> None:
+        self._layout = layout
+        self._named = tuple(named)
+        self._clock = clock
+
+    def load(self) -> TrustLoad:
+        """Read every trust file anew."""
+        return self._layout.load_trust(self._named)
+
+    def list(self) -> TrustReport:
+        """Return every trust file with whether and why it counts now."""
+        load, now = self.load(), self._clock()
+        rows = []
+        for entry in load.trust.entries:
+            found = signing.account(entry, trust=load.trust, now=now)
+            rows.append(
+                TrustedKey(
+                    fingerprint=entry.fingerprint,
+                    owner=entry.owner,
+                    scope=str(entry.scope),
+                    bundle=entry.bundle,
+                    namespaces=entry.namespaces,
+                    not_after="" if entry.not_after is None else entry.not_after.isoformat(timespec="seconds"),
+                    revoked=entry.revoked,
+                    endorsed_by=entry.endorsed_by,
+                    path=entry.source,
+                    counts=found.counts,
+                    code=found.code,
+                    reason=found.reason,
+                )
+            )
+        return TrustReport(tuple(rows), (*load.warnings, *_lack(rows, load)))
+
+    def add(
+        self,
+        key: str,
+        *,
+        owner: str | None = None,
+        namespaces: tuple[str, ...] | None = None,
+        not_after: datetime | None = None,
+        space: str = "user",
+        replace: bool = False,
+    ) -> TrustChange:
+        """Trust a key: write its trust file into a space. Limits that are not given are those of the file given.
+
+        Args:
+            key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
+            owner: Who it belongs to.
+            namespaces: Patterns of ids it may sign.
+            not_after: Last moment at which it counts.
+            space: ``user``, or ``project``, where it counts once endorsed.
+            replace: Whether a trust file of this key may be replaced.
+
+        Raises:
+            SigningError: ``trust-exists``, ``trust-revoked``, or the key cannot be read.
+            NotFoundError: ``key-not-found``, ``trust-not-found``.
+        """
+        known = self._resolve(key)
+        folder = self._folder(space)
+        data = signing.write_trust_file(
+            known.public,
+            owner=known.owner if owner is None else owner,
+            namespaces=known.namespaces if namespaces is None else namespaces,
+            not_after=known.not_after if not_after is None else not_after,
+            revoked=known.revoked,
+        )
+        standing = self._standing(known.public, space)
+        path = folder / signing.trust_file_name(known.public)
+        if standing:
+            _refuse_replacing(standing, known, path=path, data=data, replace=replace)
+        changed = _write(path, data, standing)
+        warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
+        if space == "project" and changed:
+            warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
+        owner = signing.parse_trust_file(data, scope=Scope.USER).owner
+        return TrustChange("added" if changed else "unchanged", known.fingerprint, owner, (str(path),), warnings)
+
+    def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
+        """Remove the trust files of a key from a space.
+
+        Raises:
+            NotFoundError: ``key-not-found`` when the space has none.
+            SigningError: ``trust-revoked`` when that would lift a revocation and is not forced.
+        """
+        known = self._resolve(key)
+        standing = self._standing(known.public, space)
+        if not standing:
+            where = sorted({entry.source for entry in self.load().trust.named(known.fingerprint)})
+            hint = f"it is named by {', '.join(where)}" if where else "rye trust list shows every key"
+            message = f"no trust file of {space} space names key {known.fingerprint[:16]}"
+            raise NotFoundError("key-not-found", message, hint=hint)
+        if any(entry.revoked for entry in standing) and not force:
+            raise SigningError(
+                "trust-revoked",
+                f"key {known.fingerprint[:16]} is revoked; without its trust file it may count again",
+                hint="leave it, or remove it with --force",
+            )
+        paths = tuple(entry.source for entry in standing)
+        for path in paths:
+            Path(path).unlink(missing_ok=True)
+        others = [entry for entry in self.load().trust.named(known.fingerprint) if entry.source not in paths]
+        still = tuple(f"still named by {entry.source}" for entry in others)
+        return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
+
+    def revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustChange:
+        """Revoke a key at once and for everything it ever signed; in user space that beats every other file.
+
+        Args:
+            key: As for :meth:`add`; a fingerprint is enough when any space names the key.
+            reason: Why, in a line.
+            date: When it became unsafe; today when empty. For people: it limits nothing.
+            space: ``user``, or ``project``, where it holds for others once endorsed.
+
+        Raises:
+            NotFoundError: ``key-not-found``.
+            SigningError: ``trust-file`` when the reason is not one line, or the date none.
+        """
+        if date:
+            signing.last_moment(date)
+        known = self._resolve(key)
+        standing = self._standing(known.public, space)
+        path = self._folder(space) / signing.trust_file_name(known.public)
+        if standing and all(entry.revoked for entry in standing) and not reason and not date:
+            return TrustChange("unchanged", known.fingerprint, known.owner, tuple(each.source for each in standing))
+        base = standing[0] if standing else known
+        data = signing.write_trust_file(
+            known.public,
+            owner=base.owner,
+            namespaces=base.namespaces,
+            not_after=base.not_after,
+            revoked=Revocation(reason, date or self._clock().date().isoformat()),
+        )
+        _write(path, data, standing)
+        warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
+        return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
+
+    def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
+        """Stand behind a key of the project: sign its trust file with a key of the user.
+
+        Args:
+            file: The trust file, or the fingerprint of its key.
+            key: A key of the user; None changes nothing and only tells whose key would be endorsed.
+
+        Raises:
+            NotFoundError: ``key-not-found``, ``trust-not-found``.
+            SigningError: ``trust-file`` when it is none.
+        """
+        entry = self._project_entry(file)
+        path = Path(entry.source)
+        if key is None:
+            return TrustChange("unchanged", entry.fingerprint, entry.owner, (str(path),))
+        _refuse_link(path)
+        data = path.read_bytes()
+        after = signing.endorse(data, stem=path.stem, key=key, now=self._clock())
+        signing.write_atomically(path, after)
+        warnings: list[str] = []
+        row = next((row for row in self.list().keys if os.path.realpath(row.path) == os.path.realpath(path)), None)
+        if row is None:
+            warnings.append(
+                f"{path} is not in {self._project_folder()}, where trust files of this project are looked for"
+            )
+        elif not row.counts:
+            warnings.append(f"it does not count for you: {row.reason}")
+        return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), tuple(warnings))
+
+    def _project_entry(self, text: str) -> TrustEntry:
+        if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
+            found = [entry for entry in self.load().trust.named(text) if entry.scope is Scope.PROJECT]
+            if not found:
+                message = f"no trust file of the project names key {text!r}"
+                raise NotFoundError("key-not-found", message, hint="rye trust list shows every key")
+            return found[0]
+        return _read_trust_file(Path(text).expanduser(), scope=Scope.PROJECT)
+
+    def read_public(self, text: str) -> PublicKey | None:
+        """Return the public key that a text names, or None when it names a private one or nothing.
+
+        Raises:
+            SigningError: It names a file that holds no key, or a fingerprint of several keys.
+        """
+        if not (text.startswith(_PREFIX) or _FINGERPRINT.fullmatch(text) or Path(text).expanduser().is_file()):
+            return None
+        try:
+            return self._resolve(text).public
+        except SigningError as error:
+            if error.code == "private-key":
+                return None
+            raise
+
+    def _resolve(self, text: str) -> TrustEntry:
+        """Return a key with what its file says of it; of a fingerprint, what the most authoritative file says."""
+        if text.startswith(_PREFIX):
+            return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", Scope.USER)
+        if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
+            return self._known(text)
+        return _read_key(Path(text).expanduser())
+
+    def _known(self, fingerprint: str) -> TrustEntry:
+        found = self.load().trust.named(fingerprint)
+        keys = {entry.fingerprint for entry in found}
+        if len(keys) > 1:
+            message = f"{fingerprint!r} is the beginning of {len(keys)} fingerprints: {', '.join(sorted(keys))}"
+            raise ArgumentError("ambiguous-key", message, hint="give all 64 digits")
+        if found:
+            return found[0]
+        public = self._layout.user / signing.SIGNING_FOLDER
+        for path in sorted(public.glob("*.pub")):
+            own = PublicKey.from_pem(path.read_text(encoding="ascii", errors="replace"))
+            if fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
+                return TrustEntry(own, "", Scope.USER)
+        message = f"no trust file of any space names key {fingerprint!r}"
+        hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
+        raise NotFoundError("key-not-found", message, hint=hint)
+
+    def _standing(self, public: PublicKey, space: str) -> tuple[TrustEntry, ...]:
+        """Return what the trust files of a space say of a key."""
+        folder = self._folder(space)
+        named = self.load().trust.named(public.fingerprint)
+        return tuple(entry for entry in named if entry.scope == space and Path(entry.source).parent == folder)
+
+    def _folder(self, space: str) -> Path:
+        if space not in SPACES:
+            hint = "a bundle's trust files are its publisher's"
+            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"use user or project; {hint}")
+        return self._layout.user / signing.TRUSTED_FOLDER if space == "user" else self._project_folder()
+
+    def _project_folder(self) -> Path:
+        if self._layout.project is None:
+            raise NotFoundError(
+                "project-not-found", "there is no project here", hint="name it with --project, or go into its folder"
+            )
+        return self._layout.project / FOLDER / signing.TRUSTED_FOLDER
+
+
+_NOTHING = "no key counts, so no signature is trusted"
+_NO_ANCHOR = "no key of the user counts, so nothing but bundles is trusted: rye keys generate, or rye trust add"
+_REVOKED_ADDED = "the file given revokes this key: nothing it signed is trusted"
+
+
+def _lack(rows: Sequence[TrustedKey], load: TrustLoad) -> tuple[str, ...]:
+    """Return a sentence when no key counts, or none that could speak for the project."""
+    if not any(row.counts for row in rows):
+        return (load.emptiness or _NOTHING,)
+    return () if any(row.counts and row.is_anchor for row in rows) else (_NO_ANCHOR,)
+
+
+def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:
+    """Write the trust file of a key into the user space, unless it has one, and return its path."""
+    path = user / signing.TRUSTED_FOLDER / signing.trust_file_name(public)
+    if not path.exists():
+        _write(path, data, ())
+    return path
+
+
+def _write(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:
+    """Write a trust file in the place of those that stand; return whether that changed anything."""
+    others = [Path(entry.source) for entry in standing if Path(entry.source) != path]
+    if not others and path.exists() and path.read_bytes() == data:
+        return False
+    _refuse_link(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    signing.write_atomically(path, data)
+    for other in others:
+        other.unlink(missing_ok=True)
+    return True
+
+
+def _refuse_link(path: Path) -> None:
+    if path.is_symlink():
+        message = f"{path} is a link; what it leads to is not written to"
+        raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
+
+
+def _refuse_replacing(
+    standing: Sequence[TrustEntry], known: TrustEntry, *, path: Path, data: bytes, replace: bool
+) -> None:
+    if any(entry.revoked for entry in standing) and not known.revoked:
+        raise SigningError(
+            "trust-revoked",
+            f"key {known.fingerprint[:16]} is revoked by {standing[0].source}; adding it would lift that",
+            hint="to trust it again all the same, remove it first: rye trust remove --force",
+        )
+    same = len(standing) == 1 and path.exists() and path.read_bytes() == data
+    if not replace and not same:
+        raise SigningError(
+            "trust-exists",
+            f"{standing[0].source} names this key already and is not overwritten",
+            hint="look at it with rye trust list, and replace it with --force",
+            path=standing[0].source,
+        )
+
+
+def _read_key(path: Path) -> TrustEntry:
+    """Return the key of a trust file or of a PEM file."""
+    data = _read(path)
+    if b"PRIVATE KEY" in data:
+        message = f"{path} is a private key; to trust a key its public half is enough"
+        raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
+    if data.lstrip().startswith(b"-----BEGIN PUBLIC KEY-----"):
+        return TrustEntry(PublicKey.from_pem(data.decode("ascii", "replace")), "", Scope.USER)
+    return signing.parse_trust_file(data, scope=Scope.USER, source=str(path))
+
+
+def _read_trust_file(path: Path, *, scope: Scope) -> TrustEntry:
+    return signing.parse_trust_file(_read(path), scope=scope, source=os.path.abspath(path))  # noqa: PTH100 - links stay
+
+
+def _read(path: Path) -> bytes:
+    signing.refuse_key_text(str(path))
+    if not path.exists():
+        message = f"there is no trust file {path}"
+        hint = "give a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a known key"
+        raise NotFoundError("trust-not-found", message, hint=hint)
+    return signing.read_trust_bytes(path)

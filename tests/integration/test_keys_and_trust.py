@@ -1,0 +1,262 @@
+"""``rye keys``, ``rye trust`` and ``rye sign`` as real processes: a team's life with keys, and no secret anywhere."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye.signing import SigningKey
+from tests.support.signed import EVE
+from tests.unit.cli.workshop import Done, Workshop, lay
+
+POSIX = pytest.mark.skipif(os.name != "posix", reason="terminals and permissions are POSIX")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    """A project with unsigned items, and a user without keys."""
+    return lay(tmp_path)
+
+
+def answer(done: Done) -> dict[str, Any]:
+    """Return the JSON that a command answered with."""
+    value = json.loads(done.out)
+    assert isinstance(value, dict)
+    return value
+
+
+def home(shop: Workshop) -> Path:
+    """Return where the user's keys are."""
+    return Path(shop.env["USER_SPACE"]) / ".ai" / "config" / "keys"
+
+
+def secrets_of(pem: bytes, passphrase: bytes | None = None) -> tuple[bytes, ...]:
+    """Return every spelling by which a private key would be known."""
+    plain = SigningKey.from_pem(pem, passphrase=passphrase).to_pem()
+    body = plain.splitlines()[1]
+    seed = base64.b64decode(body)[-32:]
+    return body, body[-40:], seed, seed.hex().encode(), base64.b64encode(seed).rstrip(b"="), repr(seed)[2:-1].encode()
+
+
+def test_from_no_key_to_a_trusted_project(shop: Workshop) -> None:
+    """Without a key signing says what to do; one command later all is signed, trusted, and checked."""
+    assert (shop.run("keys", "list").status, shop.run("sign", "--all", "--check").status) == (1, 2)
+    missing = shop.run("sign", "--all")
+    assert (missing.status, "rye keys generate" in missing.err) == (2, True)
+    made = shop.run("keys", "generate", "--owner", "Ada")
+    assert made.status == 0, made.err
+    assert "trust file" in made.out
+    assert "Ada  user" in shop.run("trust", "list").out
+    assert shop.run("sign", "--all", "--dry-run").status == 0
+    assert shop.run("sign", "--all", "--check").status == 1
+    assert shop.run("verify", "--space", "project").status == 1
+    signed = shop.run("sign", "--all")
+    assert (signed.status, "7 items signed with key" in signed.out) == (0, True), signed.err
+    assert shop.run("verify", "--space", "project").status == 0
+    again = shop.run("sign", "--all", "--check")
+    assert (again.status, "7 unchanged" in again.out) == (0, True)
+    assert shop.run("sign", "--all", "--dry-run", "--force", "--json").out.count('"changed": true') == 7
+
+
+def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
+    """One exports, the other adds; a project's key is endorsed; a stolen one is revoked for everybody at once."""
+    other = Workshop(shop.project, {**shop.env, "USER_SPACE": str(tmp_path / "bea")})
+    shop.run("keys", "generate", "--owner", "Ada")
+    other.run("keys", "generate", "--owner", "Bea")
+    shop.run("sign", "tool:demo/*")
+    assert other.run("verify", "tool:demo/*").status == 1
+    trust = tmp_path / "ada.toml"
+    trust.write_text(shop.run("keys", "export").out, encoding="utf-8")
+    added = answer(other.run("trust", "add", str(trust), "--space", "project", "--json"))
+    (change,) = added["changes"]
+    assert "rye trust endorse" in change["warnings"][0]
+    assert "project-key" in other.run("verify", "tool:demo/*").out
+    looked = other.run("trust", "endorse", change["fingerprint"], "--dry-run")
+    assert (looked.status, "unchanged" in looked.out) == (0, True)
+    assert other.run("trust", "endorse", change["fingerprint"]).status == 0
+    assert other.run("verify", "tool:demo/*").status == 0
+    revoked = other.run("trust", "revoke", change["fingerprint"], "--reason", "laptop stolen", "--date", "2026-05-01")
+    assert revoked.status == 0
+    assert "is revoked: laptop stolen, 2026-05-01" in other.run("verify", "tool:demo/*").out
+    hit = answer(other.run("search", "type:tool deploy", "--json"))["results"][0]
+    assert (hit["signature"]["verdict"], hit["signature"]["code"]) == ("untrusted", "revoked")
+    assert shop.run("verify", "tool:demo/*").status == 0
+    removed = other.run("trust", "remove", change["fingerprint"])
+    assert (removed.status, "trust-revoked" in removed.err) == (2, True)
+
+
+def test_problems_are_one_line_each_and_nothing_is_written(shop: Workshop) -> None:
+    """Exit 2, every problem of every file, and the well items untouched too."""
+    shop.run("keys", "generate")
+    bad = shop.project / ".ai" / "tools" / "demo" / "bad.py"
+    bad.write_text('__version__ = "latest"\n__category__ = "ops"\n', encoding="utf-8")
+    before = {path: path.read_bytes() for path in (shop.project / ".ai").rglob("*") if path.is_file()}
+    done = shop.run("sign", "--all")
+    assert done.status == 2
+    assert [line for line in done.err.splitlines() if line.startswith("  ")] == [
+        "  tools/demo/bad.py: there is no description",
+        "  tools/demo/bad.py: version 'latest' is not a version such as 1.0.0",
+        "  tools/demo/bad.py: its category is 'ops', its path says 'demo'",
+    ]
+    error = answer(shop.run("sign", "--all", "--json"))["error"]
+    assert (error["code"], len(error["problems"])) == ("invalid-items", 3)
+    assert {path: path.read_bytes() for path in (shop.project / ".ai").rglob("*") if path.is_file()} == before
+
+
+@POSIX
+def test_unsafe_permissions_are_refused_with_the_chmod_to_run(shop: Workshop) -> None:
+    """The command in the hint is what mends it."""
+    shop.run("keys", "generate")
+    key = home(shop) / "signing" / "private_key.pem"
+    key.chmod(0o644)
+    done = shop.run("sign", "--all")
+    assert (done.status, done.err.splitlines()[1]) == (2, f"hint: chmod 600 {key}")
+    assert f"chmod 600 {key}" in shop.run("keys", "list").out
+    subprocess.run(done.err.splitlines()[1].removeprefix("hint: ").split(), check=True)
+    assert shop.run("sign", "--all").status == 0
+
+
+def test_a_key_is_not_overwritten_without_force(shop: Workshop) -> None:
+    """The second generate is refused; with ``--force`` it is another key."""
+    first = answer(shop.run("keys", "generate", "--json"))["fingerprint"]
+    refused = shop.run("keys", "generate")
+    assert (refused.status, "--force" in refused.err) == (2, True)
+    assert answer(shop.run("keys", "show", "--json"))["fingerprint"] == first
+    assert answer(shop.run("keys", "generate", "--force", "--json"))["fingerprint"] != first
+
+
+def test_the_key_of_the_environment_signs(shop: Workshop) -> None:
+    """On a build server the variable is all there is; the list says so, and its trust file is named for the run."""
+    pem = EVE.to_pem().decode()
+    listed = shop.run("keys", "list", RYE_SIGNING_KEY=pem)
+    assert (listed.status, listed.out.split()[:2]) == (0, ["RYE_SIGNING_KEY", EVE.public.fingerprint])
+    assert shop.run("sign", "--all", RYE_SIGNING_KEY=pem).status == 0
+    exported = shop.run("keys", "export", "--format", "pem", RYE_SIGNING_KEY=pem)
+    assert exported.out == EVE.public.pem
+    assert shop.run("trust", "list").status == 0  # of rye's own bundle
+
+
+def test_a_private_key_leaves_only_when_told_to(shop: Workshop, tmp_path: Path) -> None:
+    """``--private`` with a file or a pipe; the copy is 0600, is not overwritten, and can be imported elsewhere."""
+    made = answer(shop.run("keys", "generate", "--json"))
+    copy = tmp_path / "copy.pem"
+    assert shop.run("keys", "export", "--private", "-o", str(copy)).out == ""
+    assert copy.stat().st_mode & 0o777 == 0o600 or os.name != "posix"
+    assert shop.run("keys", "export", "--private", "-o", str(copy)).status == 2
+    assert shop.run("keys", "export", "--private").out.encode() == copy.read_bytes()
+    other = Workshop(shop.project, {**shop.env, "USER_SPACE": str(tmp_path / "other")})
+    moved = answer(other.run("keys", "import", str(copy), "moved", "--json"))
+    assert (moved["fingerprint"], moved["trusted"]) == (made["fingerprint"], True)
+    command = [sys.executable, "-m", "rye", "keys", "import", "-", "piped", "--no-trust"]
+    piped = subprocess.run(command, env=other.env, cwd=shop.project, input=copy.read_bytes(), check=False)
+    assert piped.returncode == 0
+
+
+SAYING = (
+    ("keys", "list"),
+    ("keys", "list", "--json"),
+    ("keys", "show"),
+    ("keys", "show", "--json"),
+    ("keys", "export"),
+    ("keys", "export", "--format", "base64"),
+    ("keys", "generate"),
+    ("keys", "generate", "two", "--json"),
+    ("keys", "generate", "three", "--passphrase"),
+    ("trust", "list", "--json"),
+    ("sign", "--all", "--json"),
+    ("sign", "--all", "--key", "nothing"),
+    ("verify", "--json"),
+    ("search", "key", "--json"),
+    ("search", "PRIVATE"),
+    ("index", "rebuild"),
+    ("index", "status", "--json"),
+    ("show", "tool:demo/deploy", "--json"),
+)
+"""Commands that all have something to tell where keys are about."""
+
+
+def test_no_private_key_in_output_logs_tracebacks_or_the_index(shop: Workshop, tmp_path: Path) -> None:
+    """Whatever is run, with keys in the environment, on the command line by mistake, broken or well: no secret."""
+    shop.run("keys", "generate")
+    pem = (home(shop) / "signing" / "private_key.pem").read_bytes()
+    text, broken = EVE.to_pem().decode(), EVE.to_pem().decode().replace("MC4CAQ", "MC5CAQ")
+    said = b""
+    misused = [
+        (text,),
+        ("search", text, "--limit", "x"),
+        ("verify", "--trust", text),
+        ("sign", "--all", "--key", text),
+        ("sign", "--all", "--key", text, "--json"),
+        ("keys", "import", text),
+        ("keys", "show", text),
+        ("keys", "generate", text),
+        ("trust", "add", text),
+        ("trust", "endorse", text),
+    ]
+    for variable in ("", text, broken, text.splitlines()[1]):
+        for args in (*SAYING, *misused) if variable in {"", text} else SAYING[:9]:
+            process = shop.start(*args, RYE_SIGNING_KEY=variable, RYE_DEBUG="1")
+            said += b"\n".join(process.communicate(timeout=60))
+    for path in [*(tmp_path / "cache").rglob("*"), *shop.project.rglob("*"), *(home(shop) / "trusted").rglob("*")]:
+        said += path.read_bytes() if path.is_file() else str(path).encode()
+    assert (tmp_path / "cache").exists()
+    assert b"[private key]" in said
+    for secret in (*secrets_of(pem), *secrets_of(EVE.to_pem())):
+        assert secret not in said
+
+
+@POSIX
+def test_a_passphrase_is_asked_for_on_a_terminal_and_not_shown(shop: Workshop) -> None:
+    """Twice for a new key, once to sign; what is typed is never echoed, and a wrong one is an error."""
+    typed = "open sesame 7"
+    status, shown = on_terminal(shop, ["keys", "generate", "--passphrase"], [typed, typed])
+    assert status == 0, shown
+    assert "Passphrase for the new key private_key" in shown
+    assert b"ENCRYPTED" in (home(shop) / "signing" / "private_key.pem").read_bytes()
+    status, again = on_terminal(shop, ["sign", "tool:demo/*"], [typed])
+    assert status == 0, again
+    status, wrong = on_terminal(shop, ["sign", "tool:demo/*", "--force"], ["no"])
+    assert (status, "passphrase-wrong" in wrong) == (2, True)
+    assert typed not in shown + again + wrong
+    assert shop.run("sign", "--all", RYE_KEY_PASSPHRASE=typed).status == 0
+    alone = shop.run("sign", "--all", "--force")
+    assert (alone.status, "RYE_KEY_PASSPHRASE" in alone.err) == (2, True)
+    assert shop.run("sign", "--all", "--check").status == 0
+    refused, on_screen = on_terminal(shop, ["keys", "export", "--private"], [])
+    assert (refused, "PRIVATE KEY-----" in on_screen) == (2, False)
+
+
+def on_terminal(shop: Workshop, args: list[str], lines: list[str]) -> tuple[int, str]:
+    """Run ``rye`` on a terminal of its own, write a line at each prompt; return its status and all that was shown."""
+    import pty
+    import select
+    import time
+
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(shop.project)
+        os.execve(sys.executable, [sys.executable, "-m", "rye", *args], dict(shop.env))  # noqa: S606 - the child of a fork
+    shown, waiting, until = b"", list(lines), time.monotonic() + 60
+    while time.monotonic() < until:
+        if select.select([terminal], [], [], 0.2)[0]:
+            try:
+                piece = os.read(terminal, 4096)
+            except OSError:
+                break
+            if not piece:
+                break
+            shown += piece
+        if waiting and shown.rstrip().endswith(b":"):
+            time.sleep(0.1)  # the prompt is written before the terminal stops echoing
+            os.write(terminal, f"{waiting.pop(0)}\n".encode())
+            shown += b"\n"
+    _, status = os.waitpid(pid, 0)
+    os.close(terminal)
+    return os.waitstatus_to_exitcode(status), shown.decode("utf-8", "replace")

@@ -1,0 +1,289 @@
+"""Signing on disk: all is validated before any is written, and each file is old or new, never between."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import stat
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rye import Registry, signing
+from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye.signing import Verdict
+from tests.support.signed import ANN, EVE, verdict
+from tests.support.spacesim import SpaceSim
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = '"""Say hello."""\n\n__version__ = "1.0.0"\n'
+NOTE = "---\ntitle: Note\nversion: 1.0.0\n---\n\n# Note\n\nA note.\n"
+GOOD = {
+    "tools/demo/hello.py": TOOL,
+    "knowledge/demo/note.md": NOTE,
+    "directives/demo/release.md": "---\ndescription: Release it.\nversion: 1.0.0\n---\n\n1. Release.\n",
+}
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Three unsigned items in the project, and ann's key as the user's own."""
+    sim = SpaceSim(tmp_path, bundles=())
+    for rel, text in GOOD.items():
+        sim.write("project", rel, text)
+    signing.save_signing_key(sim.root("user") / signing.SIGNING_FOLDER, ANN)
+    return sim
+
+
+def registry_of(sim: SpaceSim) -> Registry:
+    """Return the registry of the simulated spaces."""
+    return Registry(sim.project, user=sim.user, bundles=(), cache_dir=sim.cache)
+
+
+def contents(sim: SpaceSim) -> dict[Path, bytes]:
+    """Return every file of the project."""
+    return {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()}
+
+
+def codes(registry: Registry) -> dict[str, str]:
+    """Return the reason code of every item of the project."""
+    return {item.id: item.signature.code for item in registry.verify(space="project").items}
+
+
+def test_everything_is_signed_once(sim: SpaceSim) -> None:
+    """All, then nothing left to do; ``force`` signs again; a format is not taken for another."""
+    registry = registry_of(sim)
+    report = registry.sign("*")
+    assert [(item.changed, item.code) for item in report.items] == [(True, "no-envelope")] * 3
+    assert set(codes(registry).values()) == {"ok"}
+    before = contents(sim)
+    assert not any(item.changed or item.code for item in registry.sign("*").items)
+    assert contents(sim) == before
+    assert all(item.changed for item in registry.sign("*", force=True, dry_run=True).items)
+    time.sleep(1.1)  # a line tells the time to the second
+    assert all(item.changed for item in registry.sign("*", force=True).items)
+    assert contents(sim) != before
+    assert all(item.changed for item in registry.sign("*", format="v1").items)
+    assert set(codes(registry).values()) == {"ok-unbound"}
+
+
+def test_what_another_key_signed_or_changed_is_signed_again(sim: SpaceSim) -> None:
+    """Only a valid signature of this very key is left alone; the report says how each stood."""
+    registry = registry_of(sim)
+    registry.sign("*")
+    sim.sign("project", "tools/demo/hello.py", EVE)
+    note = sim.path("project", "knowledge/demo/note.md")
+    note.write_bytes(note.read_bytes() + b"more\n")
+    found = {item.id: (item.changed, item.code) for item in registry.sign("*").items}
+    assert found == {
+        "demo/hello": (True, "unknown-key"),
+        "demo/note": (True, "digest"),
+        "demo/release": (False, ""),
+    }
+    assert set(codes(registry).values()) == {"ok"}
+
+
+BAD = {
+    "tools/demo/bare.py": ("x = 1\n", ["there is no description", "there is no version"]),
+    "tools/demo/late.py": (
+        '"""Late."""\n__version__ = "latest"\n',
+        ["version 'latest' is not a version such as 1.0.0"],
+    ),
+    "tools/demo/other.py": (
+        '"""Other."""\n__version__ = "1.0"\n__category__ = "ops"\n',
+        ["its category is 'ops', its path says 'demo'"],
+    ),
+    "tools/demo/data.json": (
+        '{"description": "Data.", "version": "1.0.0"}',
+        ["a .json file has no comments to hold a signature line; write it as YAML"],
+    ),
+    "tools/demo/typed.yaml": (
+        "description: Typed.\nversion: 1.0.0\ntitle: [a, b]\nauthor: {name: x}\ntags: {a: b}\n",
+        ["title is a list, not text", "author is a table, not text", "tags is a table, not a list of texts"],
+    ),
+    "tools/demo/tagged.yaml": (
+        "description: Tagged.\nversion: 1.0.0\ntags: [{a: b}]\n",
+        ["tags is a list of other things than text, not a list of texts"],
+    ),
+    "knowledge/demo/untitled.md": ("---\nversion: 1.0.0\n---\n\nText.\n", ["there is no title"]),
+    "knowledge/demo/kind.md": (
+        "---\nname: kin\ntype: tool\nid: demo/kin\ntitle: Kind\nversion: 1.0.0\n---\n\nText.\n",
+        [
+            "its id is 'demo/kin', its path says 'demo/kind'",
+            "its name is 'kin', its path says 'kind'",
+            "its type is 'tool', its path says 'knowledge'",
+        ],
+    ),
+}
+
+
+def test_all_problems_of_all_files_come_in_one_report(sim: SpaceSim) -> None:
+    """Each problem is one line of the error, and nothing is written, not even the items that are well."""
+    for rel, (text, _) in BAD.items():
+        sim.write("project", rel, text)
+    sim.write("project", "tools/demo/binary.py", b"\xff\xfe")
+    before = contents(sim)
+    for dry_run, force in ((False, False), (True, False), (False, True)):
+        with pytest.raises(SigningError) as caught:
+            registry_of(sim).sign("*", dry_run=dry_run, force=force)
+        assert caught.value.code == "invalid-items"
+        problems = caught.value.details["problems"]
+        expected = [f"{rel}: {words}" for rel, (_, said) in BAD.items() for words in said]
+        assert sorted(line for line in problems if "binary" not in line) == sorted(expected)
+        assert len([line for line in problems if line.startswith("tools/demo/binary.py: ")]) == 1
+        assert all("\n" not in line for line in problems)
+        assert contents(sim) == before
+
+
+def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
+    """``check`` tells what this key has not signed; it needs no private key and writes nothing."""
+    registry = registry_of(sim)
+    registry.sign("tool:demo/*")
+    before = contents(sim)
+    found = {item.id: item.changed for item in registry.sign("*", check=True).items}
+    assert found == {"demo/hello": False, "demo/note": True, "demo/release": True}
+    public = sim.folder / "ann.pem"
+    public.write_text(ANN.public.pem)
+    for path in (sim.root("user") / signing.SIGNING_FOLDER).iterdir():
+        path.unlink()
+    assert not registry.sign("tool:demo/*", check=True, key=public).items[0].changed
+    assert registry.sign("*", dry_run=True).fingerprint == ""
+    for check in (True, False):
+        with pytest.raises(NotFoundError) as caught:
+            registry.sign("*", check=check)
+        assert caught.value.code == "no-signing-key"
+    assert contents(sim) == before
+
+
+def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:
+    """Comparing takes the public half beside it; signing takes the passphrase."""
+    folder = sim.root("user") / signing.SIGNING_FOLDER
+    signing.save_signing_key(folder, EVE, name="eve", passphrase=b"secret")
+    registry = registry_of(sim)
+    assert registry.sign("*", key="eve", dry_run=True).fingerprint == EVE.public.fingerprint
+    with pytest.raises(SigningError) as caught:
+        registry.sign("*", key="eve")
+    assert caught.value.code == "passphrase-needed"
+    assert registry.sign("*", key="eve", passphrase=b"secret").fingerprint == EVE.public.fingerprint
+    assert all(not item.changed for item in registry.sign("*", key="eve", check=True).items)
+
+
+def test_a_signature_that_will_not_count_is_told(sim: SpaceSim) -> None:
+    """Signing with a key that the user does not trust, or outside its namespaces, warns once for each reason."""
+    registry, trusted = registry_of(sim), sim.root("user") / signing.TRUSTED_FOLDER
+    assert registry.sign("*").warnings == ()
+    (path,) = trusted.iterdir()
+    path.write_bytes(signing.write_trust_file(ANN.public, owner="ann", namespaces=("tool:demo/*",)))
+    (warning,) = registry.sign("*", force=True).warnings
+    assert "is signed, but untrusted: the signature holds, but the key of ann" in warning
+    path.unlink()
+    (warning,) = registry.sign("*").warnings
+    assert "which no trust file names" in warning
+
+
+def test_system_space_is_read_only(sim: SpaceSim, tmp_path: Path) -> None:
+    """Neither by name nor by path is a bundle's item signed with a user's key."""
+    bundle = tmp_path / "shop"
+    (bundle / "tools").mkdir(parents=True)
+    (bundle / "tools" / "x.py").write_text(TOOL)
+    registry = Registry(sim.project, user=sim.user, bundles=(bundle,), cache_dir=sim.cache)
+    for targets, how in ((("*",), {"space": "system"}), ((str(bundle / "tools" / "x.py"),), {})):
+        with pytest.raises(ArgumentError) as caught:
+            registry.sign(*targets, **how)  # type: ignore[arg-type]
+        assert caught.value.code in {"bad-space", "bad-target"}
+    assert (bundle / "tools" / "x.py").read_text() == TOOL
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are POSIX")
+def test_mode_line_ends_and_byte_order_mark_stay(sim: SpaceSim) -> None:
+    """Signing adds one line and changes nothing else about a file."""
+    rel = "tools/demo/run.sh"
+    text = b'\xef\xbb\xbf#!/bin/sh\r\n# description: Run.\r\n# version: 1.0.0\r\necho "ran"\r\n'
+    path = sim.write("project", rel, text)
+    path.chmod(0o751)
+    registry_of(sim).sign("tool:demo/run")
+    data = path.read_bytes()
+    lines = data.split(b"\r\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o751
+    assert b"\r\n".join([lines[0], *lines[2:]]) == text
+    assert b"\n" not in data.replace(b"\r\n", b"")
+
+
+def test_file_replaced_between_reading_and_writing(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody else's change in that moment is not overwritten by the signature of what was there before."""
+    path = sim.path("project", "tools/demo/hello.py")
+    original = signing.sign_bytes
+
+    def and_then_a_change(data: bytes, **facts: object) -> bytes:
+        path.write_text(TOOL + "evil()\n")
+        return original(data, **facts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(signing, "sign_bytes", and_then_a_change)
+    with pytest.raises(ItemError) as caught:
+        registry_of(sim).sign("tool:demo/hello")
+    assert caught.value.code == "changed-meanwhile"
+    assert path.read_text() == TOOL + "evil()\n"
+
+
+def test_symlink_out_of_the_space_is_not_signed(sim: SpaceSim) -> None:
+    """A link that leads elsewhere is a problem of that file, and what it leads to stays as it is."""
+    outside = sim.folder / "outside.py"
+    outside.write_text(TOOL)
+    sim.path("project", "tools/demo/link.py").symlink_to(outside)
+    with pytest.raises((SigningError, ArgumentError)):
+        registry_of(sim).sign("tool:demo/link")
+    assert outside.read_text() == TOOL
+
+
+def halves(folder: Path) -> Iterator[tuple[Path, bytes]]:
+    """Yield every item below a folder, leaving out what a killed writer left beside it under a hidden name."""
+    for path in sorted(folder.rglob("*.py")):
+        if not path.name.startswith("."):
+            yield path, path.read_bytes()
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is POSIX")
+def test_killed_at_any_moment(sim: SpaceSim) -> None:
+    """SIGKILL while many files are signed: each is the old one or the signed one, whole; the next run ends the work."""
+    count, dice = 150, random.Random(7)  # noqa: S311 - moments, not secrets
+    for number in range(count):
+        sim.write("project", f"tools/many/t{number:03}.py", TOOL + "#" * 50_000)
+    before = dict(halves(sim.root("project") / "tools" / "many"))
+    command = [sys.executable, "-m", "rye", "sign", "tool:many/*", "--force"]
+    env = {**os.environ, "USER_SPACE": str(sim.user), "PYTHONPATH": str(ROOT), "RYE_CACHE_DIR": str(sim.cache)}
+    cut = 0
+    for _ in range(8):
+        for path, data in before.items():
+            path.write_bytes(data)
+        process = subprocess.Popen(command, cwd=sim.project, env=env, stdout=subprocess.DEVNULL)
+        awaited = dice.choice(sorted(before)[: count - 20])
+        while process.poll() is None and awaited.stat().st_size == len(before[awaited]):
+            time.sleep(0.0005)
+        time.sleep(dice.uniform(0, 0.01))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        signed = 0
+        for path, data in halves(sim.root("project") / "tools" / "many"):
+            if data != before[path]:
+                assert signing.unsigned_bytes(data) == before[path]
+                signed += 1
+        cut += 0 < signed < count
+    assert cut, "no run was cut short while it wrote"
+    registry = registry_of(sim)
+    registry.sign("tool:many/*")
+    found = registry.verify("tool:many/*").items
+    assert len(found) == count
+    assert {str(item.signature.verdict) for item in found} == {str(Verdict.TRUSTED)}
+
+
+def test_a_signed_item_is_judged_alike_outside_of_the_registry(sim: SpaceSim) -> None:
+    """What ``sign`` writes is what the signing room signs."""
+    registry_of(sim).sign("tool:demo/hello")
+    data = sim.path("project", "tools/demo/hello.py").read_bytes()
+    assert verdict(data).verdict is Verdict.TRUSTED
