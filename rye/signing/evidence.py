@@ -26,8 +26,8 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evid
     Args:
         data: All bytes of the file.
         origin: Where they were found.
-        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. May be left empty
-            for a v2 line, which binds type and id by itself.
+        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
+            type and id by itself, so there it only helps to tell where a file was moved from.
     """
     content = hashlib.sha256(data).hexdigest()
     # 1. The line, on its line.
@@ -61,7 +61,7 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evid
         content_digest=content,
         format=str(line.format),
         coverage=coverage,
-        misplaced=_misplaced(declared, origin),
+        misplaced="" if line.format is EnvelopeFormat.V2 else _misplaced(declared, origin),
         claims=_claims(declared, origin) if line.format is EnvelopeFormat.V2 else (),
         digest=line.digest,
         signature=signature,
