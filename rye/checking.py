@@ -74,10 +74,11 @@ class Checking:
                     path = f"{root.path}/{file.details.get('path', '')}"
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
                     continue
-                naming = [target.text for target in targets if target.accepts(root, file)]
-                if not naming:
-                    continue
-                matched.update(naming)
+                if not self._all_named:
+                    naming = [target.text for target in targets if target.accepts(root, file)]
+                    if not naming:
+                        continue
+                    matched.update(naming)
                 if self._wanted is None or self._wanted(root, file):
                     yield number, file
                 else:
@@ -91,6 +92,7 @@ def start_checking(
     space: str = "all",
     named_trust: Sequence[Path] = (),
     wanted: Callable[[Sequence[Root]], Wanted] | None = None,
+    digests: bool = True,
     processes: int | None = 1,
     progress: Progress | None = None,
 ) -> Checking:
@@ -102,6 +104,7 @@ def start_checking(
         space: Which of them to look in.
         named_trust: Trust files that count as the user's own.
         wanted: Given the roots, returns what tells which of the named files to verify; None for all.
+        digests: Whether items that are trusted, too, are to have a ``digest``.
         processes: How many may work; None for one on each processor.
         progress: Called while it goes on.
 
@@ -117,7 +120,7 @@ def start_checking(
         (*layout.warnings, *load.warnings),
         _targets=targets,
         _all_named=not texts,
-        _verifier=Verifier(load.trust, signing.system_clock()),
+        _verifier=Verifier(load.trust, signing.system_clock(), digests),
         _processes=cores() if processes is None else max(1, processes),
         _progress=progress,
     )

@@ -16,7 +16,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import chain, islice
 from multiprocessing import connection, get_context, parent_process
 
-from rye.spaces import FileStat, Root
+from rye.spaces import FileStat, FolderReader, Root
 from rye.verifying import Outcome, Verifier
 
 __all__ = ["cores", "verify_files"]
@@ -55,8 +55,12 @@ def verify_files(
     first = list(islice(left, SERIAL_BELOW if processes > 1 else 0))
     every = chain(first, left)
     if len(first) < SERIAL_BELOW or processes < 2:
-        for number, file in every:
-            yield verifier.check(roots[number], file)
+        reader = FolderReader()
+        try:
+            for number, file in every:
+                yield verifier.check(roots[number], file, reader.read)
+        finally:
+            reader.close()
         return
     crew = _Crew(roots, verifier, helpers=min(processes, _MOST) - 1)
     try:
@@ -103,7 +107,7 @@ class _Crew:
             return None
 
     def _own(self, chunk: list[Place]) -> list[Outcome]:
-        return [self._verifier.check(self._roots[number], file) for number, file in chunk]
+        return _check_all(self._verifier, self._roots, chunk)
 
     def _result(self, chunk: list[Place], result: Future[list[Outcome]] | list[Outcome]) -> list[Outcome]:
         if isinstance(result, list):
@@ -149,4 +153,12 @@ def _leave_with(sentinel: int) -> None:
 
 def _check_chunk(chunk: list[Place]) -> list[Outcome]:
     assert _verifier is not None, "a helper begins before it works"
-    return [_verifier.check(_roots[number], file) for number, file in chunk]
+    return _check_all(_verifier, _roots, chunk)
+
+
+def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome]:
+    reader = FolderReader()
+    try:
+        return [verifier.check(roots[number], file, reader.read) for number, file in chunk]
+    finally:
+        reader.close()

@@ -2,66 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
 
 from rye import items, signing, spaces
 from rye._envelope import BOM
 from rye.errors import ItemError
+from rye.items import ItemType
 from rye.reports import Unchecked, VerifiedItem
-from rye.signing import EnvelopeFormat, Evidence, Origin, TrustSet
-from rye.spaces import FileStat, Root
+from rye.signing import EnvelopeFormat, Evidence, Origin, TrustSet, Verdict
+from rye.spaces import FileStat, Root, Space
 
 __all__ = ["Outcome", "Verifier"]
 
 Outcome = VerifiedItem | Unchecked
+Read = Callable[[Root, str], bytes]
 
+_NOTHING: Mapping[str, str] = {}
+_TYPES = {each: each.value for each in ItemType}
+_SPACES = {each: each.value for each in Space}
+_V2 = EnvelopeFormat.V2.value
 _SHEBANGS = (b"#!", BOM + b"#!")
 
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """What every verdict of a run depends on besides the file."""
+    """What every verdict of a run depends on besides the file, and whether trusted items too are to have a ``digest``.
+
+    What the file says of itself (name, category, type, id) is read only where it could change the verdict. Where the
+    bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to tell a file that was moved from
+    one whose line was altered.
+    """
 
     trust: TrustSet
     now: datetime
+    digests: bool = True
 
-    def check(self, root: Root, file: FileStat) -> Outcome:
+    def check(self, root: Root, file: FileStat, read: Read = spaces.read_file) -> Outcome:
         """Read one file and return the verdict on exactly these bytes, or why there is none."""
         rel_path, item_type, item_id = file[:3]
-        origin = Origin(root.space, root.bundle, item_type.value, item_id)
+        kind, space = _TYPES[item_type], _SPACES[root.space]
+        origin = Origin(space, root.bundle, kind, item_id)
         path = f"{root.path}/{rel_path}"
         try:
-            data = spaces.read_file(root, rel_path)
-            evidence = signing.inspect(data, origin=origin, declared={})
-            signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
-            if _may_depend_on_what_it_says(evidence, signature.code):
-                item = items.parse(data, item_type=item_type, item_id=item_id, suffix=file.suffix)
-                evidence = signing.inspect(data, origin=origin, declared=item.declared)
+            data = read(root, rel_path)
+            evidence = signing.inspect(data, origin=origin, declared=_NOTHING, content_digest="")
+            signature = None
+            if evidence.code or evidence.format == _V2:
+                signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
+            if signature is None or signature.code == "signature":
+                declared = items.declared(data, item_type=item_type, item_id=item_id, suffix=file.suffix)
+                evidence = signing.inspect(data, origin=origin, declared=declared, content_digest="")
                 signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
         except ItemError as error:
             return Unchecked(error.message, error.code, error.hint, path)
         return VerifiedItem(
-            type=item_type.value,
+            type=kind,
             id=item_id,
-            space=root.space.value,
+            space=space,
             bundle=root.bundle,
             path=path,
             signature=signature,
             line=_line(data, evidence),
-            digest=evidence.content_digest,
+            digest=sha256(data).hexdigest() if self.digests or signature.verdict is not Verdict.TRUSTED else "",
         )
-
-
-def _may_depend_on_what_it_says(evidence: Evidence, code: str) -> bool:
-    """Tell whether name, category, type or id in the file could change the verdict.
-
-    Where the bytes are at fault, they cannot. A v2 line binds type and id, so there they only help to tell a file that
-    was moved from one whose line was altered.
-    """
-    if evidence.code:
-        return False
-    return evidence.format != EnvelopeFormat.V2 or code == "signature"
 
 
 def _line(data: bytes, evidence: Evidence) -> int:

@@ -20,7 +20,9 @@ ITEM_TYPES: Final = ("directive", "tool", "knowledge")
 _LONGEST_ID: Final = 1024
 
 
-def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evidence:
+def inspect(
+    data: bytes, *, origin: Origin, declared: Mapping[str, str], content_digest: str | None = None
+) -> Evidence:
     """Return what the bytes of a file prove, whoever is trusted. Never raises, whatever the bytes.
 
     Args:
@@ -28,8 +30,10 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evid
         origin: Where they were found.
         declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
             type and id by itself, so there it only helps to tell where a file was moved from.
+        content_digest: What to state as the SHA-256 of ``data``, for a caller who has it already or needs none; no
+            verdict depends on it. None computes it.
     """
-    content = hashlib.sha256(data).hexdigest()
+    content = hashlib.sha256(data).hexdigest() if content_digest is None else content_digest
     # 1. The line, on its line.
     envelope = find_envelope(data)
     if envelope is None:

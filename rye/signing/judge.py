@@ -85,7 +85,9 @@ def judge(evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime)
     speaking = [entry for entry in entries if trust.speaks(entry, origin, now)]
     if not speaking:
         return _unheard(entries, case)
-    entry = _most_permissive([each for each in speaking if each.scope is speaking[0].scope], case)
+    entry = speaking[0]
+    if len(speaking) > 1:
+        entry = _most_permissive([each for each in speaking if each.scope is entry.scope], case)
     # 6. to 10. Limits of the key, then the file.
     return _limited(entry, case) or _about_file(entry, moved_from, case)
 
@@ -113,6 +115,8 @@ def _holding(
 ) -> tuple[TrustEntry, ...]:
     form = EnvelopeFormat(evidence.format)
     message = signed_message(form, evidence.digest, item_type=item_type, item_id=item_id, signed_at=evidence.signed_at)
+    if len(entries) == 1:
+        return entries if entries[0].public.verify(evidence.signature, message) else ()
     for public in dict.fromkeys(entry.public for entry in entries):
         if public.verify(evidence.signature, message):
             return tuple(entry for entry in entries if entry.public == public)

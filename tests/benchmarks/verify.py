@@ -73,7 +73,7 @@ def full(layout: Layout, processes: int) -> Callable[[], None]:
     """Return what verifies every item of a layout and insists that all are trusted."""
 
     def run() -> None:
-        for outcome in start_checking((), layout, space="project", processes=processes):
+        for outcome in start_checking((), layout, space="project", digests=False, processes=processes):
             assert isinstance(outcome, VerifiedItem)
             assert outcome.signature.verdict is Verdict.TRUSTED
 
