@@ -63,7 +63,9 @@ class Checking:
         if not self._all_named:
             for target in self._targets:
                 if target.text not in matched:
-                    yield Unchecked(f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is")
+                    yield Unchecked(
+                        f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is"
+                    )
 
     def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, FileStat]]:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""

@@ -138,7 +138,7 @@ _verifier: Verifier | None = None
 
 def _begin(roots: tuple[Root, ...], verifier: Verifier) -> None:
     """Prepare a helper: it leaves interrupts to its parent and ends with it, however that ends."""
-    global _roots, _verifier  # noqa: PLW0603 - a helper serves one run
+    global _roots, _verifier
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _roots, _verifier = roots, verifier
     parent = parent_process()

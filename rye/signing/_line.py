@@ -78,7 +78,11 @@ def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:
     """
     bare = text if form is EnvelopeFormat.V2 else text.removesuffix("==")
     standard = "+" in bare or "/" in bare
-    if len(bare) != 86 or bare[-1] not in _LAST or (standard and (form is EnvelopeFormat.V2 or not _SIGNS.isdisjoint(bare))):
+    if (
+        len(bare) != 86
+        or bare[-1] not in _LAST
+        or (standard and (form is EnvelopeFormat.V2 or not _SIGNS.isdisjoint(bare)))
+    ):
         return None
     try:
         return binascii.a2b_base64(bare.translate(_TO_STANDARD) + "==", strict_mode=True)

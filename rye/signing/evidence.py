@@ -20,9 +20,7 @@ ITEM_TYPES: Final = ("directive", "tool", "knowledge")
 _LONGEST_ID: Final = 1024
 
 
-def inspect(
-    data: bytes, *, origin: Origin, declared: Mapping[str, str], content_digest: str | None = None
-) -> Evidence:
+def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str], content_digest: str | None = None) -> Evidence:
     """Return what the bytes of a file prove, whoever is trusted. Never raises, whatever the bytes.
 
     Args:

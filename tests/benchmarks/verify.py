@@ -49,7 +49,9 @@ def lay(folder: Path, form: EnvelopeFormat, count: int) -> Layout:
         path = root / "knowledge" / category / f"{name}.md"
         if number % 100 == 0:
             path.parent.mkdir(parents=True)
-        head = f"---\nname: {name}\ncategory: {category}\ntitle: Item {number}\nversion: 1.0.0\n---\n\n# Item {number}\n\n"
+        head = (
+            f"---\nname: {name}\ncategory: {category}\ntitle: Item {number}\nversion: 1.0.0\n---\n\n# Item {number}\n\n"
+        )
         origin = Origin("project", "", "knowledge", f"{category}/{name}")
         text = (head + _SENTENCE * (SIZE // len(_SENTENCE)))[: SIZE - 300] + "\n"
         path.write_bytes(signing.sign_bytes(text.encode(), suffix=".md", origin=origin, key=key, form=form, now=now))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import SigningError
-from rye.signing import Coverage, Evidence, inspect
+from rye.signing import Coverage, EnvelopeFormat, Evidence, inspect
 from tests.support.signed import (
     ANN,
     NOTE,
@@ -180,22 +180,28 @@ def test_v2_covers_the_whole_file_or_nothing() -> None:
     ],
 )
 def test_what_a_file_says_of_its_place(declared: dict[str, str], said: bool) -> None:  # noqa: FBT001 - a test's expectation
-    """Name, category, id and type must be the path's where they are stated; nothing stated contradicts nothing."""
-    assert bool(inspect(sign(TOOL), origin=place(), declared=declared).misplaced) is said
+    """Name, category, id and type must be the path's where they are stated; nothing stated contradicts nothing.
+
+    A v2 line binds type and id, so there what is stated changes nothing.
+    """
+    older = sign(TOOL, form=EnvelopeFormat.V1)
+    assert bool(inspect(older, origin=place(), declared=declared).misplaced) is said
+    assert inspect(sign(TOOL), origin=place(), declared=declared).misplaced == ""
 
 
 def test_an_item_at_the_root_has_no_category_to_contradict() -> None:
     """Without a folder any stated category is another place."""
     there = place("hello")
-    signed = sign(TOOL, origin=there)
+    signed = sign(TOOL, origin=there, form=EnvelopeFormat.V1)
     assert inspect(signed, origin=there, declared={"name": "hello"}).misplaced == ""
     assert "''" in inspect(signed, origin=there, declared={"category": "demo"}).misplaced
 
 
 def test_claims_are_bounded_and_printable() -> None:
     """Ids that a hostile file claims are neither long nor full of control characters, nor are the words about them."""
-    long = inspect(sign(TOOL), origin=place(), declared={"name": "x" * 10_000, "category": "a\x1b[31m"})
-    assert long.claims == ()
+    hostile = {"name": "x" * 10_000, "category": "a\x1b[31m"}
+    assert inspect(sign(TOOL), origin=place(), declared=hostile).claims == ()
+    long = inspect(sign(TOOL, form=EnvelopeFormat.V1), origin=place(), declared=hostile)
     assert len(long.misplaced) < 500
     assert long.misplaced.isprintable()
     assert inspect(sign(TOOL), origin=place(), declared={"category": "a\x1b[31m"}).claims == ()
