@@ -179,12 +179,3 @@ def test_small_words() -> None:
         "5.0 MiB",
         "3072.0 GiB",
     ]
-
-
-def test_colour_marks_the_outcome() -> None:
-    """With colour, a good outcome is green and a bad one red."""
-    coloured = Terminal(colour=True)
-    good = list(render_verified(VerifyReport((verified("trusted"),)), {"trusted"}, coloured, verbose=False))[-1]
-    bad = list(render_verified(VerifyReport((verified("unsigned"),)), {"trusted"}, coloured, verbose=False))[-1]
-    assert "\x1b[32mall well" in good
-    assert "\x1b[31m1 not well" in bad

@@ -15,7 +15,7 @@ from jsonschema import Draft4Validator
 
 from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
-from rye.cli.terminal import PLAIN
+from rye.cli.terminal import PLAIN, Terminal
 from rye.findings import Baseline, Finding, Run, find
 from rye.policy import POLICY_REASONS, Demand, Policy
 from rye.reports import Unchecked, VerifiedItem
@@ -113,6 +113,15 @@ def test_well_findings_and_not_checked_are_never_confused(made: Run, status: int
     """Each has its status, and the summary says the same."""
     assert list(render_text(made, PLAIN, verbose=False, complain=lambda _: None))[-1] == words
     assert made.status == status
+
+
+def test_colour_marks_the_outcome() -> None:
+    """With colour, a good outcome is green and a bad one red."""
+    coloured = Terminal(colour=True)
+    good = list(render_text(run(item()), coloured, verbose=False, complain=str))[-1]
+    bad = list(render_text(run(item("no-envelope")), coloured, verbose=False, complain=str))[-1]
+    assert "\x1b[32mall well" in good
+    assert "\x1b[31m1 not well" in bad
 
 
 def test_json_is_one_document_with_every_item() -> None:
