@@ -62,7 +62,7 @@ HOSTILE_ITEM = item("digest", f"a,b:c%0A{HOSTILE}\n::error::x", reason=f"<&\"']]
 LOST = Unchecked(f"gone.md: {HOSTILE}", "vanished", "search again", f"/elsewhere/{HOSTILE}")
 
 
-def annotations(text: str) -> list[tuple[str, dict[str, str], str]]:
+def commands_in(text: str) -> list[tuple[str, dict[str, str], str]]:
     """Read workflow commands as the runner of GitHub does: a line that begins with ``::``, escapes undone."""
     found = []
     for line in re.split(r"\r\n|\r|\n", text):
@@ -118,8 +118,8 @@ def test_well_findings_and_not_checked_are_never_confused(made: Run, status: int
 def test_colour_marks_the_outcome() -> None:
     """With colour, a good outcome is green and a bad one red."""
     coloured = Terminal(colour=True)
-    good = list(render_text(run(item()), coloured, verbose=False, complain=str))[-1]
-    bad = list(render_text(run(item("no-envelope")), coloured, verbose=False, complain=str))[-1]
+    good = list(render_text(run(item()), coloured, verbose=False, complain=lambda _: None))[-1]
+    bad = list(render_text(run(item("no-envelope")), coloured, verbose=False, complain=lambda _: None))[-1]
     assert "\x1b[32mall well" in good
     assert "\x1b[31m1 not well" in bad
 
@@ -195,7 +195,7 @@ def test_junit_has_a_case_for_each_item() -> None:
 
 def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
     """Read as the runner does, there is one command for each finding, with the place whole and no other command."""
-    found = annotations(written("github", run(item(), HOSTILE_ITEM, LOST, warnings=("odd",))))
+    found = commands_in(written("github", run(item(), HOSTILE_ITEM, LOST, warnings=("odd",))))
     assert [name for name, _, _ in found] == ["error", "error", "warning"]
     _, facts, text = found[0]
     assert facts["file"].startswith(".ai/tools/a,b:c%0A\\x1b[2J")
