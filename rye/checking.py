@@ -1,33 +1,114 @@
-"""Verifying many items from their bytes, without the index."""
+"""Verifying many items from their bytes, without the index, as a stream."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rye import signing, spaces
 from rye.errors import ItemError
-from rye.index.refresh import read_item
 from rye.layout import Layout
-from rye.reports import VerifiedItem, VerifyReport
+from rye.processes import cores, verify_files
+from rye.reports import Unchecked, VerifiedItem, VerifyReport
 from rye.spaces import FileStat, Root
 from rye.targets import Target, read_targets
+from rye.verifying import Outcome, Verifier
+
+__all__ = ["Checking", "Progress", "start_checking", "verify_targets"]
+
+Progress = Callable[[int, int, str], None]
+"""Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
+
+Wanted = Callable[[Root, FileStat], bool]
 
 
-def verify_targets(
-    texts: tuple[str, ...], layout: Layout, *, space: str = "all", named_trust: Sequence[Path] = ()
-) -> VerifyReport:
-    """Verify what the texts name.
+@dataclass(slots=True)
+class Checking:
+    """One run over what the texts name: iterate over it once for a verdict, or the reason for none, on each file.
+
+    Attributes:
+        layout: The spaces, with those that a path among the texts added.
+        warnings: Keys and bundles that could not be used.
+        passed_over: Number of files that were named but, being unchanged, left out; known at the end.
+    """
+
+    layout: Layout
+    warnings: tuple[str, ...]
+    passed_over: int = 0
+    _targets: tuple[Target, ...] = ()
+    _all_named: bool = True
+    _verifier: Verifier | None = None
+    _wanted: Wanted | None = None
+    _processes: int = 1
+    _progress: Progress | None = None
+    _problems: list[Unchecked] = field(default_factory=list)
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The roots that are looked at."""
+        return tuple(root for root in self.layout.roots if any(root in target.roots for target in self._targets))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
+        assert self._verifier is not None
+        matched: set[str] = set()
+        roots = self.roots
+        outcomes = verify_files(self._files(roots, matched), roots, self._verifier, processes=self._processes)
+        for done, outcome in enumerate(outcomes, 1):
+            yield outcome
+            if self._progress is not None:
+                self._progress(done, 0, "")
+        yield from self._problems
+        if not self._all_named:
+            for target in self._targets:
+                if target.text not in matched:
+                    yield Unchecked(
+                        f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is"
+                    )
+
+    def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, FileStat]]:
+        """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
+        for number, root in enumerate(roots):
+            targets = [target for target in self._targets if root in target.roots]
+            for file in spaces.walk_along(root):
+                if isinstance(file, ItemError):
+                    path = f"{root.path}/{file.details.get('path', '')}"
+                    self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
+                    continue
+                if not self._all_named:
+                    naming = [target.text for target in targets if target.accepts(root, file)]
+                    if not naming:
+                        continue
+                    matched.update(naming)
+                if self._wanted is None or self._wanted(root, file):
+                    yield number, file
+                else:
+                    self.passed_over += 1
+
+
+def start_checking(
+    texts: tuple[str, ...],
+    layout: Layout,
+    *,
+    space: str = "all",
+    named_trust: Sequence[Path] = (),
+    wanted: Callable[[Sequence[Root]], Wanted] | None = None,
+    digests: bool = True,
+    processes: int | None = 1,
+    progress: Progress | None = None,
+) -> Checking:
+    """Prepare the verification of what the texts name; nothing but trust files is read before it is iterated over.
 
     Args:
         texts: Paths, references or scopes; none means everything.
         layout: The spaces.
         space: Which of them to look in.
         named_trust: Trust files that count as the user's own.
-
-    Returns:
-        A verdict per item, each once, and a sentence for each file or target that could not be checked.
+        wanted: Given the roots, returns what tells which of the named files to verify; None for all.
+        digests: Whether items that are trusted, too, are to have a ``digest``.
+        processes: How many may work; None for one on each processor.
+        progress: Called while it goes on.
 
     Raises:
         ArgumentError: A text names nothing that could exist.
@@ -36,33 +117,41 @@ def verify_targets(
     roots = {root.source: root for target in targets for root in target.roots}
     extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *roots.values()))))
     load = extended.load_trust(named_trust)
-    now = signing.system_clock()
-    items: list[VerifiedItem] = []
-    problems: list[str] = []
-    matched: set[str] = set()
-    for root in extended.roots:
-        if root.source not in roots:
-            continue
-        for file in _files(root, targets, matched, problems):
-            try:
-                read = read_item(root, file.rel_path, file.item_type, file.item_id)
-            except ItemError as error:
-                problems.append(error.message)
-                continue
-            signature = signing.judge(read.evidence, origin=read.origin, trust=load.trust, now=now)
-            path = str(root.path / file.rel_path)
-            items.append(VerifiedItem(str(file.item_type), file.item_id, root.space, root.bundle, path, signature))
-    problems += [f"nothing matches {target.text!r}" for target in targets if texts and target.text not in matched]
-    nothing = (load.emptiness,) if load.emptiness else ()
-    return VerifyReport(tuple(items), tuple(problems), (*layout.warnings, *load.warnings, *nothing))
+    checking = Checking(
+        extended,
+        (*layout.warnings, *load.warnings, *((load.emptiness,) if load.emptiness else ())),
+        _targets=targets,
+        _all_named=not texts,
+        _verifier=Verifier(load.trust, signing.system_clock(), digests),
+        _processes=cores() if processes is None else max(1, processes),
+        _progress=progress,
+    )
+    if wanted is not None:
+        checking._wanted = wanted(checking.roots)  # noqa: SLF001 - its own factory
+    return checking
 
 
-def _files(root: Root, targets: Sequence[Target], matched: set[str], problems: list[str]) -> Iterator[FileStat]:
-    """Yield the files of a root that any target names, noting which targets did."""
-    files, faults = spaces.walk(root)
-    problems += [f"{root.source}: {fault.message}" for fault in faults]
-    for file in files:
-        naming = [target.text for target in targets if root in target.roots and target.accepts(root, file)]
-        if naming:
-            matched.update(naming)
-            yield file
+def verify_targets(
+    texts: tuple[str, ...],
+    layout: Layout,
+    *,
+    space: str = "all",
+    named_trust: Sequence[Path] = (),
+    processes: int | None = 1,
+) -> VerifyReport:
+    """Verify what the texts name, as :func:`start_checking`, and return all of it at once.
+
+    Returns:
+        A verdict per item, each once, and a sentence for each file or target that could not be checked.
+
+    Raises:
+        ArgumentError: A text names nothing that could exist.
+    """
+    checking = start_checking(texts, layout, space=space, named_trust=named_trust, processes=processes)
+    items, problems = [], []
+    for outcome in checking:
+        if isinstance(outcome, VerifiedItem):
+            items.append(outcome)
+        else:
+            problems.append(outcome.message)
+    return VerifyReport(tuple(items), tuple(problems), checking.warnings)

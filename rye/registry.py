@@ -34,6 +34,8 @@ from rye.spaces import Root
 
 if TYPE_CHECKING:
     from rye.keyring import Passphrase
+    from rye.findings import Run
+    from rye.policy import Policy
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 
 __all__ = ["Registry"]
@@ -82,6 +84,7 @@ class Registry:
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
         self._max_staleness = _seconds(max_staleness)
+        self._progress = progress
         self._named_trust = tuple(Path(path) for path in trust)
         folder = Path(cache_dir) if cache_dir is not None else cache.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
@@ -216,21 +219,70 @@ class Registry:
         }
         return tuple(sorted(found))
 
-    def verify(self, *targets: str, space: str = "all") -> VerifyReport:
+    def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes.
 
         Args:
             targets: Scopes, ``type:id``, or paths of files and folders; none means every item.
             space: Which spaces to look in.
+            processes: How many may work on many items; None for one on each processor. More than one needs a main
+                module that can be imported, as :mod:`multiprocessing` says.
 
         Raises:
             ArgumentError: A target is neither.
         """
-        if space not in SPACES:
-            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
+        _check_space(space)
         from rye.checking import verify_targets
 
-        return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust)
+        return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust, processes=processes)
+
+    def check(
+        self,
+        *targets: str,
+        space: str = "all",
+        policy: Policy | PathLike | None = None,
+        baseline: PathLike | None = None,
+        changed_since: str | None = None,
+        processes: int | None = 1,
+    ) -> Run:
+        """Verify items one after the other, in memory that does not grow with their number.
+
+        Args:
+            targets: As for :meth:`verify`.
+            space: Which spaces to look in.
+            policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
+            baseline: File of findings that are accepted.
+            changed_since: A git revision; only items that differ from it are verified.
+            processes: As for :meth:`verify`.
+
+        Returns:
+            The run: iterate over it for items, findings and what could not be checked; then it has a ``status``.
+
+        Raises:
+            ArgumentError: A target, the policy, the baseline or the revision is not valid.
+            NotFoundError: A file does not exist.
+            EnvironmentFault: Git cannot be run, or a file cannot be read.
+        """
+        _check_space(space)
+        from rye.changes import changed_since as changes
+        from rye.checking import start_checking
+        from rye.findings import Baseline, Run
+        from rye.policy import Policy, load_policy
+
+        demanded = policy if isinstance(policy, Policy) else load_policy(Path(policy)) if policy else Policy()
+        folder = self._layout.project or Path.cwd()
+        checking = start_checking(
+            targets,
+            self._layout,
+            space=space,
+            named_trust=self._named_trust,
+            wanted=None if changed_since is None else lambda roots: changes(changed_since, folder, roots=roots),
+            digests=not demanded.is_plain,
+            processes=processes,
+            progress=self._progress,
+        )
+        accepted = Baseline() if baseline is None else Baseline.load(Path(baseline))
+        return Run(checking, demanded, accepted, signing.system_clock())
 
     def sign(
         self,
@@ -290,6 +342,11 @@ class Registry:
     def status(self) -> tuple[SpaceStatus, ...]:
         """Return where each space's index is and how large, without refreshing it."""
         return self._indexes.status()
+
+
+def _check_space(space: str) -> None:
+    if space not in SPACES:
+        raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
 
 
 def _seconds(value: object) -> float:

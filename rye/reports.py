@@ -57,7 +57,7 @@ class LoadedItem:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedItem:
-    """The verdict on one file."""
+    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of all its bytes."""
 
     type: str
     id: str
@@ -65,11 +65,40 @@ class VerifiedItem:
     bundle: str
     path: str
     signature: Signature
+    line: int = 1
+    digest: str = ""
+
+    @property
+    def ref(self) -> str:
+        """``type:id``."""
+        return f"{self.type}:{self.id}"
+
+    @property
+    def source(self) -> str:
+        """``project``, ``user`` or ``system:<bundle>``."""
+        return f"{self.space}:{self.bundle}" if self.bundle else self.space
 
     def to_dict(self) -> dict[str, Any]:
         """Return where it is and the seven facts of its signature, flat."""
         place = {"type": self.type, "id": self.id, "space": self.space, "bundle": self.bundle, "path": self.path}
-        return place | self.signature.to_dict()
+        return place | {"line": self.line, "digest": self.digest} | self.signature.to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked:
+    """A file or target on which there is no verdict, and why; ``str`` is the sentence."""
+
+    message: str
+    code: str = ""
+    hint: str = ""
+    path: str = ""
+
+    def __str__(self) -> str:
+        return self.message
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the four attributes."""
+        return {"code": self.code, "message": self.message, "hint": self.hint, "path": self.path}
 
 
 @dataclass(frozen=True, slots=True)

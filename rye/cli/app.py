@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any, TextIO
 
 import click
@@ -170,14 +171,24 @@ def _report(error: RyeError, words: Sequence[str]) -> int:
 
     hide_keys_in(error)
     options = words[: words.index("--")] if "--" in words else words
-    if sys.stdout is not None and ("--json" in options or "--jsonl" in options):
-        say_json({"error": error.to_dict()}, lines="--json" not in options)
+    wanted = _json_wanted(options)
+    if sys.stdout is not None and wanted:
+        say_json({"error": error.to_dict()}, lines=wanted == "jsonl")
         return _ERROR
     from rye.cli.render.errors import render_error
 
     for line in render_error(error, Terminal.of(sys.stderr)):
         note(line)
     return _ERROR
+
+
+def _json_wanted(options: Sequence[str]) -> str:
+    """Return ``json`` or ``jsonl`` where the words ask for an answer in that form."""
+    for form in ("json", "jsonl"):
+        pairs = set(pairwise(options))
+        if f"--{form}" in options or f"--format={form}" in options or ("--format", form) in pairs:
+            return form
+    return ""
 
 
 def _silence(*streams: TextIO | None) -> None:

@@ -126,12 +126,12 @@ class Place:
         return cls(**{name: options.pop(name) for name in cls.__slots__ if name in options})
 
 
-def ask(place: Place, question: Callable[[Registry], Answer]) -> Answer:
-    """Open the registry, put one question to it under a progress bar, and return the answer."""
+def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
+    """Open the registry, put one question to it under a progress bar that says ``doing``, and return the answer."""
     from rye.registry import Registry
 
     _keep_log_quiet()
-    with IndexProgress() as progress:
+    with IndexProgress(doing=doing) as progress:
         registry = Registry(
             place.project,
             more_bundles=place.bundles,

@@ -1,4 +1,4 @@
-"""A progress bar on standard error, only where someone looks and only when indexing takes more than a second."""
+"""A progress bar on standard error, only where someone looks and only when the work takes more than a second."""
 
 from __future__ import annotations
 
@@ -26,22 +26,26 @@ class IndexProgress:
     Args:
         watched: Whether someone looks at standard error.
         clock: Seconds that only grow.
+        doing: What the bar says is going on.
     """
 
-    def __init__(self, *, watched: bool | None = None, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, *, watched: bool | None = None, clock: Callable[[], float] = time.monotonic, doing: str = "indexing"
+    ) -> None:
+        self._doing = doing
         self._watched = _is_watched() if watched is None else watched
         self._clock = clock
         self._begun = self._drawn = clock()
         self._bar: Progress | None = None
 
     def __call__(self, done: int, total: int, source: str) -> None:
-        """Show that ``done`` of ``total`` files of ``source`` are read."""
+        """Show that ``done`` of ``total`` files of ``source`` are read; of a total of 0, as it is not known."""
         now = self._clock()
         if not self._watched or now - self._begun < _PATIENCE or now - self._drawn < _FRAME:
             return
         self._drawn = now
         bar = self._bar = self._bar or _open_bar()
-        bar.update(bar.task_ids[0], completed=done, total=total, description=f"indexing {inline(source)}")
+        bar.update(bar.task_ids[0], completed=done, total=total or None, description=f"{self._doing} {inline(source)}")
         bar.refresh()
 
     def __enter__(self) -> Self:

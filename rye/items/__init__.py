@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from rye.items.files import EXTENSIONS, is_item_file, split_name
 from rye.items.model import Item, ItemId, ItemType, Section, Symbol
-from rye.items.reader import MAX_BYTES, parse
+from rye.items.reader import MAX_BYTES, declared, parse
 
 __all__ = [
     "EXTENSIONS",
@@ -24,6 +24,7 @@ __all__ = [
     "ItemType",
     "Section",
     "Symbol",
+    "declared",
     "is_item_file",
     "parse",
     "split_name",

@@ -67,7 +67,7 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         created=iso(_text(meta, _CREATED)),
         updated=iso(_text(meta, _UPDATED)),
         metadata=MappingProxyType(dict(meta)),
-        declared=MappingProxyType(_declared(meta)),
+        declared=MappingProxyType(declared_by(meta)),
         body=draft.body,
         body_line=draft.body_line,
         sections=draft.sections,
@@ -90,7 +90,7 @@ def _tags(meta: Mapping[str, Any]) -> tuple[str, ...]:
     return ()
 
 
-def _declared(meta: Mapping[str, Any]) -> dict[str, str]:
+def declared_by(meta: Mapping[str, Any]) -> dict[str, str]:
     """Collect what the file says it is; an ``id`` without folders states a name, and only item types are types."""
     declared = {}
     if name := _text(meta, _NAME):

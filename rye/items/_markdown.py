@@ -48,13 +48,7 @@ class _Heading:
 
 def read_markdown(text: str, item_type: ItemType) -> Draft:
     """Read a ``.md`` item: front matter in ``---`` or a ``yaml`` fence, and for directives the XML block."""
-    noise = _NOISE.match(text)
-    start = noise.end() if noise else 0
-    text = "\n" * text.count("\n", 0, start) + text[start:]
-    found = _front_matter(text) or _leading_fence(text)
-    if item_type is ItemType.DIRECTIVE:
-        found = _directive(found) if found else _directive(_Metadata({}, text)) or _later_fence(text)
-    found = found or _Metadata({}, text)
+    found = _find_metadata(text, item_type)
     body, line = cut_blank_head(found.rest)
     headings = tuple(islice(_headings(body), MAX_HEADINGS))
     return Draft(
@@ -65,6 +59,21 @@ def read_markdown(text: str, item_type: ItemType) -> Draft:
         heading=next((heading.text for heading in headings if heading.level == 1), ""),
         paragraph=_first_prose(body),
     )
+
+
+def read_markdown_metadata(text: str, item_type: ItemType) -> Mapping[str, Any]:
+    """Return the metadata that :func:`read_markdown` finds, without reading the rest."""
+    return _find_metadata(text, item_type).values
+
+
+def _find_metadata(text: str, item_type: ItemType) -> _Metadata:
+    noise = _NOISE.match(text)
+    start = noise.end() if noise else 0
+    text = "\n" * text.count("\n", 0, start) + text[start:]
+    found = _front_matter(text) or _leading_fence(text)
+    if item_type is ItemType.DIRECTIVE:
+        found = _directive(found) if found else _directive(_Metadata({}, text)) or _later_fence(text)
+    return found or _Metadata({}, text)
 
 
 def _front_matter(text: str) -> _Metadata | None:

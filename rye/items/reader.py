@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 
 from rye._envelope import RawEnvelope, find_envelope
 from rye.errors import ItemError
-from rye.items._draft import Draft, assemble
+from rye.items._draft import Draft, assemble, declared_by
 from rye.items._text import decode, without_stale_marks
 from rye.items.files import EXTENSIONS
 from rye.items.model import Item, ItemType
 
-__all__ = ["MAX_BYTES", "parse"]
+__all__ = ["MAX_BYTES", "declared", "parse"]
 
 MAX_BYTES = 1 << 20
 """How large a file may be: 1 MiB."""
@@ -30,18 +31,41 @@ def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Ite
         ItemError: ``too-large``, ``not-utf8``, ``not-an-item`` (no item of this type has that extension),
             ``unparsable``, ``too-deep`` or ``alias-bomb``; the message begins with the path below the space root.
     """
-    suffix = suffix.lower()
-    try:
-        draft, envelope = _read(data, item_type, suffix)
-    except ItemError as error:
-        path = f"{item_type.folder}/{item_id}{suffix}"
-        error.message = f"{path}: {error.message}"
-        error.details.setdefault("path", path)
-        raise
+    with _located(item_type, item_id, suffix):
+        text, envelope = _text(data, item_type, suffix.lower())
+        draft = _reader(item_type, suffix.lower())(text)
     return assemble(draft, item_type=item_type, item_id=item_id, envelope=envelope)
 
 
-def _read(data: bytes, item_type: ItemType, suffix: str) -> tuple[Draft, RawEnvelope | None]:
+def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Mapping[str, str]:
+    """Return what :func:`parse` would give as :attr:`Item.declared`, without reading more of the file than that takes.
+
+    Raises:
+        ItemError: As :func:`parse`.
+    """
+    with _located(item_type, item_id, suffix):
+        text, _ = _text(data, item_type, suffix.lower())
+        if suffix.lower() != ".md":
+            return declared_by(_reader(item_type, suffix.lower())(text).metadata)
+        from rye.items._markdown import read_markdown_metadata
+
+        return declared_by(read_markdown_metadata(text, item_type))
+
+
+@contextmanager
+def _located(item_type: ItemType, item_id: str, suffix: str) -> Iterator[None]:
+    """Let an error say which file it is about."""
+    try:
+        yield
+    except ItemError as error:
+        path = f"{item_type.folder}/{item_id}{suffix.lower()}"
+        error.message = f"{path}: {error.message}"
+        error.details.setdefault("path", path)
+        raise
+
+
+def _text(data: bytes, item_type: ItemType, suffix: str) -> tuple[str, RawEnvelope | None]:
+    """Return the text of a file without its signature line, which stands beside it."""
     if len(data) > MAX_BYTES:
         raise ItemError(
             "too-large",
@@ -56,8 +80,7 @@ def _read(data: bytes, item_type: ItemType, suffix: str) -> tuple[Draft, RawEnve
     if envelope is not None:
         line_break = b"\n" if data[envelope.end - 1 : envelope.end] == b"\n" else b""
         data = data[: envelope.start] + line_break + data[envelope.end :]
-    text = without_stale_marks(decode(data))
-    return _reader(item_type, suffix)(text), envelope
+    return without_stale_marks(decode(data)), envelope
 
 
 def _reader(item_type: ItemType, suffix: str) -> Callable[[str], Draft]:

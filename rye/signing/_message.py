@@ -31,6 +31,9 @@ def signed_message(form: EnvelopeFormat, digest: str, *, item_type: str, item_id
     """
     if form is not EnvelopeFormat.V2:
         return digest.encode("ascii")
+    if item_type.isascii() and item_id.isascii() and signed_at.isascii() and digest.isascii():
+        head = f"{len(item_type)} {item_type} {len(item_id)} {item_id} {len(signed_at)} {signed_at}"
+        return b"%b %b %d %b" % (CONTEXT, head.encode("ascii"), len(digest), digest.encode("ascii"))
     parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest)
     message = CONTEXT
     for part in parts:

@@ -17,17 +17,21 @@ __all__ = ["ITEM_TYPES", "disagreements", "inspect"]
 ITEM_TYPES: Final = ("directive", "tool", "knowledge")
 """The words that say what type an item is; any other value of a ``type`` key means something else."""
 
+_LONGEST_ID: Final = 1024
 
-def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evidence:
+
+def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str], content_digest: str | None = None) -> Evidence:
     """Return what the bytes of a file prove, whoever is trusted. Never raises, whatever the bytes.
 
     Args:
         data: All bytes of the file.
         origin: Where they were found.
-        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. Not looked at for a
-            v2 line, which binds type and id by itself: such a file need not be parsed to be verified.
+        declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
+            type and id by itself, so there it only helps to tell where a file was moved from.
+        content_digest: What to state as the SHA-256 of ``data``, for a caller who has it already or needs none; no
+            verdict depends on it. None computes it.
     """
-    content = hashlib.sha256(data).hexdigest()
+    content = hashlib.sha256(data).hexdigest() if content_digest is None else content_digest
     # 1. The line, on its line.
     envelope = find_envelope(data)
     if envelope is None:
@@ -54,12 +58,13 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str]) -> Evid
     if coverage is None:
         change = line_end_change(data, envelope, line.digest)
         return _fault(content, line, "line-ends" if change else "digest", change)
-    # 6. Whether the file is where it says it is; a v2 signature says that itself.
+    # 6. Whether the file is where it says it is.
     return Evidence(
         content_digest=content,
         format=str(line.format),
         coverage=coverage,
         misplaced="" if line.format is EnvelopeFormat.V2 else "; ".join(disagreements(declared, origin)),
+        claims=_claims(declared, origin) if line.format is EnvelopeFormat.V2 else (),
         digest=line.digest,
         signature=signature,
         fingerprint=line.fingerprint,
@@ -118,6 +123,21 @@ def _shown(text: str) -> str:
     # escapes tell letters apart that look the same
     text = text if len(text) <= 80 else text[:79] + "…"
     return repr(text) if text.isascii() else f"{text!r} ({text!a})"
+
+
+def _claims(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
+    """Return the ids, other than its own, that a file could have been signed under if what it states is true."""
+    if not declared:
+        return ()
+    here = _normal(origin.item_id)
+    folder, _, stem = here.rpartition("/")
+    name = _stated(declared, "name") or stem
+    category = _stated(declared, "category")
+    said = _stated(declared, "id")
+    ids = [said] if said else []
+    ids += [f"{place}/{name}" if place else name for place in (category, folder)]
+    fit = (each for each in ids if each != here and len(each) <= _LONGEST_ID and each.isprintable())
+    return tuple(dict.fromkeys(fit))
 
 
 def _stated(declared: Mapping[str, str], key: str) -> str:

@@ -85,7 +85,9 @@ def judge(evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime)
     speaking = [entry for entry in entries if trust.speaks(entry, origin, now)]
     if not speaking:
         return _unheard(entries, case)
-    entry = _most_permissive([each for each in speaking if each.scope is speaking[0].scope], case)
+    entry = speaking[0]
+    if len(speaking) > 1:
+        entry = _most_permissive([each for each in speaking if each.scope is entry.scope], case)
     # 6. to 10. Limits of the key, then the file.
     return _limited(entry, case) or _about_file(entry, moved_from, case)
 
@@ -93,16 +95,18 @@ def judge(evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime)
 def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[TrustEntry, ...], str]:
     """Return the entries of the key under which the signature holds, and the ``type:id`` it was made for if not here.
 
-    A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, then it
-    was moved, and that is proven. Otherwise a move and an altered line cannot be told apart, and the graver is assumed.
+    A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, or for an
+    id that the file claims for itself, then it was moved, and that is proven. Otherwise a move and an altered line
+    cannot be told apart, and the graver is assumed.
     """
     evidence, origin = case.evidence, case.origin
     if found := _holding(entries, evidence, origin.item_type, origin.item_id):
         return found, ""
     if evidence.format == EnvelopeFormat.V2:
-        for item_type in ITEM_TYPES:
-            if found := _holding(entries, evidence, item_type, origin.item_id):
-                return found, f"{item_type}:{origin.item_id}"
+        for item_id in (origin.item_id, *evidence.claims):
+            for item_type in ITEM_TYPES:
+                if found := _holding(entries, evidence, item_type, item_id):
+                    return found, f"{item_type}:{item_id}"
     return (), ""
 
 
@@ -111,6 +115,8 @@ def _holding(
 ) -> tuple[TrustEntry, ...]:
     form = EnvelopeFormat(evidence.format)
     message = signed_message(form, evidence.digest, item_type=item_type, item_id=item_id, signed_at=evidence.signed_at)
+    if len(entries) == 1:
+        return entries if entries[0].public.verify(evidence.signature, message) else ()
     for public in dict.fromkeys(entry.public for entry in entries):
         if public.verify(evidence.signature, message):
             return tuple(entry for entry in entries if entry.public == public)

@@ -110,13 +110,17 @@ class PublicKey:
         """Return whether the signature holds; 64 bytes with a canonical S (RFC 8032, 5.1.7) or it does not."""
         if len(signature) != 64 or int.from_bytes(signature[32:], "little") >= _ORDER:
             return False
-        from cryptography.exceptions import InvalidSignature
-
         try:
             _loaded(self.raw).verify(signature, message)
-        except InvalidSignature:
+        except _invalid_signature():  # asked for only where something was raised
             return False
         return True
+
+
+def _invalid_signature() -> type[Exception]:
+    from cryptography.exceptions import InvalidSignature
+
+    return InvalidSignature
 
 
 @lru_cache(maxsize=256)

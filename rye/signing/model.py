@@ -16,7 +16,7 @@ __all__ = ["Clock", "Coverage", "EnvelopeFormat", "Evidence", "Fingerprint", "Or
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 
-_RECORD: Final = "evidence-3"
+_RECORD: Final = "evidence-2"
 """First value of a record; another one is another layout."""
 
 
@@ -116,7 +116,8 @@ class Evidence:
         detail: Words that go with ``code``.
         format: ``v1``, ``v2``, ``ryeos``, or empty when there is no readable envelope.
         coverage: What the digest in the line covers.
-        misplaced: Words on how type, id, name or category disagree with the path; empty when they agree, and for v2.
+        misplaced: Words on how type, id, name or category disagree with the path; empty when they agree.
+        claims: Other ids the file claims for itself; a v2 signature that fails here may hold for one of them.
         digest: SHA-256 hex as written in the line; it matches the bytes under ``coverage`` whenever ``code`` is empty.
         signature: 64 raw bytes, or empty.
         fingerprint: As written in the line (16 or 64 hex).
@@ -129,6 +130,7 @@ class Evidence:
     format: str = ""
     coverage: Coverage = Coverage.WHOLE
     misplaced: str = ""
+    claims: tuple[str, ...] = ()
     digest: str = ""
     signature: bytes = b""
     fingerprint: str = ""
@@ -148,6 +150,7 @@ class Evidence:
             base64.b64encode(self.signature).decode("ascii"),
             self.fingerprint,
             self.signed_at,
+            *self.claims,
         ]
 
     @classmethod
@@ -158,7 +161,7 @@ class Evidence:
             SigningError: ``bad-record`` when it is of another layout or damaged.
         """
         try:
-            layout, content, code, detail, form, coverage, misplaced, digest, signature, key, when = record
+            layout, content, code, detail, form, coverage, misplaced, digest, signature, key, when, *claims = record
             evidence = cls(
                 content_digest=content,
                 code=code,
@@ -166,6 +169,7 @@ class Evidence:
                 format=form,
                 coverage=Coverage(coverage),
                 misplaced=misplaced,
+                claims=tuple(claims),
                 digest=digest,
                 signature=base64.b64decode(signature, validate=True),
                 fingerprint=key,

@@ -20,13 +20,14 @@ from __future__ import annotations
 from rye.spaces.bundles import named_roots, system_roots
 from rye.spaces.discover import find_project, project_root, user_root, user_space
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, Root, Space
-from rye.spaces.reading import read_file
-from rye.spaces.walking import walk
+from rye.spaces.reading import FolderReader, read_file
+from rye.spaces.walking import walk, walk_along
 
 __all__ = [
     "FOLDER",
     "SUFFIXES",
     "FileStat",
+    "FolderReader",
     "Root",
     "Space",
     "find_project",
@@ -37,4 +38,5 @@ __all__ = [
     "user_root",
     "user_space",
     "walk",
+    "walk_along",
 ]

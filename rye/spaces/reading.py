@@ -12,7 +12,7 @@ from rye.errors import ItemError
 from rye.items import MAX_BYTES
 from rye.spaces.model import Root
 
-__all__ = ["read_file"]
+__all__ = ["FolderReader", "read_file"]
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -52,6 +52,60 @@ def read_file(root: Root, rel_path: str) -> bytes:
         raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
 
 
+class FolderReader:
+    """Reads as :func:`read_file`, and keeps the folder of the last file open, for callers that go folder by folder.
+
+    The folder was opened below the ones before it and through no link, as for a single file; what is put in its place
+    later does not matter, since files are opened below the folder that is open.
+    """
+
+    def __init__(self) -> None:
+        self._place: tuple[Root | None, str] = (None, "")
+        self._folder = -1
+
+    def read(self, root: Root, rel_path: str) -> bytes:
+        """Return the bytes of a regular file inside a root.
+
+        Raises:
+            ItemError: As :func:`read_file`.
+        """
+        folder, _, name = rel_path.rpartition("/")
+        if self._place[1] != folder or self._place[0] is not root:
+            self._enter(root, folder)
+        if self._folder < 0 or name in {"", ".", ".."} or "\0" in name:
+            return read_file(root, rel_path)
+        try:
+            handle = os.open(name, _FILE, dir_fd=self._folder)
+        except OSError:  # a link, or gone: the other way knows what to say
+            return read_file(root, rel_path)
+        try:
+            status = os.fstat(handle)
+            if stat.S_ISREG(status.st_mode):
+                return _read(handle, rel_path, status.st_size)
+        except OSError:
+            pass
+        finally:
+            os.close(handle)
+        return read_file(root, rel_path)
+
+    def _enter(self, root: Root, folder: str) -> None:
+        self.close()
+        self._place = (root, folder)
+        parts = folder.split("/")
+        if not _BELOW or "\0" in folder or not all(parts) or not {".", ".."}.isdisjoint(parts):
+            return
+        try:
+            self._folder = _open_below(os.fspath(root.path), parts, _DIRECTORY)
+        except OSError:  # a link on the way, or no folder at all: each file is opened by its whole path
+            self._folder = -1
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._folder >= 0:
+            os.close(self._folder)
+        self._folder, self._place = -1, (None, "")
+
+
 def _open(root: Root, parts: list[str], rel_path: str) -> int:
     """Open a path below the root; where it has a link, the path it really leads to, if that is below the root."""
     base = os.fspath(root.path)
@@ -69,7 +123,7 @@ def _open(root: Root, parts: list[str], rel_path: str) -> int:
     return _open_below(str(real_base), real.relative_to(real_base).parts) if _BELOW else os.open(real, _FILE)
 
 
-def _open_below(base: str, parts: Sequence[str]) -> int:
+def _open_below(base: str, parts: Sequence[str], flags: int = _FILE) -> int:
     """Open folder after folder, each below the one before and none through a link."""
     folder = os.open(base, _DIRECTORY & ~getattr(os, "O_NOFOLLOW", 0))
     try:
@@ -77,26 +131,24 @@ def _open_below(base: str, parts: Sequence[str]) -> int:
             inner = os.open(part, _DIRECTORY, dir_fd=folder)
             os.close(folder)
             folder = inner
-        return os.open(parts[-1], _FILE, dir_fd=folder)
+        return os.open(parts[-1], flags, dir_fd=folder)
     finally:
         os.close(folder)
 
 
 def _read(handle: int, rel_path: str, size: int) -> bytes:
-    """Read at most one byte more than a file may have."""
-    chunks: list[bytes] = []
-    left = MAX_BYTES + 1
-    while left and size <= MAX_BYTES and (chunk := os.read(handle, left)):
-        chunks.append(chunk)
-        left -= len(chunk)
-    if size > MAX_BYTES or not left:
+    """Read at most one byte more than a file may have; one byte more than it is said to have, to see that it ends."""
+    data = os.read(handle, size + 1) if size <= MAX_BYTES else b""
+    while size < len(data) <= MAX_BYTES and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):
+        data += chunk
+    if max(size, len(data)) > MAX_BYTES:
         raise ItemError(
             "too-large",
             f"{rel_path}: the file has more than {MAX_BYTES:,} bytes",
             hint="keep data in a file beside it",
             path=rel_path,
         )
-    return b"".join(chunks)
+    return data
 
 
 def _escape(rel_path: str) -> ItemError:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Iterator
 from heapq import heappop, heappush
 
 from rye.errors import ItemError
 from rye.items import ItemType, split_name
 from rye.spaces.model import FileStat, Root
 
-__all__ = ["walk"]
+__all__ = ["walk", "walk_along"]
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
@@ -32,6 +33,22 @@ def walk(root: Root) -> tuple[tuple[FileStat, ...], tuple[ItemError, ...]]:
     walker.run()
     walker.files.sort()
     return tuple(walker.files), tuple(sorted(walker.problems, key=lambda problem: problem.message))
+
+
+def walk_along(root: Root) -> Iterator[FileStat | ItemError]:
+    """Yield what :func:`walk` returns folder by folder, so that memory does not grow with the number of files.
+
+    The files of a folder come in the order of their names, before those of the folders in it.
+    """
+    walker = _Walker(root)
+    for item_type in reversed(ItemType):
+        walker.start(item_type)
+    while walker.step():
+        yield from sorted(walker.files)
+        yield from walker.problems
+        walker.files.clear()
+        walker.problems.clear()
+    yield from walker.problems
 
 
 class _Folder:
@@ -68,10 +85,17 @@ class _Walker:
 
     def run(self) -> None:
         """List all folders reached by their own path, then those that only links lead to, in the order of paths."""
-        while self._folders or self._links:
-            if not self._folders:
-                self._folders.append(heappop(self._links)[1])
-            self._list(self._folders.pop())
+        while self.step():
+            pass
+
+    def step(self) -> bool:
+        """List the next folder, the first by its name among those in the folder before; False when none is left."""
+        if not self._folders:
+            if not self._links:
+                return False
+            self._folders.append(heappop(self._links)[1])
+        self._list(self._folders.pop())
+        return True
 
     def _list(self, folder: _Folder) -> None:
         if folder.real in self._seen:
@@ -83,7 +107,9 @@ class _Walker:
         except OSError as error:
             self._report("unreadable", folder.rel, f"the folder cannot be read: {error.strerror}", "check permissions")
             return
+        before = len(self._folders)
         self._entries(folder, entries)
+        self._folders[before:] = sorted(self._folders[before:], key=lambda inner: inner.rel, reverse=True)
 
     def _entries(self, folder: _Folder, entries: list[os.DirEntry[str]]) -> None:
         """Take the files of one folder; what is no plain file is for :meth:`_other`."""

@@ -191,7 +191,7 @@ GOLDEN: Mapping[str, Golden] = {
     "misplaced-v1.py": Golden(
         "misplaced", lambda: sign(TOOL, form=EnvelopeFormat.V1), place("demo/other"), declare(place())
     ),
-    "signed-elsewhere.py": Golden("signed-elsewhere", lambda: sign(TOOL), place(item_type="knowledge")),
+    "signed-elsewhere.py": Golden("signed-elsewhere", lambda: sign(TOOL), place("demo/other"), declare(place())),
     # tampered
     "digest.py": Golden("digest", lambda: sign(TOOL) + b"print('more')\n"),
     "line-ends.py": Golden("line-ends", lambda: sign(TOOL).replace(b"\n", b"\r\n")),

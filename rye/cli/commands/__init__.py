@@ -88,6 +88,8 @@ _ENTRIES = (
             ("rye verify --space project", "every item of the project, for CI"),
             ("rye verify tool:demo/hello -v", "one item, with its reason"),
             ("rye verify --require signed --json", "accept unknown keys, answer as JSON"),
+            ("rye verify --changed-since origin/main --format sarif", "what a change brings, for a code scanner"),
+            ("rye verify --policy policy.yaml --baseline known.json", "what a team demands, but for what is known"),
         ),
     ),
     Entry(

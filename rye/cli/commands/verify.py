@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, ask, json_option, only_one, place_options, space_option
-from rye.cli.terminal import Terminal, note, say, say_json
+from rye.cli.options import Place, Refusal, ask, given, json_option, only_one, place_options, refuse, space_option
+from rye.cli.terminal import Terminal, note, say
 
 if TYPE_CHECKING:
-    from rye.reports import VerifyReport
+    from rye.findings import Run
+    from rye.policy import Policy
+    from rye.registry import Registry
 
-__all__ = ["WELL", "command"]
+__all__ = ["command"]
 
-WELL = {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untrusted"})}
-"""What ``--require`` asks → the verdicts that meet it."""
+_PATH = click.Path(path_type=Path)
 
 
 @click.command("verify")
@@ -24,12 +26,26 @@ WELL = {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untr
 @space_option("all", "project, user, system or all.")
 @click.option(
     "--require",
-    type=click.Choice(list(WELL)),
-    default="trusted",
-    show_default=True,
-    help="trusted: signed by a trusted key; signed: also by a key that is unknown or does not count.",
+    type=click.Choice(["trusted", "signed"]),
+    help="trusted: signed by a trusted key; signed: also by a key that is unknown or does not count. By default "
+    "trusted, or what --policy says.",
 )
+@click.option(
+    "--signer", "signers", multiple=True, metavar="FP", help="Accept only this key (64 or 16 hex digits); repeatable."
+)
+@click.option("--policy", type=_PATH, metavar="FILE", help="Demand what this YAML file says.")
+@click.option("--changed-since", metavar="REV", help="Only items that differ from this git revision.")
+@click.option("--baseline", type=_PATH, metavar="FILE", help="Accept the findings in this file; new ones count.")
+@click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE, to accept them.")
 @place_options("project", "bundle", "trust")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "jsonl", "sarif", "junit", "github"]),
+    default="text",
+    show_default=True,
+    help="Form of the answer.",
+)
 @json_option
 @click.option("--verbose", "-v", is_flag=True, help="Also list the items that are well.")
 def command(target: tuple[str, ...], **options: Any) -> int:
@@ -38,26 +54,73 @@ def command(target: tuple[str, ...], **options: Any) -> int:
     A TARGET is a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path, also of a bundle or
     project outside the spaces.
 
-    Exit status: 0 all meet --require, 1 some do not, 2 some could not be checked or nothing was there to check.
+    Exit status: 0 all meet what is demanded, 1 some do not, 2 some could not be checked or nothing was there to check.
     """
+    only_one("as_json", "form")
     only_one("as_json", "verbose")
+    form = "json" if options.pop("as_json") else options.pop("form")
+    if form != "text":
+        refuse("verbose", because="with --format other than text")
+    if options["write_baseline"] and not given("baseline"):
+        raise Refusal("--write-baseline needs a file", hint="name it with --baseline FILE")
+    if options["write_baseline"]:
+        refuse("changed_since", "form", "as_json", because="with --write-baseline, which takes all findings down")
     place = Place.take(options)
-    require = options["require"]
-    report = ask(place, lambda registry: registry.verify(*target, space=options["space"]))
-    if options["as_json"]:
-        say_json(report.to_dict())
+    return ask(place, lambda registry: _answer(registry, target, options, form), doing="verifying")
+
+
+def _answer(registry: Registry, target: tuple[str, ...], options: dict[str, Any], form: str) -> int:
+    """Verify, write the answer while it comes, and return the exit status."""
+    writing = options["write_baseline"]
+    run = registry.check(
+        *target,
+        space=options["space"],
+        policy=_policy(options),
+        baseline=None if writing else options["baseline"],
+        changed_since=options["changed_since"],
+        processes=None,
+    )
+    if writing:
+        return _write_baseline(run, options["baseline"])
+    if form == "text":
+        from rye.cli.render.verify import render_text
+
+        lines = render_text(run, Terminal.of(sys.stdout), verbose=options["verbose"], complain=note)
     else:
-        from rye.cli.render.verify import render_problems, render_verified
+        from rye.cli.render.machine import FORMATS
 
-        shown = Terminal.of(sys.stdout)
-        for line in render_verified(report, WELL[require], shown, verbose=options["verbose"]):
-            say(line)
-        for line in render_problems(report, WELL[require], Terminal.of(sys.stderr)):
-            note(line)
-    return _status(report, require)
+        lines = FORMATS[form](run)
+    for line in lines:
+        say(line)
+    return run.status
 
 
-def _status(report: VerifyReport, require: str) -> int:
-    if report.problems or not report.items:
+def _policy(options: dict[str, Any]) -> Policy:
+    """Return the policy of the file, and on top of it what the command line demands."""
+    from dataclasses import replace
+
+    from rye.policy import Demand, Policy, check_signers, load_policy
+
+    mine = Demand(options["require"] or "trusted", check_signers(options["signers"]))
+    if options["policy"] is None:
+        return Policy(mine)
+    policy = load_policy(options["policy"])
+    if options["require"] is None and not mine.signers:
+        return policy
+    return replace(policy, also=mine if options["require"] else replace(mine, require="signed"))
+
+
+def _write_baseline(run: Run, path: Path) -> int:
+    """Write the findings, unless something could not be checked: then they are not all known."""
+    from rye.cli.render.verify import render_text
+    from rye.findings import Baseline, Finding
+
+    findings: list[Finding] = []
+    for line in render_text(run, Terminal.of(sys.stdout), verbose=False, complain=note, keep=findings.append):
+        say(line)
+    if run.status == 2:
+        note("the baseline was not written: something could not be checked, or there was nothing to check")
         return 2
-    return 0 if all(str(item.signature.verdict) in WELL[require] for item in report.items) else 1
+    Baseline.save(path, findings)
+    say(f"from now on these findings are known: {len(findings)}")
+    return 0

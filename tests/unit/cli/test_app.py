@@ -19,6 +19,7 @@ from rye.cli.arguments import SearchCommand
 from rye.cli.commands import COMMANDS, query, search, verify
 from rye.cli.options import Place, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
+from rye.policy import WELL
 from rye.registry import Registry
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -106,8 +107,10 @@ def test_a_search_has_an_option_for_every_parameter_with_the_same_default() -> N
 
 def test_no_requirement_is_met_by_an_item_that_cannot_be_believed() -> None:
     """Each choice of ``--require`` is a set of verdicts; changed, moved, partly covered or unsigned items meet none."""
-    assert list(verify.WELL) == ["trusted", "signed"]
-    assert set().union(*verify.WELL.values()) == {"trusted", "untrusted"}
+    (require,) = [param for param in verify.command.params if param.name == "require"]
+    assert isinstance(require.type, click.Choice)
+    assert list(require.type.choices) == list(WELL) == ["trusted", "signed"]
+    assert set().union(*WELL.values()) == {"trusted", "untrusted"}
 
 
 @pytest.mark.parametrize("args", [["--help"], ["-h"], ["--version"], *([name, "-h"] for name in COMMANDS)])
@@ -132,6 +135,10 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
         (["search", "-draft"], "'-draft' is no option", "rye search -- -draft"),
         (["show", "x", "--raw", "--json"], "exclude each other", "rye show --help"),
         (["verify", "-v", "--json"], "exclude each other", "rye verify --help"),
+        (["verify", "--format", "sarif", "--json"], "exclude each other", "rye verify --help"),
+        (["verify", "--format", "sarif", "-v"], "has no effect with --format other than text", "rye verify --help"),
+        (["verify", "--write-baseline"], "needs a file", "--baseline FILE"),
+        (["verify", "--write-baseline", "--baseline", "x", "--changed-since", "y"], "no effect", "rye verify --help"),
         (["sign", "x", "--owner", "me"], "--owner has no effect without --bundle", "rye sign --help"),
         (["sign", "--bundle", "x"], "a key of its own", "add --new-key"),
         (["sign", "t", "--bundle", "x", "--new-key"], "has no effect with --bundle", "rye sign --help"),

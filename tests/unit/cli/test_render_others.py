@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -15,13 +14,12 @@ from rye.cli.render.query import render_dropped, render_parsed
 from rye.cli.render.show import render_item
 from rye.cli.render.sign import render_signed
 from rye.cli.render.table import table
-from rye.cli.render.verify import render_problems, render_verified
 from rye.cli.terminal import PLAIN, Terminal
 from rye.errors import ArgumentError, QueryError
 from rye.query.ast import Dropped, Parsed, Word
-from rye.reports import RefreshReport, SignedItem, SignReport, SpaceStatus, VerifyReport
+from rye.reports import RefreshReport, SignedItem, SignReport, SpaceStatus
 from rye.signing import REASONS
-from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature, verified
+from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 
 
 def refused(text: str, position: int, token: str, **facts: Any) -> QueryError:
@@ -114,44 +112,6 @@ def test_who_signed_says_no_more_than_is_proven() -> None:
     assert signed_by(signature("unsigned")) == ""
 
 
-def test_verify_lists_what_is_not_well_and_counts_all() -> None:
-    """One line per bad item, the summary last; verbose lists the good ones too."""
-    report = VerifyReport((verified("trusted"), verified("tampered", id="demo/bad")))
-    lines = list(render_verified(report, {"trusted"}, PLAIN, verbose=False))
-    assert lines == [
-        "✗ tampered   tool:demo/bad  project  the bytes were changed [digest]  /p/deploy.py",
-        "2 items: 1 trusted, 1 tampered -- 1 not well",
-    ]
-    assert len(list(render_verified(report, {"trusted"}, PLAIN, verbose=True))) == 3
-
-
-def test_verify_of_nothing_and_of_unreadable_files_is_not_well() -> None:
-    """No item, or one that could not be read, is never reported as well."""
-    assert list(render_verified(VerifyReport(()), {"trusted"}, PLAIN, verbose=False)) == [
-        "0 items -- nothing to verify"
-    ]
-    report = VerifyReport((verified("trusted"),), (f"a.md: {HOSTILE}",))
-    assert list(render_verified(report, {"trusted"}, PLAIN, verbose=False)) == [
-        "1 item: 1 trusted -- all well, 1 not checked"
-    ]
-    assert list(render_problems(report, {"trusted"}, PLAIN)) == [f"not checked: a.md: {ESCAPED}"]
-
-
-def test_verify_says_once_per_reason_what_to_do() -> None:
-    """One item is named in its remedy, of several the form; what lies in a bundle the reader cannot sign."""
-    unsigned = [verified("unsigned", id=name) for name in "ab"]
-    unsigned = [replace(item, signature=signature("unsigned", code="no-envelope")) for item in unsigned]
-    bundled = replace(unsigned[0], space="system")
-    assert list(render_problems(VerifyReport((unsigned[0],)), {"trusted"}, PLAIN)) == [
-        "hint[no-envelope]: rye sign tool:a"
-    ]
-    assert list(render_problems(VerifyReport(tuple(unsigned)), {"trusted"}, PLAIN)) == [
-        "hint[no-envelope]: rye sign TYPE:ID"
-    ]
-    assert list(render_problems(VerifyReport((bundled,)), {"trusted"}, PLAIN)) == []
-    assert list(render_problems(VerifyReport(tuple(unsigned)), {"unsigned"}, PLAIN)) == []
-
-
 def test_every_reason_has_a_remedy_that_can_be_shown() -> None:
     """No template of the table of reasons names a fact that the command line does not have."""
     for code, reason in REASONS.items():
@@ -219,12 +179,3 @@ def test_small_words() -> None:
         "5.0 MiB",
         "3072.0 GiB",
     ]
-
-
-def test_colour_marks_the_outcome() -> None:
-    """With colour, a good outcome is green and a bad one red."""
-    coloured = Terminal(colour=True)
-    good = list(render_verified(VerifyReport((verified("trusted"),)), {"trusted"}, coloured, verbose=False))[-1]
-    bad = list(render_verified(VerifyReport((verified("unsigned"),)), {"trusted"}, coloured, verbose=False))[-1]
-    assert "\x1b[32mall well" in good
-    assert "\x1b[31m1 not well" in bad

@@ -106,10 +106,12 @@ def test_fingerprint_exchanged() -> None:
 
 @pytest.mark.parametrize("item_id", ["demo/other", "other/hello", "hello", "demo/hello/hello"])
 def test_tool_copied_to_another_id(item_id: str) -> None:
-    """S4: a v2 signature holds at one id, whatever the file says of itself there."""
+    """S4: a v2 signature holds at one id; where the file says which, the move is proven."""
     signed, there = sign(TOOL), place(item_id)
-    for declared in ({}, declare(place()), declare(there)):
-        assert verdict(signed, there, declared=declared).code == "signature"
+    assert verdict(signed, there).code == "signature"
+    told = verdict(signed, there, declared=declare(place()))
+    assert (told.verdict, told.code) == (Verdict.MISPLACED, "signed-elsewhere")
+    assert "tool:demo/hello" in told.reason
 
 
 def test_older_tool_copied_to_another_id() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import SigningError
-from rye.signing import Coverage, EnvelopeFormat, Evidence, disagreements, inspect
+from rye.signing import Coverage, EnvelopeFormat, Evidence, inspect
 from tests.support.signed import (
     ANN,
     NOTE,
@@ -18,10 +18,8 @@ from tests.support.signed import (
     place,
     replace_once,
     sign,
-    verdict,
 )
 
-V1 = EnvelopeFormat.V1
 LINE = old_envelope(TOOL)
 
 
@@ -182,32 +180,32 @@ def test_v2_covers_the_whole_file_or_nothing() -> None:
     ],
 )
 def test_what_a_file_says_of_its_place(declared: dict[str, str], said: bool) -> None:  # noqa: FBT001 - a test's expectation
-    """Name, category, id and type must be the path's where they are stated; nothing stated contradicts nothing."""
-    assert bool(disagreements(declared, place())) is said
-    assert bool(inspect(sign(TOOL, form=V1), origin=place(), declared=declared).misplaced) is said
+    """Name, category, id and type must be the path's where they are stated; nothing stated contradicts nothing.
 
-
-@pytest.mark.parametrize("declared", [{}, {"name": "other", "category": "a\x1b[31m", "type": "directive"}])
-def test_a_v2_line_is_judged_without_what_the_file_states(declared: dict[str, str]) -> None:
-    """It binds type and id by itself, so no parser needs to run first: every statement gives the same evidence."""
-    for data in (sign(TOOL), sign(TOOL) + b"more", sign(TOOL, origin=place("demo/other"))):
-        assert inspect(data, origin=place(), declared=declared) == inspect(data, origin=place(), declared={})
-    assert verdict(sign(TOOL), declared=declared).code == "ok"
+    A v2 line binds type and id, so there what is stated changes nothing.
+    """
+    older = sign(TOOL, form=EnvelopeFormat.V1)
+    assert bool(inspect(older, origin=place(), declared=declared).misplaced) is said
+    assert inspect(sign(TOOL), origin=place(), declared=declared).misplaced == ""
 
 
 def test_an_item_at_the_root_has_no_category_to_contradict() -> None:
     """Without a folder any stated category is another place."""
     there = place("hello")
-    assert disagreements({"name": "hello"}, there) == ()
-    (said,) = disagreements({"category": "demo"}, there)
-    assert "''" in said
+    signed = sign(TOOL, origin=there, form=EnvelopeFormat.V1)
+    assert inspect(signed, origin=there, declared={"name": "hello"}).misplaced == ""
+    assert "''" in inspect(signed, origin=there, declared={"category": "demo"}).misplaced
 
 
-def test_words_about_a_hostile_place_are_bounded_and_printable() -> None:
-    """What a hostile file states of itself is neither long nor full of control characters when it is told."""
-    words = "; ".join(disagreements({"name": "x" * 10_000, "category": "a\x1b[31m"}, place()))
-    assert len(words) < 500
-    assert words.isprintable()
+def test_claims_are_bounded_and_printable() -> None:
+    """Ids that a hostile file claims are neither long nor full of control characters, nor are the words about them."""
+    hostile = {"name": "x" * 10_000, "category": "a\x1b[31m"}
+    assert inspect(sign(TOOL), origin=place(), declared=hostile).claims == ()
+    long = inspect(sign(TOOL, form=EnvelopeFormat.V1), origin=place(), declared=hostile)
+    assert len(long.misplaced) < 500
+    assert long.misplaced.isprintable()
+    assert inspect(sign(TOOL), origin=place(), declared={"category": "a\x1b[31m"}).claims == ()
+    assert inspect(sign(TOOL), origin=place(), declared={"name": "other"}).claims == ("other", "demo/other")
 
 
 def test_a_line_in_the_text_is_only_mentioned_when_it_is_complete() -> None:
@@ -233,7 +231,7 @@ def test_a_hostile_megabyte_takes_no_time() -> None:
 
 @pytest.mark.parametrize(
     "record",
-    [[], ["x"] * 11, [""] * 11, ["evidence-3"], ["evidence-3", *["x"] * 10], ["evidence-3", *[1] * 10], 5, None],
+    [[], ["x"] * 11, [""] * 11, ["evidence-2"], ["evidence-2", *["x"] * 10], ["evidence-2", *[1] * 10], 5, None],
 )
 def test_a_damaged_record_is_refused(record: object) -> None:
     """A record that another version wrote, or that is damaged, is a SigningError and nothing else."""

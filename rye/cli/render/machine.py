@@ -1,0 +1,232 @@
+"""Verdicts for programs: JSON as one document or in lines, SARIF, JUnit and the annotations of GitHub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from tempfile import SpooledTemporaryFile
+from typing import Any
+from xml.sax.saxutils import quoteattr
+
+from rye.cli.render.parts import plural
+from rye.cli.render.places import file_uri, folder_uri, shown_path
+from rye.cli.terminal import json_text
+from rye.cli.text import inline
+from rye.findings import Finding, Run
+from rye.policy import POLICY_REASONS
+from rye.reports import Unchecked, VerifiedItem
+from rye.signing import REASONS, Verdict
+
+__all__ = ["FORMATS"]
+
+_MEMORY = 1 << 20
+_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+
+
+def _one(value: Any) -> str:
+    return json_text(value, indent=None, ascii_only=True)
+
+
+def render_json(run: Run) -> Iterator[str]:
+    """Yield one JSON object, an item on each line, so that it need not be held in memory."""
+    unchecked: list[Unchecked] = []
+    yield '{"items": ['
+    before = ""
+    for entry in run:
+        if isinstance(entry, Unchecked):
+            unchecked.append(entry)
+            continue
+        if before:
+            yield f"  {before},"
+        before = _one(entry.to_dict())
+    if before:
+        yield f"  {before}"
+    rest = {
+        "counts": dict(run.tally.verdicts),
+        "findings": run.tally.findings,
+        "known": run.tally.known,
+        "problems": [each.message for each in unchecked],
+        "unchecked": [each.to_dict() for each in unchecked],
+        "warnings": list(run.warnings),
+        "status": run.status,
+    }
+    yield f"], {_one(rest)[1:]}"
+
+
+def render_jsonl(run: Run) -> Iterator[str]:
+    """Yield an object for each item, finding and unchecked file as it comes, and the counts last."""
+    for entry in run:
+        kind = {VerifiedItem: "item", Finding: "finding", Unchecked: "unchecked"}[type(entry)]
+        yield _one({"kind": kind} | entry.to_dict())
+    yield _one({"kind": "summary"} | run.tally.to_dict() | {"warnings": list(run.warnings), "status": run.status})
+
+
+def render_github(run: Run) -> Iterator[str]:
+    """Yield a workflow command for each finding; GitHub shows it beside the line of the file."""
+    for entry in run:
+        if isinstance(entry, Unchecked):
+            place = {"file": shown_path(entry.path)} if entry.path else {}
+            yield _command("error", place | {"title": f"rye: not checked [{entry.code}]"}, entry.message)
+        elif isinstance(entry, Finding):
+            item = entry.item
+            facts = {
+                "file": shown_path(item.path),
+                "line": str(item.line),
+                "title": f"rye: {item.signature.verdict} [{entry.code}]",
+            }
+            text = f"{item.ref}: {entry.reason}\nmend: {entry.mend}"
+            yield _command("notice" if entry.known else "error", facts, text)
+    for text in run.warnings:
+        yield _command("warning", {"title": "rye"}, text)
+    tally = run.tally
+    yield inline(
+        f"{plural(tally.items, 'item')}: {plural(tally.findings, 'finding')}, {tally.known} known, "
+        f"{tally.unchecked} not checked"
+    )
+
+
+def _command(name: str, facts: Mapping[str, str], text: str) -> str:
+    properties = ",".join(f"{key}={_escaped(value, ':,')}" for key, value in facts.items())
+    return f"::{name} {properties}::{_escaped(text, '')}"
+
+
+def _escaped(text: str, more: str) -> str:
+    lines = "\n".join(inline(line) for line in text.split("\n")) if not more else inline(text)
+    for char in "%\r\n" + more:
+        lines = lines.replace(char, f"%{ord(char):02X}")
+    return lines
+
+
+def render_sarif(run: Run) -> Iterator[str]:
+    """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
+    codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
+    codes += POLICY_REASONS
+    rules = [_rule(code) for code in codes]
+    driver = {"name": "rye", "informationUri": "https://pypi.org/project/rye-search/", "rules": rules}
+    yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
+    yield f'"tool": {_one({"driver": driver})},'
+    yield f'"originalUriBaseIds": {_one({"ROOT": {"uri": folder_uri()}})},'
+    yield '"columnKind": "unicodeCodePoints",'
+    yield '"results": ['
+    notices: list[dict[str, Any]] = []
+    before = ""
+    for entry in run:
+        if isinstance(entry, Unchecked):
+            notices.append(_notice(entry))
+        elif isinstance(entry, Finding):
+            if before:
+                yield f"  {before},"
+            before = _one(_result(entry, codes))
+    if before:
+        yield f"  {before}"
+    notices += [{"level": "warning", "message": {"text": inline(text)}} for text in run.warnings]
+    done = {"executionSuccessful": run.status != 2, "exitCode": run.status, "toolExecutionNotifications": notices}
+    yield f'], "invocations": [{_one(done)}]}}]}}'
+
+
+def _rule(code: str) -> dict[str, Any]:
+    reason = REASONS.get(code)
+    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS[code]
+    return {
+        "id": code,
+        "shortDescription": {"text": f"{text} ({code})"},
+        "help": {"text": "rye show knowledge:rye/signing-and-verdicts" if reason else "rye show knowledge:rye/ci"},
+        "defaultConfiguration": {"level": "error"},
+    }
+
+
+def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
+    item = finding.item
+    location = {
+        "physicalLocation": {"artifactLocation": _artifact(item.path), "region": {"startLine": item.line}},
+        "logicalLocations": [{"fullyQualifiedName": inline(item.ref), "kind": "resource"}],
+    }
+    result: dict[str, Any] = {
+        "ruleId": finding.code,
+        "ruleIndex": codes.index(finding.code),
+        "level": "error",
+        "message": {"text": inline(f"{item.ref} is {item.signature.verdict}: {finding.reason}. Mend: {finding.mend}")},
+        "locations": [location],
+        "partialFingerprints": {"ryeFinding/v1": finding.key},
+        "properties": {"verdict": str(item.signature.verdict), "mend": finding.mend},
+    }
+    if finding.known:
+        result["suppressions"] = [{"kind": "external", "justification": "accepted by the baseline"}]
+    return result
+
+
+def _artifact(path: str) -> dict[str, str]:
+    uri = file_uri(path)
+    return {"uri": uri} if uri.startswith("file:") else {"uri": uri, "uriBaseId": "ROOT"}
+
+
+def _notice(entry: Unchecked) -> dict[str, Any]:
+    notice: dict[str, Any] = {"level": "error", "message": {"text": inline(entry.message)}}
+    if entry.code:
+        notice["descriptor"] = {"id": entry.code}
+    if entry.path:
+        notice["locations"] = [{"physicalLocation": {"artifactLocation": _artifact(entry.path)}}]
+    return notice
+
+
+def render_junit(run: Run) -> Iterator[str]:
+    """Yield JUnit's XML: a test case for each item. The counts stand first, so the cases wait in a temporary file."""
+    with SpooledTemporaryFile(_MEMORY, "w+", encoding="ascii") as cases:
+        for entry in run:
+            cases.write(_case(entry))
+        tally = run.tally
+        counts = f'tests="{tally.items + tally.unchecked}" failures="{tally.findings}" errors="{tally.unchecked}"'
+        yield '<?xml version="1.0" encoding="UTF-8"?>'
+        yield f'<testsuites name="rye verify" {counts}>'
+        yield f'<testsuite name="rye verify" {counts} skipped="{tally.known}">'
+        cases.seek(0)
+        for line in cases:
+            yield line.removesuffix("\n")
+        if run.warnings:
+            yield f"<system-err>{_xml(chr(10).join(map(inline, run.warnings)))}</system-err>"
+        yield "</testsuite>"
+        yield "</testsuites>"
+
+
+def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
+    if isinstance(entry, Unchecked):
+        name = shown_path(entry.path) or entry.message
+        inner = f"<error{_attributes(type=entry.code or 'unchecked', message=entry.message)}/>"
+        return f"<testcase{_attributes(classname='rye', name=name)}>{inner}</testcase>\n"
+    item = entry.item if isinstance(entry, Finding) else entry
+    place = _attributes(classname=f"rye.{item.source}", name=item.ref, file=shown_path(item.path), line=str(item.line))
+    if not isinstance(entry, Finding):
+        return f"<testcase{place}/>\n"
+    if entry.known:
+        return f"<testcase{place}><skipped{_attributes(message='accepted by the baseline')}/></testcase>\n"
+    text = f"{item.signature.verdict}: {entry.reason}; mend: {entry.mend}"
+    failure = f"<failure{_attributes(type=entry.code, message=entry.reason)}>{_xml(inline(text))}</failure>"
+    return f"<testcase{place}>{failure}</testcase>\n"
+
+
+def _attributes(**facts: str) -> str:
+    return "".join(f" {key}={_ascii(quoteattr(_legal(inline(value))))}" for key, value in facts.items())
+
+
+def _xml(text: str) -> str:
+    from xml.sax.saxutils import escape
+
+    return _ascii(escape(_legal(text)))
+
+
+def _legal(text: str) -> str:
+    """Return harmless text without the two characters left that XML cannot hold."""
+    return text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
+
+
+def _ascii(text: str) -> str:
+    return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+FORMATS: Mapping[str, Callable[[Run], Iterator[str]]] = {
+    "json": render_json,
+    "jsonl": render_jsonl,
+    "sarif": render_sarif,
+    "junit": render_junit,
+    "github": render_github,
+}
+"""Every format for programs, by the word that ``--format`` takes."""

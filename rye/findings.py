@@ -1,0 +1,219 @@
+"""What a run of verification found wrong: where, why, and the command that mends it; and what was known before."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Final
+
+from rye.checking import Checking
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.policy import Policy
+from rye.reports import Unchecked, VerifiedItem
+from rye.signing import REASONS, write_atomically
+from rye.verifying import Outcome
+
+__all__ = ["MAX_BASELINE_FILE", "Baseline", "Finding", "Run", "Tally", "find"]
+
+MAX_BASELINE_FILE: Final = 64 * 1024 * 1024
+"""How large a baseline file may be."""
+
+_LAYOUT: Final = 1
+_FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One item that falls short.
+
+    Attributes:
+        item: The item with its verdict.
+        code: The reason code of the verdict, or that of the policy's demand.
+        reason: The same in words.
+        mend: The command that mends it, or what to do first.
+        known: Whether the baseline accepts it.
+    """
+
+    item: VerifiedItem
+    code: str
+    reason: str
+    mend: str
+    known: bool = False
+
+    @property
+    def key(self) -> str:
+        """What makes it this finding: item, source, bytes and code; anything else is another one. 64 hex digits."""
+        parts = (self.item.source, self.item.ref, self.item.digest, self.code)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the item's facts with ``code`` and ``reason`` of the finding, ``mend``, ``known`` and ``key``."""
+        mine = {"code": self.code, "reason": self.reason, "mend": self.mend, "known": self.known, "key": self.key}
+        return self.item.to_dict() | mine
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """Findings that are accepted as they are. Each is bound to the bytes of the file: a change makes a new finding."""
+
+    keys: frozenset[str] = frozenset()
+
+    @classmethod
+    def load(cls, path: Path) -> Baseline:
+        """Read what :meth:`save` wrote.
+
+        Raises:
+            NotFoundError: ``baseline-not-found``.
+            ArgumentError: ``bad-baseline``.
+            EnvironmentFault: ``unreadable``.
+        """
+        try:
+            with path.open("rb") as file:
+                data = file.read(MAX_BASELINE_FILE + 1)
+        except FileNotFoundError:
+            hint = "write one with --write-baseline"
+            raise NotFoundError("baseline-not-found", f"there is no baseline {str(path)!r}", hint=hint) from None
+        except OSError as error:
+            message = f"the baseline {str(path)!r} cannot be read: {error.strerror}"
+            raise EnvironmentFault("unreadable", message, hint="name a file that can be read") from None
+        try:
+            value = json.loads(data.decode("utf-8")) if len(data) <= MAX_BASELINE_FILE else None
+        except (ValueError, RecursionError):
+            value = None
+        rows = value.get("findings") if isinstance(value, dict) and value.get("rye_baseline") == _LAYOUT else None
+        keys = [row.get("key") if isinstance(row, dict) else None for row in rows] if isinstance(rows, list) else [None]
+        if not all(isinstance(key, str) and len(key) == 64 for key in keys):
+            hint = "write it anew with --write-baseline, and review what it accepts"
+            raise ArgumentError("bad-baseline", f"{str(path)!r} is no baseline of this version", hint=hint)
+        return cls(frozenset(map(str, keys)))
+
+    @staticmethod
+    def save(path: Path, findings: Iterable[Finding]) -> None:
+        """Write findings as the ones to accept, so that a person can review them.
+
+        Raises:
+            EnvironmentFault: ``cannot-write``.
+        """
+        rows = [
+            {"item": each.item.ref, "source": each.item.source, "code": each.code, "key": each.key}
+            for each in sorted(findings, key=lambda each: (each.item.source, each.item.ref, each.code))
+        ]
+        text = json.dumps({"rye_baseline": _LAYOUT, "findings": rows}, indent=1) + "\n"
+        write_atomically(path, text.encode("ascii"))
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a run came to, counted while it goes on."""
+
+    verdicts: Counter[str] = field(default_factory=Counter)
+    findings: int = 0
+    known: int = 0
+    unchecked: int = 0
+
+    @property
+    def items(self) -> int:
+        """Number of items on which there is a verdict."""
+        return self.verdicts.total()
+
+    def status(self, *, may_be_empty: bool = False) -> int:
+        """Return the exit status: 0 all well, 1 findings, 2 something could not be checked, or nothing was there."""
+        if self.unchecked or not (self.items or may_be_empty):
+            return 2
+        return 1 if self.findings else 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts."""
+        return {
+            "items": self.items,
+            "verdicts": dict(self.verdicts),
+            "findings": self.findings,
+            "known": self.known,
+            "unchecked": self.unchecked,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One verification under a policy: iterate over it once, then ask for ``status``.
+
+    Attributes:
+        checking: The files with their verdicts.
+        policy: What is demanded of them.
+        baseline: Findings that are accepted.
+        now: The moment by which ages are judged.
+        tally: The counts so far.
+    """
+
+    checking: Checking
+    policy: Policy
+    baseline: Baseline
+    now: datetime
+    tally: Tally = field(default_factory=Tally)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """Keys and bundles that could not be used."""
+        return self.checking.warnings
+
+    @property
+    def status(self) -> int:
+        """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
+        return self.tally.status(may_be_empty=self.checking.passed_over > 0)
+
+    def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
+        """Yield every item, as a finding where it falls short, and what could not be checked."""
+        return find(self.checking, self.policy, self.baseline, self.tally, now=self.now)
+
+
+def find(
+    outcomes: Iterable[Outcome], policy: Policy, baseline: Baseline, tally: Tally, *, now: datetime
+) -> Iterator[VerifiedItem | Finding | Unchecked]:
+    """Yield each outcome, an item that falls short as a finding, and count them in ``tally``."""
+    for outcome in outcomes:
+        if isinstance(outcome, Unchecked):
+            tally.unchecked += 1
+            yield outcome
+            continue
+        tally.verdicts[outcome.signature.verdict.value] += 1
+        finding = _judge(outcome, policy, now)
+        if finding is None:
+            yield outcome
+            continue
+        if finding.key in baseline.keys:
+            finding = Finding(finding.item, finding.code, finding.reason, finding.mend, known=True)
+        tally.known += finding.known
+        tally.findings += not finding.known
+        yield finding
+
+
+def _judge(item: VerifiedItem, policy: Policy, now: datetime) -> Finding | None:
+    demands = policy.demands(item)
+    if not all(demand.accepts_verdict(item) for demand in demands):
+        return Finding(item, item.signature.code, item.signature.reason, _mend(item, item.signature.code))
+    for demand in demands:
+        if fault := demand.fault(item, now):
+            return Finding(item, fault.code, fault.reason, _mend(item, fault.code))
+    return None
+
+
+def _mend(item: VerifiedItem, code: str) -> str:
+    """Return the command that mends a finding; an id may be anything, so it is quoted for the shell."""
+    reason = REASONS.get(code)
+    template = reason.remedy if reason is not None and reason.remedy else "rye sign --force {ref}"
+    if item.space == "system" and "rye sign" in template:
+        return f"{template.partition('rye sign')[0]}rye sign --bundle {shlex.quote(_bundle_root(item))} --new-key"
+    ref = shlex.quote(item.ref)
+    facts: Mapping[str, str] = {"signer": item.signature.owner, "key": item.signature.signer[:16], "detail": ""}
+    return template.format(ref=f"{ref} --space user" if item.space == "user" else ref, **facts)
+
+
+def _bundle_root(item: VerifiedItem) -> str:
+    at = item.path.rfind(f"/{_FOLDERS[item.type]}/{item.id}.")
+    return item.path[:at] if at > 0 else item.bundle

@@ -1,0 +1,164 @@
+"""Many files on every core: this process and its helpers work off chunks, and results come in the order of the files.
+
+Helpers are started with ``spawn``, so that nothing depends on the state of this process, and only when there are enough
+files to be worth it. What is in flight at a time is bounded, so memory does not grow with the number of files.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from itertools import chain, islice
+from multiprocessing import connection, get_context, parent_process
+
+from rye.spaces import FileStat, FolderReader, Root
+from rye.verifying import Outcome, Verifier
+
+__all__ = ["cores", "verify_files"]
+
+Place = tuple[int, FileStat]
+"""Which of the roots, and the file in it."""
+
+SERIAL_BELOW = 512
+"""Fewer files than this are verified in this process alone: starting another takes as long."""
+
+_CHUNK = 64
+_AHEAD = 2
+_MOST = 61
+"""No more processes than Windows can wait for."""
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def verify_files(
+    files: Iterable[Place], roots: Sequence[Root], verifier: Verifier, *, processes: int
+) -> Iterator[Outcome]:
+    """Yield the outcome of each file, in their order.
+
+    Args:
+        files: The files, each with the number of its root; taken as needed.
+        roots: The roots those numbers mean.
+        verifier: Judges each of them.
+        processes: How many processes may work, this one among them.
+    """
+    left = iter(files)
+    first = list(islice(left, SERIAL_BELOW if processes > 1 else 0))
+    every = chain(first, left)
+    if len(first) < SERIAL_BELOW or processes < 2:
+        reader = FolderReader()
+        try:
+            for number, file in every:
+                yield verifier.check(roots[number], file, reader.read)
+        finally:
+            reader.close()
+        return
+    crew = _Crew(roots, verifier, helpers=min(processes, _MOST) - 1)
+    try:
+        yield from crew.work(every)
+    finally:
+        crew.dismiss()
+
+
+class _Crew:
+    """This process and its helpers."""
+
+    def __init__(self, roots: Sequence[Root], verifier: Verifier, *, helpers: int) -> None:
+        self._roots = roots
+        self._verifier = verifier
+        self._in_flight = helpers * _AHEAD
+        self._most_waiting = 4 * (self._in_flight + 1)
+        self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
+            helpers, mp_context=get_context("spawn"), initializer=_begin, initargs=(tuple(roots), verifier)
+        )
+
+    def work(self, files: Iterator[Place]) -> Iterator[Outcome]:
+        """Hand out chunks, do one whenever all helpers are busy, and yield the results in order."""
+        waiting: deque[tuple[list[Place], Future[list[Outcome]] | list[Outcome]]] = deque()
+        while True:
+            while waiting and (len(waiting) > self._most_waiting or _is_done(waiting[0][1])):
+                yield from self._result(*waiting.popleft())
+            chunk = list(islice(files, _CHUNK))
+            if not chunk:
+                break
+            waiting.append((chunk, self._handed_out(chunk, waiting) or self._own(chunk)))
+        for entry in waiting:
+            yield from self._result(*entry)
+
+    def _handed_out(
+        self, chunk: list[Place], waiting: Iterable[tuple[list[Place], Future[list[Outcome]] | list[Outcome]]]
+    ) -> Future[list[Outcome]] | None:
+        busy = sum(1 for _, result in waiting if not _is_done(result))
+        if self._pool is None or busy >= self._in_flight:
+            return None
+        try:
+            return self._pool.submit(_check_chunk, chunk)
+        except (BrokenProcessPool, OSError):
+            self._give_up()
+            return None
+
+    def _own(self, chunk: list[Place]) -> list[Outcome]:
+        return _check_all(self._verifier, self._roots, chunk)
+
+    def _result(self, chunk: list[Place], result: Future[list[Outcome]] | list[Outcome]) -> list[Outcome]:
+        if isinstance(result, list):
+            return result
+        try:
+            return result.result()
+        except (BrokenProcessPool, OSError):  # a helper was killed: what it had is done here
+            self._give_up()
+            return self._own(chunk)
+
+    def _give_up(self) -> None:
+        self.dismiss()
+        self._pool = None
+
+    def dismiss(self) -> None:
+        """End the helpers."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _is_done(result: Future[list[Outcome]] | list[Outcome]) -> bool:
+    return isinstance(result, list) or result.done()
+
+
+_roots: tuple[Root, ...] = ()
+_verifier: Verifier | None = None
+
+
+def _begin(roots: tuple[Root, ...], verifier: Verifier) -> None:
+    """Prepare a helper: it leaves interrupts to its parent and ends with it, however that ends."""
+    global _roots, _verifier
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _roots, _verifier = roots, verifier
+    parent = parent_process()
+    if parent is not None:
+        threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
+
+
+def _leave_with(sentinel: int) -> None:
+    connection.wait([sentinel])
+    os._exit(1)
+
+
+def _check_chunk(chunk: list[Place]) -> list[Outcome]:
+    assert _verifier is not None, "a helper begins before it works"
+    return _check_all(_verifier, _roots, chunk)
+
+
+def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome]:
+    reader = FolderReader()
+    try:
+        return [verifier.check(roots[number], file, reader.read) for number, file in chunk]
+    finally:
+        reader.close()

@@ -1,0 +1,142 @@
+"""How fast items are verified, beside the bare Ed25519 check of the same keys on the same machine in the same run.
+
+``python -m tests.benchmarks.verify --items 10000`` lays signed items of 2 KiB, v2 and v1, and measures
+
+- bare: ``Ed25519PublicKey.verify`` alone, on as many signatures;
+- one core: reading, digests, Ed25519 and all else, in one process;
+- all cores: the same with a process on each processor.
+
+Rates of one core are of the processor time of this process, so that other work on the machine does not count; the gain
+of more cores is of the wall clock. Bare and full rounds alternate, and of each the best round counts.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import tempfile
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+from rye import signing
+from rye.checking import start_checking
+from rye.layout import Layout
+from rye.processes import cores
+from rye.reports import VerifiedItem
+from rye.signing import EnvelopeFormat, Origin, SigningKey, Verdict
+
+RESULTS = Path(__file__).parent / "results"
+GOALS = {"v2": 0.8, "v1": 0.5}
+GOAL_CORES = 1.7
+SIZE = 2048
+_SENTENCE = "Restore the newest snapshot, check every table against its digest, and write down how long it took. "
+
+
+def lay(folder: Path, form: EnvelopeFormat, count: int) -> Layout:
+    """Write a project of signed knowledge items, a hundred to a folder, and a user who trusts their key."""
+    key, now = SigningKey.generate(), datetime.now(UTC)
+    trusted = folder / "home" / ".ai" / signing.TRUSTED_FOLDER
+    trusted.mkdir(parents=True)
+    (trusted / signing.trust_file_name(key.public)).write_bytes(signing.write_trust_file(key.public, owner="bench"))
+    root = folder / "project" / ".ai"
+    for number in range(count):
+        category, name = f"area{number // 100:04}", f"item{number:06}"
+        path = root / "knowledge" / category / f"{name}.md"
+        if number % 100 == 0:
+            path.parent.mkdir(parents=True)
+        head = (
+            f"---\nname: {name}\ncategory: {category}\ntitle: Item {number}\nversion: 1.0.0\n---\n\n# Item {number}\n\n"
+        )
+        origin = Origin("project", "", "knowledge", f"{category}/{name}")
+        text = (head + _SENTENCE * (SIZE // len(_SENTENCE)))[: SIZE - 300] + "\n"
+        path.write_bytes(signing.sign_bytes(text.encode(), suffix=".md", origin=origin, key=key, form=form, now=now))
+    return Layout.find(project=root.parent, user=folder / "home", bundles=())
+
+
+def bare(count: int) -> Callable[[], None]:
+    """Return what checks as many signatures and does nothing else."""
+    private = Ed25519PrivateKey.generate()
+    public, messages = private.public_key(), [b"%0150d" % number for number in range(count)]
+    signed = [(private.sign(message), message) for message in messages]
+
+    def run() -> None:
+        for signature, message in signed:
+            public.verify(signature, message)
+
+    return run
+
+
+def full(layout: Layout, processes: int) -> Callable[[], None]:
+    """Return what verifies every item of a layout and insists that all are trusted."""
+
+    def run() -> None:
+        for outcome in start_checking((), layout, space="project", digests=False, processes=processes):
+            assert isinstance(outcome, VerifiedItem)
+            assert outcome.signature.verdict is Verdict.TRUSTED
+
+    return run
+
+
+def seconds(run: Callable[[], None], clock: Callable[[], float]) -> float:
+    """Return how long a run takes by a clock."""
+    began = clock()
+    run()
+    return clock() - began
+
+
+def measure(count: int, rounds: int) -> dict[str, object]:
+    """Return items per second and the ratios that are the goals."""
+    with tempfile.TemporaryDirectory() as folder:
+        layouts = {form: lay(Path(folder, form), EnvelopeFormat(form), count) for form in GOALS}
+        runs = {"bare": bare(count)} | {form: full(layout, 1) for form, layout in layouts.items()}
+        many = full(layouts["v2"], cores())
+        runs["v2"]()
+        best = dict.fromkeys(runs, float("inf"))
+        one_wall = many_wall = float("inf")
+        for _ in range(rounds):
+            for name, run in runs.items():
+                best[name] = min(best[name], seconds(run, time.process_time))
+            one_wall = min(one_wall, seconds(runs["v2"], time.perf_counter))
+            many_wall = min(many_wall, seconds(many, time.perf_counter))
+    return {
+        "items": count,
+        "bytes": SIZE,
+        "cores": cores(),
+        "python": platform.python_version(),
+        "machine": platform.machine(),
+        "per_second_and_core": {name: round(count / best[name]) for name in runs},
+        "of_bare": {form: round(best["bare"] / best[form], 3) for form in GOALS},
+        "per_second": {"one core": round(count / one_wall), "all cores": round(count / many_wall)},
+        "gain": round(one_wall / many_wall, 2),
+    }
+
+
+def main() -> None:
+    """Measure, print a table, and write the result beside the others."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--items", type=int, default=10_000, help="how many of each format")
+    parser.add_argument("--rounds", type=int, default=5, help="of which the best counts")
+    parser.add_argument("--no-write", action="store_true", help="leave the results folder alone")
+    options = parser.parse_args()
+    found = measure(options.items, options.rounds)
+    print(f"{found['items']:,} items of {SIZE:,} bytes, {found['cores']} cores, Python {found['python']}")
+    rates, ratios = found["per_second_and_core"], found["of_bare"]
+    assert isinstance(rates, dict)
+    assert isinstance(ratios, dict)
+    print(f"{'':12}{'items/s/core':>14}{'of bare':>10}{'goal':>8}")
+    for name, rate in rates.items():
+        goal = f"{ratios[name]:>10.3f}{GOALS[name]:>8}" if name in GOALS else ""
+        print(f"{name:12}{rate:>14,}{goal}")
+    print(f"gain of {found['cores']} cores: {found['gain']} (goal for 2: {GOAL_CORES})")
+    if not options.no_write:
+        RESULTS.mkdir(exist_ok=True)
+        (RESULTS / "verify.json").write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,224 @@
+"""``rye verify`` as CI runs it: real processes, real git, every exit status."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.unit.cli.workshop import Done, Workshop, lay
+
+POLICY = "require: trusted\nscopes:\n- scope: knowledge\n  max_age: 52w\n"
+
+
+@pytest.fixture(scope="module")
+def signed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Workshop, str]:
+    """A project in git whose items are all signed, and the trust file of their key outside it."""
+    shop = lay(tmp_path_factory.mktemp("signed"))
+    done = shop.run("sign", "--bundle", str(shop.project / ".ai"), "--new-key", "--json")
+    inside = Path(json.loads(done.out)["trust_file"])
+    trust = shop.project.parent / "trusted" / inside.name
+    trust.parent.mkdir()
+    inside.replace(trust)
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "all"]):
+        git(shop, *words)
+    return shop, str(trust)
+
+
+def git(shop: Workshop, *words: str) -> str:
+    """Run git in the project as somebody."""
+    someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
+    done = subprocess.run(["git", *someone, *words], cwd=shop.project, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+@pytest.fixture
+def clean(signed: tuple[Workshop, str]) -> tuple[Workshop, str]:
+    """The project as it was committed."""
+    git(signed[0], "checkout", "-qf", "HEAD", "--", ".")
+    git(signed[0], "clean", "-qffdx")
+    return signed
+
+
+def verify(place: tuple[Workshop, str], *words: str) -> Done:
+    """Verify the project with the trusted key."""
+    return place[0].run("verify", "--space", "project", "--trust", place[1], *words)
+
+
+def spoil(place: tuple[Workshop, str], name: str = "tools/demo/deploy.py") -> Path:
+    """Add a line to an item."""
+    path = place[0].project / ".ai" / name
+    path.write_bytes(path.read_bytes() + b"# more\n")
+    return path
+
+
+def test_a_finding_is_status_1_and_says_what_to_do(clean: tuple[Workshop, str]) -> None:
+    """File, line, verdict, reason and command; all well is 0."""
+    assert verify(clean).status == 0
+    spoil(clean)
+    done = verify(clean)
+    assert done.status == 1
+    head, reason, mend, summary = done.out.splitlines()
+    assert head == "✗ tampered   tool:demo/deploy  project  .ai/tools/demo/deploy.py:1"
+    assert reason.endswith("[digest]")
+    assert mend.endswith("rye sign tool:demo/deploy")
+    assert summary.endswith("1 not well")
+
+
+@pytest.mark.parametrize("form", ["text", "json", "jsonl", "sarif", "junit", "github"])
+def test_every_format_has_the_same_status(clean: tuple[Workshop, str], form: str) -> None:
+    """0, 1 and 2 do not depend on the form of the answer, and each names the item."""
+    assert verify(clean, "--format", form).status == 0
+    spoil(clean)
+    done = verify(clean, "--format", form)
+    assert done.status == 1
+    assert "demo/deploy" in done.out
+    (clean[0].project / ".ai/tools/demo/gone.py").symlink_to("nowhere.py")
+    assert verify(clean, "--format", form).status == 2
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("tool:demo/nosuch",),
+        ("./nowhere",),
+        ("--policy", "none.yaml"),
+        ("--baseline", "none.json"),
+        ("--signer", "me"),
+        ("--changed-since", "nosuch"),
+        ("--changed-since", "--output=x"),
+        ("--changed-since", ""),
+        ("--trust", "none"),
+        ("--project", "none"),
+        ("--require", "everything"),
+        ("--format", "xml"),
+    ],
+)
+@pytest.mark.parametrize("form", ["text", "json"])
+def test_what_cannot_be_checked_is_status_2(clean: tuple[Workshop, str], words: tuple[str, ...], form: str) -> None:
+    """A wrong name, file or revision is neither well nor a finding, though there is one."""
+    spoil(clean)
+    done = verify(clean, *words, *(() if "--format" in words else ("--format", form)))
+    assert done.status == 2
+    assert not (clean[0].project / "x").exists()
+    if form == "json" and "--format" not in words:
+        assert json.loads(done.out)
+
+
+def test_only_what_changed_since_a_revision_is_verified(clean: tuple[Workshop, str]) -> None:
+    """Edited, staged, committed and untracked files count, ignored ones too; the rest does not."""
+    shop = clean[0]
+    done = verify(clean, "--changed-since", "HEAD")
+    assert (done.status, done.out) == (0, "0 items -- nothing has changed\n")
+    spoil(clean)
+    (shop.project / ".ai/tools/demo/new one é.py").write_text('"""New."""\n', encoding="utf-8")
+    (shop.project / ".gitignore").write_text("*.sh\n", encoding="utf-8")
+    (shop.project / ".ai/tools/demo/ignored.sh").write_text("# Ignored\n", encoding="utf-8")
+    found = json.loads(verify(clean, "--changed-since", "HEAD", "--json").out)
+    assert {item["id"]: item["verdict"] for item in found["items"]} == {
+        "demo/deploy": "tampered",
+        "demo/new one é": "unsigned",
+        "demo/ignored": "unsigned",
+    }
+    git(shop, "add", "-A")
+    assert verify(clean, "--changed-since", "HEAD").out.splitlines()[-1].startswith("3 items")
+    git(shop, "reset", "-q", "--hard")
+
+
+def test_a_repository_inside_does_not_hide_items(clean: tuple[Workshop, str]) -> None:
+    """Git names such a folder as a whole; each item in it counts as changed."""
+    inner = clean[0].project / ".ai/tools/inner"
+    inner.mkdir()
+    subprocess.run(["git", "init", "-q"], cwd=inner, check=True)
+    (inner / "evil.py").write_text('"""Evil."""\n', encoding="utf-8")
+    done = verify(clean, "--changed-since", "HEAD")
+    assert done.status == 1
+    assert "tool:inner/evil" in done.out
+
+
+def test_a_changed_trust_file_puts_every_item_to_the_test(clean: tuple[Workshop, str]) -> None:
+    """Whose signatures count may have changed, so nothing is passed over."""
+    trusted = clean[0].project / ".ai/config/keys/trusted/new.toml"
+    trusted.parent.mkdir(parents=True, exist_ok=True)
+    trusted.write_bytes(Path(clean[1]).read_bytes())
+    assert verify(clean, "--changed-since", "HEAD").out.startswith("7 items")
+
+
+def test_without_git_or_repository_nothing_is_passed_over(clean: tuple[Workshop, str], tmp_path: Path) -> None:
+    """Both are status 2, with a hint."""
+    words = ("verify", "--space", "project", "--changed-since", "HEAD")
+    done = clean[0].run(*words, PATH=str(tmp_path))
+    assert (done.status, "git is not installed" in done.err) == (2, True)
+    outside = lay(tmp_path)
+    done = outside.run(*words, GIT_CEILING_DIRECTORIES=str(tmp_path))
+    assert (done.status, "no git repository" in done.err) == (2, True)
+
+
+def test_settings_of_the_repository_start_no_program(clean: tuple[Workshop, str], tmp_path: Path) -> None:
+    """Neither a file system monitor nor an external diff of the checkout is run."""
+    mark = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {mark}\n", encoding="utf-8")
+    program.chmod(0o755)
+    for name in ("core.fsmonitor", "diff.external"):
+        git(clean[0], "config", name, str(program))
+    spoil(clean)
+    assert verify(clean, "--changed-since", "HEAD").status == 1
+    for name in ("core.fsmonitor", "diff.external"):
+        git(clean[0], "config", "--unset", name)
+    assert not mark.exists()
+
+
+def test_known_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:
+    """A baseline is written once, then accepts exactly what it was written for."""
+    known = str(tmp_path / "known.json")
+    path = spoil(clean)
+    assert verify(clean, "--baseline", known, "--write-baseline").status == 0
+    done = verify(clean, "--baseline", known)
+    assert (done.status, done.out.splitlines()[-1].endswith("all well, 1 known")) == (0, True)
+    path.write_bytes(path.read_bytes() + b"# yet more\n")
+    assert verify(clean, "--baseline", known).status == 1
+    assert verify(clean, "tool:demo/nosuch", "--baseline", f"{known}2", "--write-baseline").status == 2
+    assert not Path(f"{known}2").exists()
+
+
+def test_a_policy_counts_only_where_it_is_named(clean: tuple[Workshop, str]) -> None:
+    """A policy in the tree under test does nothing by itself; named, it can demand more but not less than options."""
+    spoil(clean, "knowledge/demo/guide.md")
+    policy = clean[0].project / "policy.yaml"
+    policy.write_text("require: signed\n", encoding="utf-8")
+    assert verify(clean).status == 1
+    assert clean[0].run("verify", "--space", "project", "tool:demo/*").status == 1
+    assert clean[0].run("verify", "--space", "project", "tool:demo/*", "--policy", str(policy)).status == 0
+    words = ("verify", "--space", "project", "tool:demo/*", "--policy", str(policy), "--require", "trusted")
+    assert clean[0].run(*words).status == 1
+    policy.write_text(POLICY, encoding="utf-8")
+    assert verify(clean, "knowledge:demo/twin", "--policy", str(policy)).status == 0
+    policy.write_text(POLICY.replace("52w", "soon"), encoding="utf-8")
+    done = verify(clean, "--policy", str(policy))
+    assert (done.status, f"{policy}:4" in done.err) == (2, True)
+
+
+def test_a_signer_can_be_demanded(clean: tuple[Workshop, str]) -> None:
+    """By 64 or 16 digits; a trusted signature by anybody else is a finding."""
+    fingerprint = Path(clean[1]).stem
+    assert verify(clean, "--signer", fingerprint).status == 0
+    assert verify(clean, "--signer", fingerprint[:16]).status == 0
+    done = verify(clean, "--signer", "0" * 64)
+    assert (done.status, "[signer]" in done.out) == (1, True)
+
+
+def test_many_items_are_verified_on_every_core_from_the_command_line(tmp_path: Path) -> None:
+    """Enough items for helpers: each is found, and interrupting the run ends it and them."""
+    shop = lay(tmp_path)
+    for number in range(700):
+        path = shop.project / ".ai" / "tools" / f"many{number // 100}" / f"t{number}.sh"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"# Tool {number}\n", encoding="utf-8")
+    done = shop.run("verify", "--space", "project", "--json")
+    value = json.loads(done.out)
+    assert (done.status, value["counts"], done.err) == (1, {"unsigned": 707}, "")
+    assert sys.executable

@@ -1,0 +1,237 @@
+"""What ``rye verify`` answers in each format, read back by readers that are not rye's own."""
+
+from __future__ import annotations
+
+import json
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft4Validator
+
+from rye.cli.render.machine import FORMATS
+from rye.cli.render.verify import render_text
+from rye.cli.terminal import PLAIN, Terminal
+from rye.findings import Baseline, Finding, Run, find
+from rye.policy import POLICY_REASONS, Demand, Policy
+from rye.reports import Unchecked, VerifiedItem
+from rye.signing import REASONS, Verdict
+from tests.support.signed import NOW
+from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
+
+SCHEMA = json.loads((Path(__file__).parents[2] / "assets" / "sarif" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
+
+
+@dataclass
+class Outcomes:
+    """A run's files with verdicts made by hand."""
+
+    entries: tuple[VerifiedItem | Unchecked, ...]
+    warnings: tuple[str, ...] = ()
+    passed_over: int = 0
+    seen: list[object] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[VerifiedItem | Unchecked]:
+        yield from self.entries
+
+
+def item(code: str = "ok", name: str = "demo/deploy", **facts: Any) -> VerifiedItem:
+    """Return an item whose signature has that code."""
+    verdict = str(REASONS[code].verdict)
+    words = facts.pop("reason", f"because of {code}")
+    place = {"type": "tool", "id": name, "space": "project", "bundle": "", "path": f"{Path.cwd()}/.ai/tools/{name}.py"}
+    return VerifiedItem(**place | facts, signature=signature(verdict, code=code, reason=words), digest="d" * 64)
+
+
+def run(*entries: VerifiedItem | Unchecked, warnings: tuple[str, ...] = (), **more: Any) -> Run:
+    """Return a run over these."""
+    policy, baseline = more.pop("policy", Policy()), more.pop("baseline", Baseline())
+    return Run(Outcomes(entries, warnings, **more), policy, baseline, NOW)  # type: ignore[arg-type]
+
+
+def written(form: str, made: Run) -> str:
+    """Return what a format writes."""
+    return "".join(f"{line}\n" for line in FORMATS[form](made))
+
+
+HOSTILE_ITEM = item("digest", f"a,b:c%0A{HOSTILE}\n::error::x", reason=f"<&\"']]> {HOSTILE}\r\n::warning::x", line=2)
+LOST = Unchecked(f"gone.md: {HOSTILE}", "vanished", "search again", f"/elsewhere/{HOSTILE}")
+
+
+def commands_in(text: str) -> list[tuple[str, dict[str, str], str]]:
+    """Read workflow commands as the runner of GitHub does: a line that begins with ``::``, escapes undone."""
+    found = []
+    for line in re.split(r"\r\n|\r|\n", text):
+        match = re.fullmatch(r"::([a-z]+)(?: ([^:]*(?:::)?[^:]*?))?::(.*)", line)
+        if match is None:
+            assert "::" not in line[:2]
+            continue
+        pairs = [pair.split("=", 1) for pair in (match[2] or "").split(",") if pair]
+        undone = {key: undo(value, properties=True) for key, value in pairs}
+        found.append((match[1], undone, undo(match[3], properties=False)))
+    return found
+
+
+def undo(text: str, *, properties: bool) -> str:
+    """Undo the escapes of a workflow command."""
+    codes = {"%0D": "\r", "%0A": "\n", "%25": "%"} | ({"%3A": ":", "%2C": ","} if properties else {})
+    return re.sub("|".join(codes), lambda match: codes[match[0]], text)
+
+
+def test_text_says_file_line_verdict_reason_and_what_mends_it() -> None:
+    """Three lines for a finding, none for what is well, the counts last; verbose lists all."""
+    complaints: list[str] = []
+    made = run(item(), item("no-envelope", "demo/bad", line=2), LOST, warnings=("odd key",))
+    lines = list(render_text(made, PLAIN, verbose=False, complain=complaints.append))
+    assert lines == [
+        "– unsigned   tool:demo/bad  project  .ai/tools/demo/bad.py:2",
+        "    because of no-envelope [no-envelope]",
+        "    mend: rye sign tool:demo/bad",
+        "2 items: 1 trusted, 1 unsigned -- 1 not well, 1 not checked",
+    ]
+    assert complaints == [f"not checked: gone.md: {ESCAPED}", "warning: odd key"]
+    assert made.status == 2
+    assert len(list(render_text(run(item()), PLAIN, verbose=True, complain=complaints.append))) == 2
+
+
+@pytest.mark.parametrize(
+    ("made", "status", "words"),
+    [
+        (run(item()), 0, "1 item: 1 trusted -- all well"),
+        (run(item("digest")), 1, "1 item: 1 tampered -- 1 not well"),
+        (run(), 2, "0 items -- nothing to verify"),
+        (run(passed_over=3), 0, "0 items -- nothing has changed"),
+        (run(item(), LOST), 2, "1 item: 1 trusted -- all well, 1 not checked"),
+        (run(item("digest"), LOST), 2, "1 item: 1 tampered -- 1 not well, 1 not checked"),
+    ],
+)
+def test_well_findings_and_not_checked_are_never_confused(made: Run, status: int, words: str) -> None:
+    """Each has its status, and the summary says the same."""
+    assert list(render_text(made, PLAIN, verbose=False, complain=lambda _: None))[-1] == words
+    assert made.status == status
+
+
+def test_colour_marks_the_outcome() -> None:
+    """With colour, a good outcome is green and a bad one red."""
+    coloured = Terminal(colour=True)
+    good = list(render_text(run(item()), coloured, verbose=False, complain=lambda _: None))[-1]
+    bad = list(render_text(run(item("no-envelope")), coloured, verbose=False, complain=lambda _: None))[-1]
+    assert "\x1b[32mall well" in good
+    assert "\x1b[31m1 not well" in bad
+
+
+def test_json_is_one_document_with_every_item() -> None:
+    """Items, counts, problems and warnings as ever; findings bring what mends them."""
+    value = json.loads(written("json", run(item(), HOSTILE_ITEM, LOST, warnings=("odd",))))
+    assert [each["code"] for each in value["items"]] == ["ok", "digest"]
+    assert "mend" in value["items"][1]
+    assert (value["counts"], value["findings"], value["status"]) == ({"trusted": 1, "tampered": 1}, 1, 2)
+    assert value["problems"] == [LOST.message]
+    assert json.loads(written("json", run()))["items"] == []
+
+
+def test_json_lines_say_what_each_is() -> None:
+    """An object on each line, the counts last."""
+    rows = [json.loads(line) for line in written("jsonl", run(item(), HOSTILE_ITEM, LOST)).splitlines()]
+    assert [row["kind"] for row in rows] == ["item", "finding", "unchecked", "summary"]
+    assert rows[-1]["status"] == 2
+
+
+@pytest.mark.parametrize("form", ["json", "jsonl", "sarif", "junit"])
+def test_no_format_writes_a_character_that_does_something(form: str) -> None:
+    """Whatever a name or reason holds, what is written is plain ASCII."""
+    text = written(form, run(HOSTILE_ITEM, LOST, warnings=(HOSTILE,)))
+    assert text.isascii()
+    assert text.replace("\n", "").isprintable()
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        run(),
+        run(item()),
+        run(item("digest"), item("unknown-key", "b/c", path="/elsewhere/tools/b/c d#é?.py", line=2)),
+        run(HOSTILE_ITEM, LOST, warnings=(HOSTILE,)),
+    ],
+)
+def test_sarif_fits_its_schema(made: Run) -> None:
+    """Every document is valid SARIF 2.1.0."""
+    Draft4Validator(SCHEMA).validate(json.loads(written("sarif", made)))
+
+
+def test_sarif_names_rule_place_and_fingerprint() -> None:
+    """A result points to its rule, to a relative URI below the working directory, and to the line."""
+    (sarif,) = json.loads(written("sarif", run(item(), item("digest", "demo/a b", line=2), LOST)))["runs"]
+    (result,) = sarif["results"]
+    rules = sarif["tool"]["driver"]["rules"]
+    assert rules[result["ruleIndex"]]["id"] == result["ruleId"] == "digest"
+    place = result["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": ".ai/tools/demo/a%20b.py", "uriBaseId": "ROOT"}
+    assert place["region"] == {"startLine": 2}
+    assert len(result["partialFingerprints"]["ryeFinding/v1"]) == 64
+    (invocation,) = sarif["invocations"]
+    assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 2)
+    ids = {rule["id"] for rule in rules}
+    assert ids == {code for code, each in REASONS.items() if each.verdict is not Verdict.TRUSTED} | set(POLICY_REASONS)
+
+
+def test_junit_has_a_case_for_each_item() -> None:
+    """Read by the standard library's XML reader: counts, failures and errors, with nothing lost on the way."""
+    text = written("junit", run(item(), HOSTILE_ITEM, LOST, warnings=(HOSTILE,)))
+    suites = ET.fromstring(text)  # noqa: S314 - written by the code under test
+    (suite,) = suites
+    assert (suite.get("tests"), suite.get("failures"), suite.get("errors")) == ("3", "1", "1")
+    good, bad, lost = suite.findall("testcase")
+    assert len(good) == 0
+    assert good.get("name") == "tool:demo/deploy"
+    assert (bad[0].tag, bad[0].get("type"), bad.get("line")) == ("failure", "digest", "2")
+    assert (bad[0].get("message") or "").startswith("<&\"']]> \\x1b[2J")
+    assert (lost[0].tag, lost[0].get("type")) == ("error", "vanished")
+
+
+def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
+    """Read as the runner does, there is one command for each finding, with the place whole and no other command."""
+    found = commands_in(written("github", run(item(), HOSTILE_ITEM, LOST, warnings=("odd",))))
+    assert [name for name, _, _ in found] == ["error", "error", "warning"]
+    _, facts, text = found[0]
+    assert facts["file"].startswith(".ai/tools/a,b:c%0A\\x1b[2J")
+    assert facts["line"] == "2"
+    assert facts["title"] == "rye: tampered [digest]"
+    assert "::warning::x" in text
+    assert "mend: restore the signed content" in text
+
+
+def test_what_the_baseline_accepts_is_marked_in_every_format() -> None:
+    """Known findings are suppressed, skipped or notices, and do not fail."""
+    bad = item("digest")
+    (finding,) = find([bad], Policy(), Baseline(), run().tally, now=NOW)
+    assert isinstance(finding, Finding)
+    made = {form: run(bad, baseline=Baseline(frozenset({finding.key}))) for form in FORMATS}
+    texts = {form: written(form, each) for form, each in made.items()}
+    assert {each.status for each in made.values()} == {0}
+    assert json.loads(texts["sarif"])["runs"][0]["results"][0]["suppressions"]
+    assert "<skipped" in texts["junit"]
+    assert texts["github"].startswith("::notice ")
+    Draft4Validator(SCHEMA).validate(json.loads(texts["sarif"]))
+
+
+def test_every_policy_code_has_its_rule() -> None:
+    """A well signed item that a policy refuses is a result of that code."""
+    made = run(item(), policy=Policy(Demand(signers=("0" * 16,))))
+    (result,) = json.loads(written("sarif", made))["runs"][0]["results"]
+    assert result["ruleId"] == "signer"
+
+
+def test_an_id_cannot_put_a_command_into_what_mends_it() -> None:
+    """The reference is quoted for the shell; items of the user and of a bundle get their own command."""
+    found = list(find([item("no-envelope", "a/$(rm x)")], Policy(), Baseline(), run().tally, now=NOW))
+    assert isinstance(found[0], Finding)
+    assert found[0].mend == "rye sign 'tool:a/$(rm x)'"
+    user = item("no-envelope", "a/b", space="user")
+    bundled = item("no-envelope", "a/b", space="system", bundle="x", path="/b x/tools/a/b.py")
+    mends = [each.mend for each in find([user, bundled], Policy(), Baseline(), run().tally, now=NOW)]  # type: ignore[union-attr]
+    assert mends == ["rye sign tool:a/b --space user", "rye sign --bundle '/b x' --new-key"]
