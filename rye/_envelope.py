@@ -13,7 +13,7 @@ that looks like a signature, such as an example in a document, is ordinary conte
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["BOM", "RawEnvelope", "find_envelope"]
 
@@ -23,9 +23,8 @@ BOM = b"\xef\xbb\xbf"
 _OPENING = re.compile(rb"(?:<!--|#|//)[ \t]*rye(?:os)?:signed:")
 
 
-@dataclass(frozen=True, slots=True)
-class RawEnvelope:
-    """The signature line as found; nothing about it has been checked.
+class RawEnvelope(NamedTuple):
+    """The signature line as found; nothing about it has been checked. A named tuple, since many are made.
 
     Attributes:
         line: The text of the line without its line break; bytes that are not UTF-8 appear as U+FFFD.

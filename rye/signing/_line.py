@@ -21,7 +21,6 @@ _OLDER: Final = re.compile(
 _V2: Final = re.compile(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})", re.ASCII)
 _SPACE: Final = " \t"
 _SIGNS: Final = frozenset("-_")
-_TO_STANDARD: Final = str.maketrans("-_", "+/")
 _LAST: Final = "AQgw"
 """What the 86th character of 64 bytes in base64 may be: the others have unused bits that are not zero."""
 
@@ -85,7 +84,7 @@ def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:
     ):
         return None
     try:
-        return binascii.a2b_base64(bare.translate(_TO_STANDARD) + "==", strict_mode=True)
+        return binascii.a2b_base64(bare.replace("-", "+").replace("_", "/") + "==", strict_mode=True)
     except ValueError:
         return None
 

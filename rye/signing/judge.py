@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from rye.signing._message import signed_message
 from rye.signing.evidence import ITEM_TYPES
@@ -25,8 +24,7 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Case:
+class _Case(NamedTuple):
     """What is being judged."""
 
     evidence: Evidence
