@@ -27,6 +27,7 @@ LAYERS: Mapping[str, int] = {
     "items": 1,
     "query": 1,
     "signing": 1,
+    "manifest": 2,
     "spaces": 2,
     "index": 3,
     "search": 4,
@@ -39,7 +40,7 @@ LAYERS: Mapping[str, int] = {
 """Each room and its layer; a room imports itself and rooms of lower layers."""
 
 ROOM_OF: Mapping[str, str] = dict.fromkeys(
-    ("__init__", "checking", "indexes", "layout", "publishing", "reports", "targets"), "registry"
+    ("__init__", "checking", "indexes", "inventory", "layout", "publishing", "reports", "targets"), "registry"
 )
 """Top-level modules that belong to a room of another name; the package's own face belongs to the façade."""
 
@@ -53,9 +54,11 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "lark": frozenset({"query"}),
     "mcp": frozenset({"mcp"}),
     "numpy": frozenset({"index", "search"}),
-    "platformdirs": frozenset({"index"}),
+    "platformdirs": frozenset({"index", "manifest"}),
     "rapidfuzz": frozenset({"search"}),
     "rich": frozenset({"cli"}),
+    "securesystemslib": frozenset({"manifest"}),
+    "tuf": frozenset({"manifest"}),
     "whoosh": frozenset({"index"}),
     "yaml": frozenset({"items"}),
 }
