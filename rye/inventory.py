@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -149,8 +149,6 @@ def check_root(
 
 
 def _with(check: ManifestCheck, finding: Finding) -> ManifestCheck:
-    from dataclasses import replace
-
     return replace(check, findings=(finding, *check.findings))
 
 
@@ -175,15 +173,18 @@ def check_manifests(
     trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
     reports = []
     for root in layout.in_space(space):
-        if require or has_manifest(root) or _was_seen(root):
+        if require or concerns(root):
             report = check_root(root, trust=trust, now=now)
             if require or report.check.findings or report.check.version:
                 reports.append(report)
     return tuple(reports)
 
 
-def _was_seen(root: Root) -> bool:
-    from rye.manifest.store import was_seen
+def concerns(root: Root) -> bool:
+    """Return whether a root has a manifest, or one was seen there before."""
+    if has_manifest(root):
+        return True
+    from rye.manifest import was_seen
 
     return was_seen(root.path)
 
@@ -307,4 +308,87 @@ def _written(root: Root, written: Written, changes: tuple[Finding, ...], listed:
         written.waiting,
         changes,
         listed,
+    )
+
+
+def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:
+    """Return the one root that a caller means, and the layout with it.
+
+    Raises:
+        ArgumentError: ``bad-space`` when it is not one space, ``bad-target`` when the folder holds no one bundle.
+    """
+    if bundle is None:
+        roots = layout.in_space(space) if space in {"project", "user"} else ()
+        if not roots:
+            hint = "use project or user with --space, or name a bundle's folder with --bundle"
+            raise ArgumentError("bad-space", f"there is no one space {space!r} here", hint=hint)
+        return layout, roots[0]
+    found, _ = spaces.named_roots([bundle])
+    if len(found) != 1:
+        message = f"{bundle} holds {len(found)} bundles"
+        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
+    known = [root for root in layout.roots if root.path == found[0].path]
+    return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, found[0])), found[0])
+
+
+def read_delegation(text: str) -> Delegation:
+    """Return the delegation that ``NAMESPACE[,NAMESPACE…]=FILE[,FILE…]`` names; each file is a key's trust file.
+
+    Raises:
+        ArgumentError: ``bad-delegation``.
+    """
+    from rye.manifest import Delegation
+
+    namespaces, sign, names = text.partition("=")
+    if not sign or not namespaces or not names:
+        hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml'"
+        raise ArgumentError("bad-delegation", f"{text!r} is no delegation", hint=hint)
+    keys = tuple(read_public_key(Path(name)) for name in names.split(","))
+    return Delegation(tuple(namespaces.split(",")), keys)
+
+
+def read_public_key(path: Path) -> signing.PublicKey:
+    """Return the key that a trust file names.
+
+    Raises:
+        NotFoundError: ``trust-not-found``.
+        SigningError: It cannot be understood.
+    """
+    entries = signing.load_trust(named=[path]).trust.entries
+    if len(entries) != 1:
+        raise ArgumentError(
+            "bad-delegation", f"{path} names {len(entries)} keys", hint="name the trust file of one key"
+        )
+    return entries[0].public
+
+
+def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequence[SigningKey]) -> RootKeys | None:
+    """Return the keys a manifest is to have, by their trust files or else the signers'; None leaves them as they are.
+
+    Raises:
+        ArgumentError, NotFoundError, SigningError: As :func:`read_public_key`.
+    """
+    if not paths and threshold is None:
+        return None
+    from rye.manifest import RootKeys
+
+    keys = tuple(read_public_key(path) for path in paths) or tuple(signer.public for signer in signers)
+    return RootKeys(keys, threshold or 1)
+
+
+def read_signers(layout: Layout, names: Sequence[str]) -> tuple[SigningKey, ...]:
+    """Return the private keys of these files or names; without any, the key that ``rye sign`` would take.
+
+    Raises:
+        NotFoundError: ``no-signing-key``.
+        SigningError: A key cannot be used.
+    """
+    if not names:
+        return (signing.find_signing_key(layout.user),)
+    folder = layout.user / signing.SIGNING_FOLDER
+    return tuple(
+        signing.load_key_file(Path(name).expanduser())
+        if Path(name).suffix or len(Path(name).parts) != 1
+        else signing.load_signing_key(folder, name=name)
+        for name in names
     )

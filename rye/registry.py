@@ -33,6 +33,7 @@ from rye.search.states import States
 from rye.spaces import Root
 
 if TYPE_CHECKING:
+    from rye.inventory import ManifestReport, ManifestWritten
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 
 __all__ = ["Registry"]
@@ -256,6 +257,41 @@ class Registry:
 
         chosen = None if key is None else Path(key)
         return sign_targets(targets, self._layout, space=space, key=chosen, form=format, dry_run=dry_run)
+
+    def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
+        """Check the items of each space against its signed manifest, where there is or was one.
+
+        Args:
+            space: Which spaces to look in.
+            require: Whether a space without a manifest is a finding.
+
+        Raises:
+            ArgumentError: There is no such space.
+            EnvironmentFault: What was last seen cannot be read.
+        """
+        if space not in SPACES:
+            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
+        from rye.inventory import check_manifests
+
+        return check_manifests(self._layout, space=space, named_trust=self._named_trust, require=require)
+
+    def write_manifest(self, space: str = "project", *, keys: Sequence[str] = (), days: int = 90) -> ManifestWritten:
+        """List the items of a space in its signed manifest, as its first or next version.
+
+        Args:
+            space: ``project`` or ``user``.
+            keys: Files or names of the private keys that sign; none takes the one that :meth:`sign` would.
+            days: After how many days it expires.
+
+        Raises:
+            SigningError: A key has no part in the manifest, or the one that stands cannot be believed.
+        """
+        from rye import inventory
+
+        layout, root = inventory.find_root(self._layout, space=space)
+        signers = inventory.read_signers(layout, keys)
+        trust = layout.load_trust(self._named_trust).trust
+        return inventory.write_root(root, signers=signers, trust=trust, days=days)
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""

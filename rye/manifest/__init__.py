@@ -30,6 +30,7 @@ from rye.manifest.store import (
     replace_manifest,
     save_seen,
     state_folder,
+    was_seen,
 )
 from rye.manifest.write import Written, cosign_manifest, write_manifest
 
@@ -54,5 +55,6 @@ __all__ = [
     "replace_manifest",
     "save_seen",
     "state_folder",
+    "was_seen",
     "write_manifest",
 ]

@@ -162,7 +162,6 @@ class _Draft:
         """Make the first root, or the next one where its keys change or it would expire before the list."""
         if self.files:
             self.load_all()
-            self._require_part()
         fresh = not self.roots
         if fresh and wanted is None:
             wanted = RootKeys(tuple(signer.public for signer in self.signers))
@@ -182,7 +181,7 @@ class _Draft:
         self.changed.append("root")
 
     def _require_part(self) -> None:
-        parts = set(self._newest.keys)
+        parts = {keyid for root in self.roots.values() for keyid in root.signed.keys}
         delegations = self.roles["targets"].signed.delegations
         parts |= set(delegations.keys) if delegations else set()
         for signer in self.signers:
@@ -253,6 +252,7 @@ class _Draft:
 
     def seal(self) -> Written:
         """Sign everything the signers have a part in and write it down."""
+        self._require_part()
         version = max(self.roots)
         before = self.roots.get(version - 1)
         root = self.roots[version]

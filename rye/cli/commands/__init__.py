@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, query, search, show, sign, verify
+from rye.cli.commands import completion, index, manifest, query, search, show, sign, verify
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -87,6 +87,15 @@ _ENTRIES = (
             ("rye verify --space project", "every item of the project, for CI"),
             ("rye verify tool:demo/hello -v", "one item, with its reason"),
             ("rye verify --require signed --json", "accept unknown keys, answer as JSON"),
+        ),
+    ),
+    Entry(
+        manifest.command,
+        "Write or check the signed list of a space's items.",
+        (
+            ("rye manifest write --key ci", "list the project's items, signed with the key named ci"),
+            ("rye manifest check", "find what was removed, added, renamed or rolled back"),
+            ("rye manifest write --bundle dist --key release.pem", "the list of a bundle, before it is published"),
         ),
     ),
     Entry(
