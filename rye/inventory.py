@@ -152,6 +152,11 @@ def _with(check: ManifestCheck, finding: Finding) -> ManifestCheck:
     return replace(check, findings=(finding, *check.findings))
 
 
+def _is_empty(root: Root) -> bool:
+    files, faults = spaces.walk(root)
+    return not files and not faults
+
+
 def reset_root(root: Root) -> bool:
     """Forget what was last seen of a root's manifest; return whether anything was."""
     from rye import manifest
@@ -168,14 +173,14 @@ def check_manifests(
         layout: The spaces.
         space: Which of them.
         named_trust: Trust files that count as the user's own.
-        require: Whether a root without a manifest is a finding too.
+        require: Whether a root that has items but no manifest is a finding too.
     """
     trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
     reports = []
     for root in layout.in_space(space):
         if require or concerns(root):
             report = check_root(root, trust=trust, now=now)
-            if require or report.check.findings or report.check.version:
+            if report.check.version or concerns(root) or not _is_empty(root):
                 reports.append(report)
     return tuple(reports)
 
