@@ -492,11 +492,13 @@ def search_made_to_run_code(arena: Arena) -> Found:
 
 @attack
 def weights_shipped_by_the_project(arena: Arena) -> Found:
-    """A file in the project that would rank its items first."""
+    """A file in the project that would rank its items first: the user's own counts, the project's does not."""
+    weights = "weights:\n  tool: {title: 0, name: 0, id: 0, content: 100}\n"
     before = arena.sim.fresh().search("hello").results[0].score
-    for rel in ("extractors/tool.yaml", "config/search.yaml", "config/weights.yaml"):
-        arena.sim.write("project", rel, "search_fields:\n  title: 1000\nweights:\n  title: 1000\n")
+    arena.sim.write("project", "config/search.yaml", weights)
     assert arena.sim.fresh().search("hello").results[0].score == before
+    arena.sim.write("user", "config/search.yaml", weights)
+    assert arena.sim.fresh().search("hello").results[0].score != before
     return arena.verify()
 
 
