@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final, TypeVar
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
 
 from securesystemslib.signer import Key, Signature, SSlibKey
 from tuf.api.exceptions import RepositoryError
@@ -18,9 +19,9 @@ from rye.signing import PublicKey, SigningKey
 
 __all__ = [
     "ROLES",
+    "Part",
     "Refused",
     "delegated_paths",
-    "digest",
     "load",
     "role_name",
     "root_versions",
@@ -39,6 +40,24 @@ _FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "kno
 S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 
 
+@dataclass(frozen=True, slots=True)
+class Part(Generic[S]):
+    """One file of a manifest: what is in it, and the bytes its signatures are over, which take time to make."""
+
+    metadata: Metadata[S]
+    payload: bytes
+
+    @property
+    def signed(self) -> S:
+        """What is signed."""
+        return self.metadata.signed
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 hex of what the signatures are over."""
+        return hashlib.sha256(self.payload).hexdigest()
+
+
 class Refused(Exception):
     """A file of a manifest cannot be believed: the code of the finding, and why."""
 
@@ -49,8 +68,8 @@ class Refused(Exception):
         self.path = path
 
 
-def load(data: bytes, kind: type[S], name: str) -> Metadata[S]:
-    """Return the metadata in a file; its signatures are not yet checked.
+def load(data: bytes, kind: type[S], name: str) -> Part[S]:
+    """Return what is in a file; its signatures are not yet checked.
 
     Raises:
         Refused: ``manifest-malformed``.
@@ -59,13 +78,13 @@ def load(data: bytes, kind: type[S], name: str) -> Metadata[S]:
         raise Refused("manifest-malformed", f"{name} has more than {MAX_MANIFEST_FILE:,} bytes", name)
     try:
         metadata: Metadata[S] = Metadata.from_bytes(data)
-        metadata.signed_bytes  # noqa: B018 - what cannot be written down canonically is not signed either
+        part = Part(metadata, metadata.signed_bytes)
     except (RepositoryError, RecursionError, ValueError) as fault:
         raise Refused("manifest-malformed", f"{name} is not metadata of a manifest", name) from fault
     if not isinstance(metadata.signed, kind):
         raise Refused("manifest-malformed", f"{name} is of type {metadata.signed.type!r}", name)
     _check_shape(metadata.signed, name)
-    return metadata
+    return part
 
 
 def _check_shape(signed: Signed, name: str) -> None:
@@ -110,11 +129,6 @@ def sign(metadata: Metadata[Any], keyids: Iterable[str], signers: Iterable[Signi
 def to_bytes(metadata: Metadata[Any]) -> bytes:
     """Return metadata as it is written: sorted and indented, so that a review shows what changed."""
     return metadata.to_bytes(JSONSerializer(compact=False)) + b"\n"
-
-
-def digest(metadata: Metadata[Any]) -> str:
-    """Return the SHA-256 hex of what the signatures are over."""
-    return hashlib.sha256(metadata.signed_bytes).hexdigest()
 
 
 def root_versions(names: Iterable[str]) -> dict[int, str]:

@@ -8,9 +8,9 @@ from datetime import datetime
 from itertools import pairwise
 from typing import Any
 
-from tuf.api.metadata import Metadata, Root, Targets
+from tuf.api.metadata import Root, Targets
 
-from rye.manifest._metadata import Refused, digest, load, root_versions
+from rye.manifest._metadata import Part, Refused, load, root_versions
 from rye.manifest.model import MAX_ROOTS, Place
 from rye.signing import TrustSet
 
@@ -42,9 +42,9 @@ class Keys:
         return bool(alive) and not self.revoked(fingerprint)
 
 
-def holds(delegator: Root | Targets, role: str, metadata: Metadata[Any], keys: Keys | None) -> tuple[int, int]:
+def holds(delegator: Root | Targets, role: str, part: Part[Any], keys: Keys | None) -> tuple[int, int]:
     """Return how many keys of a role have validly signed, revoked ones apart, and how many must."""
-    result = delegator.get_verification_result(role, metadata.signed_bytes, metadata.signatures)
+    result = delegator.get_verification_result(role, part.payload, part.metadata.signatures)
     counted = [name for name in result.signed if keys is None or not keys.revoked(name)]
     return len(counted), result.threshold
 
@@ -67,7 +67,7 @@ class Roots:
                 raise Refused("manifest-malformed", f"{names[version]} is of version {root.signed.version}")
         self.name = names[max(names)]
 
-    def newest(self) -> Metadata[Root]:
+    def newest(self) -> Part[Root]:
         """Return the newest root, reached from the first one that trusted keys have signed.
 
         Raises:
@@ -96,7 +96,7 @@ class Roots:
         version, newest = last.signed.version, max(self._all)
         if newest <= version:
             return  # the same, or an older one, which is found by its version
-        if version in self._all and digest(self._all[version]) != digest(last):
+        if version in self._all and self._all[version].digest != last.digest:
             words = f"root {version} is not the one seen before"
             raise Refused("manifest-fork", words, f"{version}.root.json")
         chain = [last, *(root for number, root in self._all.items() if number > version)]
@@ -104,13 +104,13 @@ class Roots:
             # a key revoked since then still shows that one followed on the other; whether it is believed is asked above
             self._step(before, after, None)
 
-    def _anchored(self, root: Metadata[Root]) -> bool:
-        result = root.signed.get_verification_result("root", root.signed_bytes, root.signatures)
+    def _anchored(self, root: Part[Root]) -> bool:
+        result = root.signed.get_verification_result("root", root.payload, root.metadata.signatures)
         return len([name for name in result.signed if self._keys.anchors(name)]) >= result.threshold
 
     def _why_not(self) -> str:
         root = self._all[max(self._all)]
-        result = root.signed.get_verification_result("root", root.signed_bytes, root.signatures)
+        result = root.signed.get_verification_result("root", root.payload, root.metadata.signatures)
         if not result:
             return f"{self.name} has {len(result.signed)} of the {result.threshold} signatures that root needs"
         revoked = [name[:16] for name in result.signed if self._keys.revoked(name)]
@@ -120,7 +120,7 @@ class Roots:
         return f"{self.name} is signed with {names}: not enough keys that are trusted for this whole space"
 
     @staticmethod
-    def _step(before: Metadata[Root], after: Metadata[Root], keys: Keys | None) -> None:
+    def _step(before: Part[Root], after: Part[Root], keys: Keys | None) -> None:
         version, name = before.signed.version, f"{after.signed.version}.root.json"
         if after.signed.version != version + 1:
             raise Refused("manifest-root-chain", f"root {version + 1} is missing before {name}", name)

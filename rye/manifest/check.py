@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
 
-from tuf.api.metadata import Delegations, Metadata, Root, Snapshot, Targets, Timestamp
+from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
 from rye.manifest._compare import compare
-from rye.manifest._metadata import Refused, digest, load
+from rye.manifest._metadata import Part, Refused, load
 from rye.manifest._roots import Keys, Roots, holds
 from rye.manifest.model import Finding, ListedItem, Place, Seen, Severity
 from rye.signing import TrustSet
@@ -140,11 +140,11 @@ class _Check:
         snapshot = self._role(f"{version}.snapshot.json", Snapshot, "snapshot", root.signed, version=version)
         # 4. The list, and those of delegated namespaces.
         targets = self._list("targets", snapshot, root.signed)
-        self.signers = tuple(targets.signatures)
+        self.signers = tuple(targets.metadata.signatures)
         self._take(targets.signed, "targets")
         self._delegated(targets.signed, snapshot)
 
-    def _role(self, name: str, kind: type[S], role: str, delegator: Root | Targets, *, version: int = 0) -> Metadata[S]:
+    def _role(self, name: str, kind: type[S], role: str, delegator: Root | Targets, *, version: int = 0) -> Part[S]:
         """Load a file and check signatures, version and expiry of its role.
 
         Raises:
@@ -152,28 +152,28 @@ class _Check:
         """
         if name not in self.files:
             raise Refused("manifest-mixed", f"{name}, which the rest of the manifest names, is not there", name)
-        metadata = load(self.files[name], kind, name)
-        count, threshold = holds(delegator, role, metadata, self.keys)
+        part = load(self.files[name], kind, name)
+        count, threshold = holds(delegator, role, part, self.keys)
         if count < threshold:
             words = f"{name} has {count} of the {threshold} signatures that {role} needs"
             raise Refused("manifest-threshold", words, name)
-        if version and metadata.signed.version != version:
-            words = f"{name} is of version {metadata.signed.version}, the rest of the manifest names {version}"
+        if version and part.signed.version != version:
+            words = f"{name} is of version {part.signed.version}, the rest of the manifest names {version}"
             raise Refused("manifest-mixed", words, name)
-        self._note(role, metadata, name)
-        return metadata
+        self._note(role, part, name)
+        return part
 
-    def _list(self, role: str, snapshot: Metadata[Snapshot], delegator: Root | Targets) -> Metadata[Targets]:
+    def _list(self, role: str, snapshot: Part[Snapshot], delegator: Root | Targets) -> Part[Targets]:
         meta = snapshot.signed.meta.get(f"{role}.json")
         if meta is None:
             raise Refused("manifest-mixed", f"the snapshot names no list {role!r}, to which a namespace is delegated")
         name = f"{meta.version}.{role}.json"
         return self._role(name, Targets, role, delegator, version=meta.version)
 
-    def _note(self, role: str, metadata: Metadata[Any], name: str) -> None:
+    def _note(self, role: str, part: Part[Any], name: str) -> None:
         """Compare a role with the clock and with what was last seen of it."""
-        signed, path = metadata.signed, f"config/manifest/{name}"
-        self.versions[role], self.digests[role] = signed.version, digest(metadata)
+        signed, path = part.signed, f"config/manifest/{name}"
+        self.versions[role], self.digests[role] = signed.version, part.digest
         self.expiries.append(signed.expires)
         if signed.is_expired(self.keys.now):
             self.findings.append(Finding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path))
@@ -185,7 +185,7 @@ class _Check:
             words = f"{name} differs from what was seen before under the same version {last}"
             self.findings.append(Finding("manifest-fork", words, path))
 
-    def _delegated(self, targets: Targets, snapshot: Metadata[Snapshot]) -> None:
+    def _delegated(self, targets: Targets, snapshot: Part[Snapshot]) -> None:
         delegations = targets.delegations
         if delegations is None:
             return
@@ -210,7 +210,7 @@ class _Check:
             facts = [str(custom.get(key, "")) for key in ("type", "id", "signed")]
             item = ListedItem(path, facts[0], facts[1], file.length, file.hashes.get("sha256", ""), facts[2])
             standing = self.listed.setdefault(path, item)
-            if replace(standing, signed_at="") != replace(item, signed_at=""):
+            if standing is not item and (standing.sha256, standing.length) != (item.sha256, item.length):
                 words = f"{role} lists {path} with another content than a role before it"
                 self.findings.append(Finding("manifest-delegation", words, path))
 
