@@ -6,20 +6,26 @@ import hashlib
 import json
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from rye.checking import Checking
+from rye.changes import changed_since as find_changes
+from rye.checking import Checking, Progress, start_checking
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
-from rye.policy import Policy
+from rye.layout import Layout
+from rye.manifests import Amiss, Manifests
+from rye.policy import Policy, load_policy
 from rye.reports import Unchecked, VerifiedItem
-from rye.signing import REASONS, write_atomically
+from rye.signing import REASONS, system_clock, write_atomically
 from rye.verifying import Outcome
 
-__all__ = ["MAX_BASELINE_FILE", "Baseline", "Finding", "Run", "Tally", "find"]
+if TYPE_CHECKING:
+    from rye.inventory import ManifestReport
+
+__all__ = ["MAX_BASELINE_FILE", "Baseline", "Finding", "Run", "Tally", "find", "start_run"]
 
 MAX_BASELINE_FILE: Final = 64 * 1024 * 1024
 """How large a baseline file may be."""
@@ -30,21 +36,26 @@ _FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "kno
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One item that falls short.
+    """One item that falls short, or that a manifest has something against, or the manifest itself.
 
     Attributes:
-        item: The item with its verdict.
-        code: The reason code of the verdict, or that of the policy's demand.
+        item: The item with its verdict; with a word in its place where a manifest is what finds it.
+        code: The reason code of the verdict, or that of the policy's demand, or that of the manifest's check.
         reason: The same in words.
         mend: The command that mends it, or what to do first.
         known: Whether the baseline accepts it.
     """
 
-    item: VerifiedItem
+    item: VerifiedItem | Amiss
     code: str
     reason: str
     mend: str
     known: bool = False
+
+    @property
+    def state(self) -> str:
+        """The verdict; ``amiss`` where a manifest is what finds it."""
+        return self.item.state if isinstance(self.item, Amiss) else self.item.signature.verdict.value
 
     @property
     def key(self) -> str:
@@ -110,11 +121,12 @@ class Baseline:
 
 @dataclass(slots=True)
 class Tally:
-    """What a run came to, counted while it goes on."""
+    """What a run came to, counted while it goes on; ``amiss`` is how many of all findings are of manifests."""
 
     verdicts: Counter[str] = field(default_factory=Counter)
     findings: int = 0
     known: int = 0
+    amiss: int = 0
     unchecked: int = 0
 
     @property
@@ -148,6 +160,7 @@ class Run:
         policy: What is demanded of them.
         baseline: Findings that are accepted.
         now: The moment by which ages are judged.
+        manifests: The manifests that are checked after the items; None for none.
         tally: The counts so far.
     """
 
@@ -155,12 +168,18 @@ class Run:
     policy: Policy
     baseline: Baseline
     now: datetime
+    manifests: Manifests | None = None
     tally: Tally = field(default_factory=Tally)
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Keys and bundles that could not be used."""
-        return self.checking.warnings
+        """Keys and bundles that could not be used, and in the end what is to be known of manifests."""
+        return self.checking.warnings + (self.manifests.notes if self.manifests else ())
+
+    @property
+    def reports(self) -> tuple[ManifestReport, ...]:
+        """What was found of each manifest; known in the end."""
+        return self.manifests.reports if self.manifests else ()
 
     @property
     def status(self) -> int:
@@ -168,8 +187,51 @@ class Run:
         return self.tally.status(may_be_empty=self.checking.passed_over > 0)
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
-        """Yield every item, as a finding where it falls short, and what could not be checked."""
-        return find(self.checking, self.policy, self.baseline, self.tally, now=self.now)
+        """Yield every item, as a finding where it falls short, what could not be checked, and findings of manifests."""
+        heard: set[str] = set()
+        for entry in find(self.checking, self.policy, self.baseline, self.tally, now=self.now):
+            if isinstance(entry, Unchecked):
+                heard.add(entry.message)
+            yield entry
+        for each in self.manifests or ():
+            if not isinstance(each, Unchecked):
+                self.tally.amiss += 1
+                amiss, found = each
+                yield _count(Finding(amiss, found.code, found.message, found.remedy), self.baseline, self.tally)
+            elif not heard & {each.message, each.message.partition(": ")[2]}:
+                self.tally.unchecked += 1
+                yield each
+
+
+def start_run(
+    texts: tuple[str, ...],
+    layout: Layout,
+    *,
+    space: str = "all",
+    named_trust: Sequence[Path] = (),
+    policy: Policy | Path | None = None,
+    baseline: Path | None = None,
+    changed_since: str | None = None,
+    require_manifest: bool = False,
+    processes: int | None = 1,
+    progress: Progress | None = None,
+) -> Run:
+    """Prepare what :meth:`rye.Registry.check` returns; the arguments are its, and those of :func:`start_checking`."""
+    demanded = policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy()
+    folder = layout.project or Path.cwd()
+    checking = start_checking(
+        texts,
+        layout,
+        space=space,
+        named_trust=named_trust,
+        wanted=None if changed_since is None else lambda roots: find_changes(changed_since, folder, roots=roots),
+        digests=not demanded.is_plain,
+        processes=processes,
+        progress=progress,
+    )
+    accepted = Baseline() if baseline is None else Baseline.load(baseline)
+    manifests = Manifests(checking, tuple(named_trust), require_manifest) if require_manifest or not texts else None
+    return Run(checking, demanded, accepted, system_clock(), manifests)
 
 
 def find(
@@ -183,14 +245,15 @@ def find(
             continue
         tally.verdicts[outcome.signature.verdict.value] += 1
         finding = _judge(outcome, policy, now)
-        if finding is None:
-            yield outcome
-            continue
-        if finding.key in baseline.keys:
-            finding = Finding(finding.item, finding.code, finding.reason, finding.mend, known=True)
-        tally.known += finding.known
-        tally.findings += not finding.known
-        yield finding
+        yield outcome if finding is None else _count(finding, baseline, tally)
+
+
+def _count(finding: Finding, baseline: Baseline, tally: Tally) -> Finding:
+    if finding.key in baseline.keys:
+        finding = replace(finding, known=True)
+    tally.known += finding.known
+    tally.findings += not finding.known
+    return finding
 
 
 def _judge(item: VerifiedItem, policy: Policy, now: datetime) -> Finding | None:

@@ -22,7 +22,7 @@ from rye.signing import TrustLoad
 from rye.spaces import Root
 
 if TYPE_CHECKING:
-    from rye.reports import SpaceStatus
+    from rye.reports import RefreshReport, SpaceStatus
 
 MAX_FILE_WARNINGS = 20
 """Files named in the warnings of one response; the rest are counted."""
@@ -159,4 +159,19 @@ def _status(index: SpaceIndex) -> SpaceStatus:
         segments=len(snapshot.segments) if snapshot else 0,
         generation=snapshot.generation if snapshot else 0,
         bytes=sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file()),
+    )
+
+
+def report_of(state: State) -> RefreshReport:
+    """Return what a refresh did, as the façade tells it."""
+    from rye.reports import RefreshReport
+
+    found = [one for _, one in state.refreshed]
+    return RefreshReport(
+        added=sum(one.added for one in found),
+        changed=sum(one.changed for one in found),
+        removed=sum(one.removed for one in found),
+        unchanged=sum(one.unchanged for one in found),
+        stale=any(one.stale for one in found),
+        warnings=state.warnings,
     )

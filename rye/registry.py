@@ -23,7 +23,7 @@ from rye.index.container import DamagedError
 from rye.index.reader import Part, Reader
 from rye.index.refresh import Progress, read_item
 from rye.index.schema import TYPE_NAMES
-from rye.indexes import Indexes, State
+from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout
 from rye.search.engine import Search, World
 from rye.search.fields import nearest
@@ -33,8 +33,9 @@ from rye.search.states import States
 from rye.spaces import Root
 
 if TYPE_CHECKING:
-    from rye.keyring import Passphrase
     from rye.findings import Run
+    from rye.inventory import ManifestReport, ManifestWritten
+    from rye.keyring import Passphrase
     from rye.policy import Policy
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 
@@ -243,6 +244,7 @@ class Registry:
         policy: Policy | PathLike | None = None,
         baseline: PathLike | None = None,
         changed_since: str | None = None,
+        require_manifest: bool = False,
         processes: int | None = 1,
     ) -> Run:
         """Verify items one after the other, in memory that does not grow with their number.
@@ -253,6 +255,7 @@ class Registry:
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
             baseline: File of findings that are accepted.
             changed_since: A git revision; only items that differ from it are verified.
+            require_manifest: Whether to check the manifests where a target is named, too, and demand that there are.
             processes: As for :meth:`verify`.
 
         Returns:
@@ -264,25 +267,20 @@ class Registry:
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
         _check_space(space)
-        from rye.changes import changed_since as changes
-        from rye.checking import start_checking
-        from rye.findings import Baseline, Run
-        from rye.policy import Policy, load_policy
+        from rye.findings import start_run
 
-        demanded = policy if isinstance(policy, Policy) else load_policy(Path(policy)) if policy else Policy()
-        folder = self._layout.project or Path.cwd()
-        checking = start_checking(
+        return start_run(
             targets,
             self._layout,
             space=space,
             named_trust=self._named_trust,
-            wanted=None if changed_since is None else lambda roots: changes(changed_since, folder, roots=roots),
-            digests=not demanded.is_plain,
+            policy=Path(policy) if isinstance(policy, (str, os.PathLike)) else policy,
+            baseline=None if baseline is None else Path(baseline),
+            changed_since=changed_since,
+            require_manifest=require_manifest,
             processes=processes,
             progress=self._progress,
         )
-        accepted = Baseline() if baseline is None else Baseline.load(Path(baseline))
-        return Run(checking, demanded, accepted, signing.system_clock())
 
     def sign(
         self,
@@ -327,13 +325,47 @@ class Registry:
             force=force,
         )
 
+    def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
+        """Check the items of each space against its signed manifest, where there is or was one.
+
+        Args:
+            space: Which spaces to look in.
+            require: Whether a space without a manifest is a finding.
+
+        Raises:
+            ArgumentError: There is no such space.
+            EnvironmentFault: What was last seen cannot be read.
+        """
+        _check_space(space)
+        from rye.inventory import check_manifests
+
+        return check_manifests(self._layout, space=space, named_trust=self._named_trust, require=require)
+
+    def write_manifest(self, space: str = "project", *, keys: Sequence[str] = (), days: int = 90) -> ManifestWritten:
+        """List the items of a space in its signed manifest, as its first or next version.
+
+        Args:
+            space: ``project`` or ``user``.
+            keys: Files or names of the private keys that sign; none takes the one that :meth:`sign` would.
+            days: After how many days it expires.
+
+        Raises:
+            SigningError: A key has no part in the manifest, or the one that stands cannot be believed.
+        """
+        from rye import inventory
+
+        layout, root = inventory.find_root(self._layout, space=space)
+        signers = inventory.read_signers(layout, keys)
+        trust = layout.load_trust(self._named_trust).trust
+        return inventory.write_root(root, signers=signers, trust=trust, days=days)
+
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""
-        return _report(self._indexes.scan())
+        return report_of(self._indexes.scan())
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""
-        return _report(self._indexes.rebuild())
+        return report_of(self._indexes.rebuild())
 
     def clear(self) -> int:
         """Remove the indexes of this registry's spaces; returns how many bytes that freed."""
@@ -360,17 +392,3 @@ def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
     near = nearest(f"{item_type}:{item_id}", reader.all_keys())
     hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
     return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)
-
-
-def _report(state: State) -> RefreshReport:
-    from rye.reports import RefreshReport
-
-    found = [one for _, one in state.refreshed]
-    return RefreshReport(
-        added=sum(one.added for one in found),
-        changed=sum(one.changed for one in found),
-        removed=sum(one.removed for one in found),
-        unchanged=sum(one.unchanged for one in found),
-        stale=any(one.stale for one in found),
-        warnings=state.warnings,
-    )

@@ -57,7 +57,7 @@ class LoadedItem:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedItem:
-    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of all its bytes."""
+    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of its bytes."""
 
     type: str
     id: str

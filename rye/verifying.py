@@ -29,7 +29,7 @@ _SHEBANGS = (b"#!", BOM + b"#!")
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """What every verdict of a run depends on besides the file, and whether trusted items too are to have a ``digest``.
+    """What each verdict of a run depends on besides the file, and whether trusted items too are to have a ``digest``.
 
     What the file says of itself (name, category, type, id) is read only where it could change the verdict. Where the
     bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to tell a file that was moved from

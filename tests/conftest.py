@@ -32,6 +32,7 @@ def isolated_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[N
         for name in ("HOME", "USERPROFILE", "USER_SPACE"):
             patch.setenv(name, str(home))
         patch.setenv("RYE_CACHE_DIR", str(home / "cache"))
+        patch.setenv("RYE_STATE_DIR", str(home / "state"))
         patch.setenv("NO_COLOR", "1")
         patch.setenv("COLUMNS", "120")
         for name in ("FORCE_COLOR", "CLICOLOR_FORCE", "TTY_COMPATIBLE"):

@@ -26,6 +26,8 @@ VERDICT_MARKS: Mapping[str, tuple[str, str, str]] = {
 }
 """Verdict → its mark, the mark where the encoding has no such sign, and its colour."""
 
+_OTHER_MARKS = ("!", "!", "red")
+
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
@@ -57,8 +59,8 @@ class Terminal:
         return click.style(text, dim=True) if self.colour and text else text
 
     def verdict(self, verdict: str, *, width: int = 0) -> str:
-        """Return the mark and the word of a verdict in its colour, the word filled up to ``width``."""
-        mark, plain, colour = VERDICT_MARKS[verdict]
+        """Return mark and word of a verdict, or of what stands for one, in its colour, filled up to ``width``."""
+        mark, plain, colour = VERDICT_MARKS.get(verdict, _OTHER_MARKS)
         return self.style(f"{mark if self.unicode else plain} {verdict:<{width}}", colour)
 
 

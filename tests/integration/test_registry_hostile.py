@@ -159,7 +159,9 @@ def test_names_that_hide_something(sim: SpaceSim) -> None:
 
 def test_a_link_out_of_the_space(sim: SpaceSim) -> None:
     """A linked file or folder outside the root is reported and not followed; one inside is."""
-    secret = lay(sim.folder / "elsewhere", {"secret.py": '"""deploy secrets"""\n', "more/secret.md": "deploy secrets\n"})
+    secret = lay(
+        sim.folder / "elsewhere", {"secret.py": '"""deploy secrets"""\n', "more/secret.md": "deploy secrets\n"}
+    )
     root = sim.root("project")
     (root / "tools" / "secret.py").symlink_to(secret / "secret.py")
     (root / "knowledge" / "more").symlink_to(secret / "more")

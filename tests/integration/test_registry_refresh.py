@@ -15,7 +15,15 @@ from rye import ArgumentError, QueryError, Registry
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim, no_own_items
 
-QUERIES = ("deploy", "deploy server", "depl* OR build", '"deploy build"', "build -server", "number:>=5 deploy", "name:t1*")
+QUERIES = (
+    "deploy",
+    "deploy server",
+    "depl* OR build",
+    '"deploy build"',
+    "build -server",
+    "number:>=5 deploy",
+    "name:t1*",
+)
 
 
 @pytest.fixture

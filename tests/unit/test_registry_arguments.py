@@ -170,7 +170,9 @@ def test_a_query_at_fault(registry: Registry, query: str, code: str) -> None:
         registry.search(error.suggestion)
 
 
-@pytest.mark.parametrize("query", ["deploy (build", '"deploy', "nothere:deploy", "is:trustd deploy", "!!! deploy", ")) deploy"])
+@pytest.mark.parametrize(
+    "query", ["deploy (build", '"deploy', "nothere:deploy", "is:trustd deploy", "!!! deploy", ")) deploy"]
+)
 def test_a_lenient_search_leaves_out_what_is_at_fault(registry: Registry, query: str) -> None:
     """It answers, and a warning says what it left out."""
     response = registry.search(query, lenient=True)
@@ -231,7 +233,25 @@ def test_a_wrong_max_staleness(seconds: Any, tmp_path: Path) -> None:
 
 def test_every_error_is_one_of_ours(registry: Registry) -> None:
     """Odd values of every argument: an answer or a RyeError, never anything else."""
-    odd: list[Any] = [None, True, 0, -1, 1e300, "", " ", "\0", "*", "\ud800", "x" * 5000, b"x", [], {}, (), {"a": {}}, object()]
+    odd: list[Any] = [
+        None,
+        True,
+        0,
+        -1,
+        1e300,
+        "",
+        " ",
+        "\0",
+        "*",
+        "\ud800",
+        "x" * 5000,
+        b"x",
+        [],
+        {},
+        (),
+        {"a": {}},
+        object(),
+    ]
     names = ("query", "scope", "space", "limit", "offset", "sort_by", "fields", "filters", "fuzzy", "proximity", "mode")
     for name in (*names, "level", "relax", "lenient", "include_superseded", "explain"):
         for value in odd:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, keys, query, search, show, sign, trust, verify
+from rye.cli.commands import completion, index, keys, manifest, query, search, show, sign, trust, verify
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -108,6 +108,15 @@ _ENTRIES = (
             ("rye trust list", "every key, and why it counts or does not"),
             ("rye trust add bea.toml --namespace 'ops/*'", "what bea signs below ops counts"),
             ("rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen", "nothing it ever signed counts"),
+        ),
+    ),
+    Entry(
+        manifest.command,
+        "Write or check the signed list of a space's items.",
+        (
+            ("rye manifest write --key ci", "list the project's items, signed with the key named ci"),
+            ("rye manifest check", "find what was removed, added, renamed or rolled back"),
+            ("rye manifest write --bundle dist --key release.pem", "the list of a bundle, before it is published"),
         ),
     ),
     Entry(

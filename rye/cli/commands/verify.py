@@ -37,6 +37,7 @@ _PATH = click.Path(path_type=Path)
 @click.option("--changed-since", metavar="REV", help="Only items that differ from this git revision.")
 @click.option("--baseline", type=_PATH, metavar="FILE", help="Accept the findings in this file; new ones count.")
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE, to accept them.")
+@click.option("--require-manifest", is_flag=True, help="A space without a signed manifest is a finding.")
 @place_options("project", "bundle", "trust")
 @click.option(
     "--format",
@@ -52,7 +53,7 @@ def command(target: tuple[str, ...], **options: Any) -> int:
     """Verify the signature of each TARGET; of every item when none is named.
 
     A TARGET is a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path, also of a bundle or
-    project outside the spaces.
+    project outside the spaces. Each space's signed manifest is checked too, where it has one and no TARGET is named.
 
     Exit status: 0 all meet what is demanded, 1 some do not, 2 some could not be checked or nothing was there to check.
     """
@@ -78,6 +79,7 @@ def _answer(registry: Registry, target: tuple[str, ...], options: dict[str, Any]
         policy=_policy(options),
         baseline=None if writing else options["baseline"],
         changed_since=options["changed_since"],
+        require_manifest=options["require_manifest"],
         processes=None,
     )
     if writing:

@@ -12,6 +12,7 @@ from rye.cli.render.places import file_uri, folder_uri, shown_path
 from rye.cli.terminal import json_text
 from rye.cli.text import inline
 from rye.findings import Finding, Run
+from rye.manifests import Amiss
 from rye.policy import POLICY_REASONS
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import REASONS, Verdict
@@ -35,12 +36,15 @@ def render_json(run: Run) -> Iterator[str]:
         if isinstance(entry, Unchecked):
             unchecked.append(entry)
             continue
+        if isinstance(entry, Finding) and isinstance(entry.item, Amiss):
+            continue
         if before:
             yield f"  {before},"
         before = _one(entry.to_dict())
     if before:
         yield f"  {before}"
     rest = {
+        "manifests": [report.to_dict() for report in run.reports],
         "counts": dict(run.tally.verdicts),
         "findings": run.tally.findings,
         "known": run.tally.known,
@@ -71,7 +75,7 @@ def render_github(run: Run) -> Iterator[str]:
             facts = {
                 "file": shown_path(item.path),
                 "line": str(item.line),
-                "title": f"rye: {item.signature.verdict} [{entry.code}]",
+                "title": f"rye: {entry.state} [{entry.code}]",
             }
             text = f"{item.ref}: {entry.reason}\nmend: {entry.mend}"
             yield _command("notice" if entry.known else "error", facts, text)
@@ -98,8 +102,10 @@ def _escaped(text: str, more: str) -> str:
 
 def render_sarif(run: Run) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
+    from rye.manifest.model import FINDINGS
+
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
-    codes += POLICY_REASONS
+    codes += (*POLICY_REASONS, *FINDINGS)
     rules = [_rule(code) for code in codes]
     driver = {"name": "rye", "informationUri": "https://pypi.org/project/rye-search/", "rules": rules}
     yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
@@ -125,11 +131,12 @@ def render_sarif(run: Run) -> Iterator[str]:
 
 def _rule(code: str) -> dict[str, Any]:
     reason = REASONS.get(code)
-    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS[code]
+    page = "signing-and-verdicts" if reason else "ci" if code in POLICY_REASONS else "trust-model"
+    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The manifest is against it")
     return {
         "id": code,
         "shortDescription": {"text": f"{text} ({code})"},
-        "help": {"text": "rye show knowledge:rye/signing-and-verdicts" if reason else "rye show knowledge:rye/ci"},
+        "help": {"text": f"rye show knowledge:rye/{page}"},
         "defaultConfiguration": {"level": "error"},
     }
 
@@ -144,10 +151,10 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": "error",
-        "message": {"text": inline(f"{item.ref} is {item.signature.verdict}: {finding.reason}. Mend: {finding.mend}")},
+        "message": {"text": inline(f"{item.ref} is {finding.state}: {finding.reason}. Mend: {finding.mend}")},
         "locations": [location],
         "partialFingerprints": {"ryeFinding/v1": finding.key},
-        "properties": {"verdict": str(item.signature.verdict), "mend": finding.mend},
+        "properties": {"verdict": finding.state, "mend": finding.mend},
     }
     if finding.known:
         result["suppressions"] = [{"kind": "external", "justification": "accepted by the baseline"}]
@@ -174,7 +181,8 @@ def render_junit(run: Run) -> Iterator[str]:
         for entry in run:
             cases.write(_case(entry))
         tally = run.tally
-        counts = f'tests="{tally.items + tally.unchecked}" failures="{tally.findings}" errors="{tally.unchecked}"'
+        cases_in_all = tally.items + tally.amiss + tally.unchecked
+        counts = f'tests="{cases_in_all}" failures="{tally.findings}" errors="{tally.unchecked}"'
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         yield f'<testsuites name="rye verify" {counts}>'
         yield f'<testsuite name="rye verify" {counts} skipped="{tally.known}">'
@@ -198,7 +206,7 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
         return f"<testcase{place}/>\n"
     if entry.known:
         return f"<testcase{place}><skipped{_attributes(message='accepted by the baseline')}/></testcase>\n"
-    text = f"{item.signature.verdict}: {entry.reason}; mend: {entry.mend}"
+    text = f"{entry.state}: {entry.reason}; mend: {entry.mend}"
     failure = f"<failure{_attributes(type=entry.code, message=entry.reason)}>{_xml(inline(text))}</failure>"
     return f"<testcase{place}>{failure}</testcase>\n"
 

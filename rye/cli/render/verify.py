@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
+from rye.cli.render.manifest import outcome
 from rye.cli.render.parts import plural, source_label
 from rye.cli.render.places import shown_path
 from rye.cli.terminal import VERDICT_MARKS, Terminal
 from rye.cli.text import inline
 from rye.findings import Finding, Run
+from rye.manifests import Amiss
 from rye.reports import Unchecked, VerifiedItem
 
 __all__ = ["render_text"]
@@ -45,12 +47,15 @@ def render_text(
             yield _head(entry, terminal)
     for text in run.warnings:
         complain(f"{terminal.style('warning:', 'yellow')} {inline(text)}")
+    for report in run.reports:
+        yield outcome(report, terminal)
     yield _summary(run, terminal)
 
 
-def _head(item: VerifiedItem, terminal: Terminal) -> str:
+def _head(item: VerifiedItem | Amiss, terminal: Terminal) -> str:
+    state = item.state if isinstance(item, Amiss) else item.signature.verdict.value
     columns = (
-        terminal.verdict(str(item.signature.verdict), width=_VERDICT_WIDTH),
+        terminal.verdict(state, width=_VERDICT_WIDTH),
         terminal.style(inline(item.ref), "cyan"),
         source_label(item.space, item.bundle),
         terminal.dim(f"{inline(shown_path(item.path))}:{item.line}"),

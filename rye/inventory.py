@@ -1,0 +1,399 @@
+"""Signed manifests of the spaces: writing them, and checking what is on disk against them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rye import signing, spaces
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
+from rye.keyring import Keyring, Passphrase
+from rye.layout import Layout
+from rye.signing import SigningKey, TrustSet
+from rye.spaces import Root
+
+if TYPE_CHECKING:
+    from rye.manifest import Delegation, Finding, ListedItem, ManifestCheck, RootKeys, Written
+
+DAYS = 90
+"""After how many days a manifest expires when nothing else is said."""
+
+MAX_DAYS = 3650
+"""The longest time for which a manifest may be valid."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestReport:
+    """What the check of one space's manifest found.
+
+    Attributes:
+        source: ``project``, ``user`` or ``system:<bundle>``.
+        root: The folder.
+        check: Version, expiry, signers and findings.
+        problems: Files that could not be read, so that nothing can be said of them.
+    """
+
+    source: str
+    root: str
+    check: ManifestCheck
+    problems: tuple[str, ...] = ()
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that fail the check."""
+        return self.check.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-able values."""
+        place = {"source": self.source, "root": self.root}
+        return place | self.check.to_dict() | {"problems": list(self.problems)}
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestWritten:
+    """What writing a manifest did.
+
+    Attributes:
+        source: The space.
+        folder: Where the files are.
+        version: Of the manifest.
+        written: Roles that are new.
+        missing: Role → signatures it lacks before the manifest passes a check.
+        waiting: Delegated roles whose keys were not given.
+        changes: What the manifest before said otherwise, as findings; empty for a first one.
+        listed: How many items there are.
+    """
+
+    source: str
+    folder: str
+    version: int
+    written: tuple[str, ...]
+    missing: Mapping[str, int]
+    waiting: tuple[str, ...]
+    changes: tuple[Finding, ...]
+    listed: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-able values."""
+        lists = {"written": list(self.written), "waiting": list(self.waiting), "missing": dict(self.missing)}
+        changes = [found.to_dict() for found in self.changes]
+        facts = {"source": self.source, "folder": self.folder, "version": self.version, "listed": self.listed}
+        return facts | lists | {"changes": changes}
+
+
+def observe(root: Root) -> tuple[tuple[ListedItem, ...], tuple[str, ...]]:
+    """Read every item of a root; return what a manifest says of each, and a sentence per file that cannot be read."""
+    files, faults = spaces.walk(root)
+    found, problems = [], [f"{root.source}: {fault.message}" for fault in faults]
+    for file in files:
+        try:
+            data = spaces.read_file(root, file.rel_path)
+        except ItemError as error:
+            problems.append(f"{root.source}: {error.message}")
+        else:
+            found.append(listed_item(root, file.rel_path, (str(file.item_type), file.item_id), data))
+    return tuple(found), tuple(problems)
+
+
+def listed_item(root: Root, rel_path: str, key: tuple[str, str], data: bytes) -> ListedItem:
+    """Return what a manifest says of an item: path, type and id, length, digest, and the time in its line."""
+    from rye.manifest import ListedItem
+
+    origin = signing.Origin(str(root.space), root.bundle, *key)
+    signed_at = signing.inspect(data, origin=origin, declared={}).signed_at
+    return ListedItem(rel_path, *key, len(data), hashlib.sha256(data).hexdigest(), signed_at)
+
+
+def has_manifest(root: Root) -> bool:
+    """Return whether a root holds a manifest, without reading it."""
+    return (root.path / "config" / "manifest").is_dir()
+
+
+def check_root(
+    root: Root,
+    *,
+    trust: TrustSet,
+    now: datetime,
+    items: Sequence[ListedItem] | None = None,
+    remember: bool = True,
+) -> ManifestReport:
+    """Check the manifest of a root, and keep what was seen when it is good.
+
+    Args:
+        root: The space.
+        trust: The keys of this run.
+        now: The moment of checking.
+        items: What is on disk where the caller has read it already; None reads it.
+        remember: Whether to compare with what was last seen and to keep what is seen now.
+
+    Raises:
+        EnvironmentFault: The manifest or the state cannot be read.
+    """
+    from rye import manifest
+
+    found, problems = (tuple(items), ()) if items is not None else observe(root)
+    place = manifest.Place(str(root.space), root.bundle)
+    seen = manifest.load_seen(root.path) if remember else None
+    files = manifest.read_manifest(root.path)
+    check = manifest.check_manifest(files, found, place=place, trust=trust, now=now, seen=seen)
+    if remember and check.seen is not None and check.seen != seen:
+        try:
+            manifest.save_seen(root.path, check.seen)
+        except EnvironmentFault as fault:
+            note = manifest.Finding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
+            check = _with(check, note)
+    return ManifestReport(root.source, str(root.path), check, problems)
+
+
+def _with(check: ManifestCheck, finding: Finding) -> ManifestCheck:
+    return replace(check, findings=(finding, *check.findings))
+
+
+def _is_empty(root: Root) -> bool:
+    files, faults = spaces.walk(root)
+    return not files and not faults
+
+
+def reset_root(root: Root) -> bool:
+    """Forget what was last seen of a root's manifest; return whether anything was."""
+    from rye import manifest
+
+    return manifest.forget(root.path)
+
+
+def check_manifests(
+    layout: Layout,
+    *,
+    space: str = "all",
+    roots: Sequence[Root] | None = None,
+    named_trust: Sequence[Path] = (),
+    require: bool = False,
+) -> tuple[ManifestReport, ...]:
+    """Check the manifest of every root of a space that has one, or once had one.
+
+    Args:
+        layout: The spaces.
+        space: Which of them.
+        roots: These, whatever ``space`` says.
+        named_trust: Trust files that count as the user's own.
+        require: Whether a root that has items but no manifest is a finding too.
+    """
+    trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
+    reports = []
+    for root in layout.in_space(space) if roots is None else roots:
+        if require or concerns(root):
+            report = check_root(root, trust=trust, now=now)
+            if report.check.version or concerns(root) or not _is_empty(root):
+                reports.append(report)
+    return tuple(reports)
+
+
+def concerns(root: Root) -> bool:
+    """Return whether a root has a manifest, or one was seen there before."""
+    if has_manifest(root):
+        return True
+    from rye.manifest import was_seen
+
+    return was_seen(root.path)
+
+
+def write_root(
+    root: Root,
+    *,
+    signers: Sequence[SigningKey],
+    trust: TrustSet,
+    days: int = DAYS,
+    root_keys: RootKeys | None = None,
+    delegations: Sequence[Delegation] | None = None,
+    new: bool = False,
+) -> ManifestWritten:
+    """Write the manifest of a root anew, as the next version of the one that stands.
+
+    Args:
+        root: The space.
+        signers: Who signs.
+        trust: The keys of this run: the manifest that stands must be theirs to be built upon.
+        days: After how many days it expires.
+        root_keys: Other keys or another threshold from now on.
+        delegations: The namespaces that others list from now on.
+        new: Whether to begin anew, whatever stands.
+
+    Raises:
+        ArgumentError: ``bad-expiry``, ``nothing-to-sign``.
+        SigningError: ``manifest-untrusted`` when what stands cannot be believed, ``unreadable-items``, and as
+            :func:`rye.manifest.write_manifest`.
+    """
+    from rye import manifest
+
+    if not 1 <= days <= MAX_DAYS:
+        raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
+    if not signers:
+        raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
+    found, problems = observe(root)
+    if problems:
+        raise SigningError(
+            "unreadable-items",
+            f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
+            hint="mend or remove them; nothing was written",
+            problems=list(problems),
+        )
+    files = {} if new else manifest.read_manifest(root.path)
+    changes = _changes(root, files, found, trust) if files else ()
+    written = manifest.write_manifest(
+        files,
+        found,
+        signers=signers,
+        now=signing.system_clock(),
+        days=days,
+        root=root_keys,
+        delegations=delegations,
+    )
+    return _written(root, written, changes, len(found))
+
+
+def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -> ManifestWritten:
+    """Add signatures to the manifest that stands, after checking that the items are those it lists.
+
+    Raises:
+        SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``.
+    """
+    from rye import manifest
+
+    files = manifest.read_manifest(root.path)
+    if not files:
+        raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
+    written = manifest.cosign_manifest(files, signers=signers)
+    found, _ = observe(root)
+    changes = _changes(root, written.files, found, trust)
+    if changes:
+        raise SigningError(
+            "manifest-differs",
+            f"the items are not those that the manifest lists: {changes[0].message}",
+            hint="rye manifest check shows all; nothing was signed",
+        )
+    return _written(root, written, changes, len(found))
+
+
+_MENDED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", "manifest-first-use"})
+"""What writing anew mends: a manifest with these alone may be built upon."""
+
+
+def _changes(
+    root: Root, files: Mapping[str, bytes], found: Sequence[ListedItem], trust: TrustSet
+) -> tuple[Finding, ...]:
+    """Return how the items differ from a manifest that stands.
+
+    Raises:
+        SigningError: ``manifest-untrusted``.
+    """
+    from rye import manifest
+
+    place = manifest.Place(str(root.space), root.bundle)
+    check = manifest.check_manifest(
+        files, found, place=place, trust=trust, now=signing.system_clock(), seen=manifest.load_seen(root.path)
+    )
+    for one in check.errors:
+        if one.code.startswith("manifest-") and one.code not in _MENDED:
+            raise SigningError(
+                "manifest-untrusted",
+                f"the manifest that stands cannot be built upon: {one.message}",
+                hint=f"{one.remedy}; or begin anew with --new",
+                finding=one.to_dict(),
+            )
+    return tuple(one for one in check.errors if one.code.startswith("item-"))
+
+
+def _written(root: Root, written: Written, changes: tuple[Finding, ...], listed: int) -> ManifestWritten:
+    from rye import manifest
+
+    folder = manifest.replace_manifest(root.path, written.files)
+    return ManifestWritten(
+        root.source,
+        str(folder),
+        written.version,
+        written.written,
+        written.missing,
+        written.waiting,
+        changes,
+        listed,
+    )
+
+
+def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:
+    """Return the one root that a caller means, and the layout with it.
+
+    Raises:
+        ArgumentError: ``bad-space`` when it is not one space, ``bad-target`` when the folder holds no one bundle.
+    """
+    if bundle is None:
+        roots = layout.in_space(space) if space in {"project", "user"} else ()
+        if not roots:
+            hint = "use project or user with --space, or name a bundle's folder with --bundle"
+            raise ArgumentError("bad-space", f"there is no one space {space!r} here", hint=hint)
+        return layout, roots[0]
+    found, _ = spaces.named_roots([bundle])
+    if len(found) != 1:
+        message = f"{bundle} holds {len(found)} bundles"
+        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
+    known = [root for root in layout.roots if root.path == found[0].path]
+    return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, found[0])), found[0])
+
+
+def read_delegation(text: str) -> Delegation:
+    """Return the delegation that ``NAMESPACE[,NAMESPACE…]=FILE[,FILE…]`` names; each file is a key's trust file.
+
+    Raises:
+        ArgumentError: ``bad-delegation``.
+    """
+    from rye.manifest import Delegation
+
+    namespaces, sign, names = text.partition("=")
+    if not sign or not namespaces or not names:
+        hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml'"
+        raise ArgumentError("bad-delegation", f"{text!r} is no delegation", hint=hint)
+    keys = tuple(read_public_key(Path(name)) for name in names.split(","))
+    return Delegation(tuple(namespaces.split(",")), keys)
+
+
+def read_public_key(path: Path) -> signing.PublicKey:
+    """Return the key that a trust file names.
+
+    Raises:
+        NotFoundError: ``trust-not-found``.
+        SigningError: It cannot be understood.
+    """
+    entries = signing.load_trust(named=[path]).trust.entries
+    if len(entries) != 1:
+        raise ArgumentError(
+            "bad-delegation", f"{path} names {len(entries)} keys", hint="name the trust file of one key"
+        )
+    return entries[0].public
+
+
+def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequence[SigningKey]) -> RootKeys | None:
+    """Return the keys a manifest is to have, by their trust files or else the signers'; None leaves them as they are.
+
+    Raises:
+        ArgumentError, NotFoundError, SigningError: As :func:`read_public_key`.
+    """
+    if not paths and threshold is None:
+        return None
+    from rye.manifest import RootKeys
+
+    keys = tuple(read_public_key(path) for path in paths) or tuple(signer.public for signer in signers)
+    return RootKeys(keys, threshold or 1)
+
+
+def read_signers(layout: Layout, names: Sequence[str], *, passphrase: Passphrase = None) -> tuple[SigningKey, ...]:
+    """Return the private keys of these files or names; without any, the key that ``rye sign`` would take.
+
+    Raises:
+        NotFoundError: ``no-signing-key``.
+        SigningError: A key cannot be used.
+    """
+    keyring = Keyring(layout, passphrase=passphrase)
+    return tuple(keyring.signing_key(name) for name in names or (None,))

@@ -1,0 +1,60 @@
+"""manifest: a signed list of a space's items, for what a line in each file cannot say.
+
+The list is TUF metadata (root, timestamp, snapshot, targets, roles for delegated namespaces), written and read with
+python-tuf. What anchors it is rye's own trust set: the first root that trusted keys have signed; each later one must be
+signed by the keys of the one before. :func:`write_manifest` and :func:`check_manifest` take bytes, keys, a moment and
+what was last seen, and touch no disk; :mod:`rye.manifest.store` alone reads and writes files.
+
+    >>> from datetime import UTC, datetime
+    >>> from rye.signing import Scope, SigningKey, TrustEntry, TrustSet
+    >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
+    >>> trust = TrustSet((TrustEntry(key.public, "ann", Scope.USER),))
+    >>> one = ListedItem("tools/demo/hello.py", "tool", "demo/hello", 14, "0" * 64, "2026-01-01T00:00:00Z")
+    >>> files = write_manifest({}, (one,), signers=(key,), now=now).files
+    >>> sorted(files)
+    ['1.root.json', '1.snapshot.json', '1.targets.json', 'timestamp.json']
+    >>> place = Place("project")
+    >>> [found.code for found in check_manifest(files, (one,), place=place, trust=trust, now=now).findings]
+    ['manifest-first-use']
+    >>> [found.code for found in check_manifest(files, (), place=place, trust=trust, now=now).errors]
+    ['item-removed']
+"""
+
+from rye.manifest.check import ManifestCheck, check_manifest
+from rye.manifest.model import FINDINGS, Delegation, Finding, FindingKind, ListedItem, Place, RootKeys, Seen, Severity
+from rye.manifest.store import (
+    MANIFEST_FOLDER,
+    forget,
+    load_seen,
+    read_manifest,
+    replace_manifest,
+    save_seen,
+    state_folder,
+    was_seen,
+)
+from rye.manifest.write import Written, cosign_manifest, write_manifest
+
+__all__ = [
+    "FINDINGS",
+    "MANIFEST_FOLDER",
+    "Delegation",
+    "Finding",
+    "FindingKind",
+    "ListedItem",
+    "ManifestCheck",
+    "Place",
+    "RootKeys",
+    "Seen",
+    "Severity",
+    "Written",
+    "check_manifest",
+    "cosign_manifest",
+    "forget",
+    "load_seen",
+    "read_manifest",
+    "replace_manifest",
+    "save_seen",
+    "state_folder",
+    "was_seen",
+    "write_manifest",
+]

@@ -1,0 +1,223 @@
+"""What a manifest and the files of its space say of each other: bytes, keys and a moment in, findings out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
+from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
+
+from rye.manifest._compare import compare
+from rye.manifest._metadata import Part, Refused, load
+from rye.manifest._roots import Keys, Roots, holds
+from rye.manifest.model import Finding, ListedItem, Place, Seen, Severity
+from rye.signing import TrustSet
+
+__all__ = ["ManifestCheck", "check_manifest"]
+
+S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestCheck:
+    """What a check found.
+
+    Attributes:
+        findings: Everything, of the manifest first, then of items by path.
+        version: Of the list that was checked, 0 when none could be believed.
+        expires: When its first part expires; None when none could be believed.
+        listed: How many items it lists.
+        signers: Fingerprints of the keys that signed the list.
+        seen: To keep until the next check; what was given where the manifest is not good.
+    """
+
+    findings: tuple[Finding, ...]
+    version: int = 0
+    expires: datetime | None = None
+    listed: int = 0
+    signers: tuple[str, ...] = ()
+    seen: Seen | None = None
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that fail the check."""
+        return tuple(found for found in self.findings if found.severity is Severity.ERROR)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return version, expiry, count, signers and findings as JSON-able values."""
+        return {
+            "version": self.version,
+            "expires": self.expires.isoformat() if self.expires else "",
+            "listed": self.listed,
+            "signers": list(self.signers),
+            "findings": [found.to_dict() for found in self.findings],
+        }
+
+
+def check_manifest(
+    files: Mapping[str, bytes],
+    found: Iterable[ListedItem],
+    *,
+    place: Place,
+    trust: TrustSet,
+    now: datetime,
+    seen: Seen | None = None,
+) -> ManifestCheck:
+    """Check a manifest against trust, time and what was last seen, and a space's items against the manifest.
+
+    Items are compared with the list even where it is expired or older than the last one, since what it says is still
+    its signers' word; not where its signatures do not hold. Never raises, whatever the bytes.
+
+    Args:
+        files: Name → bytes of the files below ``config/manifest``; none at all is ``manifest-missing``, or
+            ``manifest-gone`` where one was seen before.
+        found: The items on disk.
+        place: Which space it is.
+        trust: The keys of this run.
+        now: The moment of checking.
+        seen: What the last good check returned; None on first use, which trusts the versions it sees and says so.
+    """
+    if not files:
+        code = "manifest-missing" if seen is None else "manifest-gone"
+        said = "" if seen is None else f", but version {seen.versions.get('timestamp', 0)} was seen before"
+        return ManifestCheck((Finding(code, f"there is no manifest{said}"),), seen=seen)
+    check = _Check(files, Keys(place, trust, now), seen)
+    try:
+        check.run()
+    except Refused as fault:
+        finding = Finding(fault.code, fault.message, fault.path and f"config/manifest/{fault.path}")
+        return ManifestCheck((*check.findings, finding), seen=seen)
+    good = not any(one.severity is Severity.ERROR for one in check.findings)
+    if seen is None:
+        message = f"version {check.versions['timestamp']} is the first one seen here; an older one would look the same"
+        check.findings.append(Finding("manifest-first-use", message))
+    return ManifestCheck(
+        (*check.findings, *compare(check.listed, found)),
+        version=check.versions["timestamp"],
+        expires=min(check.expiries),
+        listed=len(check.listed),
+        signers=check.signers,
+        seen=check.now_seen if good else seen,
+    )
+
+
+@dataclass(slots=True)
+class _Check:
+    files: Mapping[str, bytes]
+    keys: Keys
+    seen: Seen | None
+    findings: list[Finding] = field(default_factory=list)
+    listed: dict[str, ListedItem] = field(default_factory=dict)
+    versions: dict[str, int] = field(default_factory=dict)
+    digests: dict[str, str] = field(default_factory=dict)
+    expiries: list[datetime] = field(default_factory=list)
+    signers: tuple[str, ...] = ()
+    _root: bytes = b""
+
+    @property
+    def now_seen(self) -> Seen:
+        return Seen(dict(self.versions), dict(self.digests), self._root)
+
+    def run(self) -> None:
+        """Go through the roles in the order of the TUF specification (5.3 to 5.6), then gather the list.
+
+        Raises:
+            Refused: What follows cannot be believed.
+        """
+        # 1. The root: anchored in the trust set, each later one signed by the one before, none skipped.
+        roots = Roots(self.files, self.keys)
+        root = roots.newest()
+        self._note("root", root, roots.name)
+        self._root = self.files[roots.name]
+        # 2. It follows on what was seen: a newer root needs the signatures of the keys seen before.
+        if self.seen is not None and self.seen.root:
+            roots.follows(self.seen.root)
+        # 3. The timestamp says which snapshot is current, the snapshot which version of each list is.
+        timestamp = self._role("timestamp.json", Timestamp, "timestamp", root.signed)
+        version = timestamp.signed.snapshot_meta.version
+        snapshot = self._role(f"{version}.snapshot.json", Snapshot, "snapshot", root.signed, version=version)
+        # 4. The list, and those of delegated namespaces.
+        targets = self._list("targets", snapshot, root.signed)
+        self.signers = tuple(targets.metadata.signatures)
+        self._take(targets.signed, "targets")
+        self._delegated(targets.signed, snapshot)
+
+    def _role(self, name: str, kind: type[S], role: str, delegator: Root | Targets, *, version: int = 0) -> Part[S]:
+        """Load a file and check signatures, version and expiry of its role.
+
+        Raises:
+            Refused: It is not there, not signed by enough keys, or of another version than it must be.
+        """
+        if name not in self.files:
+            raise Refused("manifest-mixed", f"{name}, which the rest of the manifest names, is not there", name)
+        part = load(self.files[name], kind, name)
+        count, threshold = holds(delegator, role, part, self.keys)
+        if count < threshold:
+            words = f"{name} has {count} of the {threshold} signatures that {role} needs"
+            raise Refused("manifest-threshold", words, name)
+        if version and part.signed.version != version:
+            words = f"{name} is of version {part.signed.version}, the rest of the manifest names {version}"
+            raise Refused("manifest-mixed", words, name)
+        self._note(role, part, name)
+        return part
+
+    def _list(self, role: str, snapshot: Part[Snapshot], delegator: Root | Targets) -> Part[Targets]:
+        meta = snapshot.signed.meta.get(f"{role}.json")
+        if meta is None:
+            raise Refused("manifest-mixed", f"the snapshot names no list {role!r}, to which a namespace is delegated")
+        name = f"{meta.version}.{role}.json"
+        return self._role(name, Targets, role, delegator, version=meta.version)
+
+    def _note(self, role: str, part: Part[Any], name: str) -> None:
+        """Compare a role with the clock and with what was last seen of it."""
+        signed, path = part.signed, f"config/manifest/{name}"
+        self.versions[role], self.digests[role] = signed.version, part.digest
+        self.expiries.append(signed.expires)
+        if signed.is_expired(self.keys.now):
+            self.findings.append(Finding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path))
+        last = self.seen.versions.get(role, 0) if self.seen is not None else 0
+        if signed.version < last:
+            words = f"{name} is of version {signed.version}, but version {last} was seen before"
+            self.findings.append(Finding("manifest-rollback", words, path))
+        elif self.seen is not None and signed.version == last and self.seen.digests.get(role) != self.digests[role]:
+            words = f"{name} differs from what was seen before under the same version {last}"
+            self.findings.append(Finding("manifest-fork", words, path))
+
+    def _delegated(self, targets: Targets, snapshot: Part[Snapshot]) -> None:
+        delegations = targets.delegations
+        if delegations is None:
+            return
+        for name in delegations.roles or ():
+            listing = self._list(name, snapshot, targets)
+            allowed = {
+                path: file for path, file in listing.signed.targets.items() if _may_list(delegations, name, path)
+            }
+            for path in sorted(set(listing.signed.targets) - set(allowed)):
+                words = f"{name} lists {path}, which is outside the namespaces delegated to it"
+                self.findings.append(Finding("manifest-delegation", words, path))
+            if listing.signed.delegations is not None:
+                words = f"{name} delegates further, which rye does not follow"
+                self.findings.append(Finding("manifest-delegation", words))
+            listing.signed.targets = allowed
+            self._take(listing.signed, name)
+
+    def _take(self, targets: Targets, role: str) -> None:
+        """Add what a role lists; what a role before it lists already stays, as TUF's order of search has it."""
+        for path, file in targets.targets.items():
+            custom = file.custom if isinstance(file.custom, dict) else {}
+            facts = [str(custom.get(key, "")) for key in ("type", "id", "signed")]
+            item = ListedItem(path, facts[0], facts[1], file.length, file.hashes.get("sha256", ""), facts[2])
+            standing = self.listed.setdefault(path, item)
+            if standing is not item and (standing.sha256, standing.length) != (item.sha256, item.length):
+                words = f"{role} lists {path} with another content than a role before it"
+                self.findings.append(Finding("manifest-delegation", words, path))
+
+
+def _may_list(delegations: Delegations, role: str, path: str) -> bool:
+    """Return whether a search for the path reaches the role: no role before it may end the search there."""
+    for name, terminating in delegations.get_roles_for_target(path):
+        if name == role or terminating:
+            return name == role
+    return False

@@ -1,0 +1,203 @@
+"""What a manifest lists, what a check of it finds, and what was seen of it before, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
+
+from rye.signing import Origin, PublicKey
+
+__all__ = [
+    "FINDINGS",
+    "MAX_DELEGATED_DEPTH",
+    "MAX_MANIFEST_FILE",
+    "MAX_ROLES",
+    "MAX_ROOTS",
+    "Delegation",
+    "Finding",
+    "FindingKind",
+    "ListedItem",
+    "Place",
+    "RootKeys",
+    "Seen",
+    "Severity",
+]
+
+MAX_MANIFEST_FILE: Final = 33_554_432
+"""A longer file of a manifest is refused, in bytes."""
+
+MAX_ROOTS: Final = 1_024
+"""More versions of the root than these are refused."""
+
+MAX_ROLES: Final = 256
+"""More delegated roles than these are refused."""
+
+MAX_DELEGATED_DEPTH: Final = 8
+"""How many folders below a namespace ``a/*`` a delegation of it reaches."""
+
+
+class Severity(StrEnum):
+    """Whether a finding fails a check."""
+
+    ERROR = "error"
+    NOTE = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class FindingKind:
+    """One row: whether it fails a check, and the command or act that mends it."""
+
+    severity: Severity
+    remedy: str
+
+
+_WRITE: Final = "review the items, then: rye manifest write"
+_RESTORE: Final = "restore the file, or review the change and: rye manifest write"
+_TRUST: Final = "put the signer's trust file into config/keys/trusted of the user space, or name it with --trust"
+_ASK: Final = "get the newest manifest again; if its owner started anew: rye manifest check --reset"
+
+
+def _error(remedy: str) -> FindingKind:
+    return FindingKind(Severity.ERROR, remedy)
+
+
+FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
+    {
+        "manifest-first-use": FindingKind(Severity.NOTE, "compare the version with its owner's, this one time"),
+        "manifest-unsaved": FindingKind(Severity.NOTE, "set RYE_STATE_DIR to a folder that can be written"),
+        "manifest-missing": _error("rye manifest write"),
+        "manifest-gone": _error(_ASK),
+        "manifest-malformed": _error("restore the files below config/manifest"),
+        "manifest-unknown-signer": _error(_TRUST),
+        "manifest-root-chain": _error(_ASK),
+        "manifest-threshold": _error("have the missing signers run: rye manifest write --cosign"),
+        "manifest-expired": _error("get the newest manifest, or: rye manifest write"),
+        "manifest-rollback": _error(_ASK),
+        "manifest-fork": _error(_ASK),
+        "manifest-mixed": _error("get all files of one manifest, or: rye manifest write"),
+        "manifest-delegation": _error("have the owner of the manifest list it, or delegate the namespace"),
+        "item-removed": _error(_RESTORE),
+        "item-unlisted": _error(_WRITE),
+        "item-renamed": _error("move it back, or review the change and: rye manifest write"),
+        "item-copied": _error("remove the copy, or review it and: rye manifest write"),
+        "item-swapped": _error("restore both files, or review the change and: rye manifest write"),
+        "item-rolled-back": _error("restore the newer version, or review the change and: rye manifest write"),
+        "item-changed": _error(_RESTORE),
+        "item-mislabelled": _error(_WRITE),
+    }
+)
+"""Every code a check can give: of the manifest as a whole, then of single items."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One thing that a check found.
+
+    Attributes:
+        code: One of :data:`FINDINGS`.
+        message: What was found, in words.
+        path: The file below the space's root.
+        item_type, item_id: Of the item, when the finding is about one.
+    """
+
+    code: str
+    message: str
+    path: str = ""
+    item_type: str = ""
+    item_id: str = ""
+
+    @property
+    def severity(self) -> Severity:
+        """Whether it fails the check."""
+        return FINDINGS[self.code].severity
+
+    @property
+    def remedy(self) -> str:
+        """What mends it."""
+        return FINDINGS[self.code].remedy
+
+    def to_dict(self) -> dict[str, str]:
+        """Return the attributes, the severity and the remedy as JSON-able text."""
+        return {
+            "code": self.code,
+            "severity": str(self.severity),
+            "message": self.message,
+            "path": self.path,
+            "type": self.item_type,
+            "id": self.item_id,
+            "remedy": self.remedy,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class ListedItem:
+    """One item, as a manifest lists it or as it was found on disk.
+
+    Attributes:
+        path: Below the space's root, slashes always.
+        item_type, item_id: By its path.
+        length: Of the file in bytes.
+        sha256: Hex digest of all bytes of the file, signature line included.
+        signed_at: Time in its signature line; empty when it has none.
+    """
+
+    path: str
+    item_type: str
+    item_id: str
+    length: int
+    sha256: str
+    signed_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which space a manifest is of: decides whose keys may sign it."""
+
+    space: str
+    bundle: str = ""
+
+    @property
+    def origin(self) -> Origin:
+        """As the trust set asks for it."""
+        return Origin(self.space, self.bundle, "manifest", "manifest")
+
+
+@dataclass(frozen=True, slots=True)
+class RootKeys:
+    """The keys of the manifest's own roles, and how many of them must sign root and list."""
+
+    keys: tuple[PublicKey, ...]
+    threshold: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """A namespace that others list.
+
+    Attributes:
+        namespaces: Patterns as in a trust file: ``rye/core/*``, ``tool:rye/*``.
+        keys: Who may sign the list.
+        threshold: How many of them must.
+    """
+
+    namespaces: tuple[str, ...]
+    keys: tuple[PublicKey, ...]
+    threshold: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What was last seen of a space's manifest and found good.
+
+    Attributes:
+        versions: Role → version.
+        digests: Role → SHA-256 of what was signed.
+        root: The last root, as it was.
+    """
+
+    versions: Mapping[str, int] = field(default_factory=dict)
+    digests: Mapping[str, str] = field(default_factory=dict)
+    root: bytes = b""

@@ -1,0 +1,185 @@
+"""``rye manifest`` and ``rye verify`` on a real project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye import signing
+from rye.cli.app import main
+from tests.support.attacks import HELLO, TEXT
+from tests.support.signed import ANN, BEA
+from tests.support.spacesim import SpaceSim
+
+Rye = Callable[..., tuple[int, Any]]
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """A project with two signed tools, of which one is Bea's."""
+    found = SpaceSim(tmp_path)
+    monkeypatch.setenv("USER_SPACE", str(found.user))
+    monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("RYE_CACHE_DIR", str(found.cache))
+    monkeypatch.delenv("RYE_SIGNING_KEY", raising=False)
+    found.save_user_key()
+    signing.save_signing_key(found.root("user") / signing.SIGNING_FOLDER, BEA, name="bea")
+    found.add("project", HELLO, TEXT)
+    found.add("project", "tools/other/one.py", TEXT.replace("demo", "other"))
+    return found
+
+
+@pytest.fixture
+def rye(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Rye:
+    """Run a command in that project; return its status and its JSON."""
+
+    def run(*words: str) -> tuple[int, Any]:
+        capsys.readouterr()
+        status = main([*words, "--project", str(sim.project), "--json"])
+        return status, json.loads(capsys.readouterr().out)
+
+    return run
+
+
+def codes(answer: Any) -> list[str]:
+    """Return the codes of every finding of a check."""
+    return [found["code"] for report in answer["manifests"] for found in report["findings"]]
+
+
+def test_a_manifest_is_written_checked_and_used(sim: SpaceSim, rye: Rye) -> None:
+    """Write, first check with its note, second without; an edit is found by check and verify, and written anew."""
+    status, report = rye("manifest", "write")
+    assert (status, report["version"], report["listed"], report["missing"]) == (0, 1, 2, {})
+    status, answer = rye("manifest", "check")
+    assert (status, codes(answer)) == (0, ["manifest-first-use"])
+    status, answer = rye("verify", "--space", "project", "--require-manifest")
+    assert (status, codes(answer)) == (0, [])
+    sim.delete("project", HELLO)
+    assert rye("manifest", "check")[0] == 1
+    status, answer = rye("verify", "--space", "project")
+    assert (status, codes(answer)) == (1, ["item-removed"])
+    status, report = rye("manifest", "write")
+    assert (status, report["version"], [found["code"] for found in report["changes"]]) == (0, 2, ["item-removed"])
+    assert rye("verify", "--space", "project")[0] == 0
+
+
+def test_verify_without_a_manifest_is_as_ever(rye: Rye) -> None:
+    """Where there never was one, nothing is said of it unless it is demanded."""
+    status, answer = rye("verify", "--space", "project")
+    assert (status, answer["manifests"]) == (0, [])
+    status, answer = rye("verify", "--space", "project", "--require-manifest")
+    assert (status, codes(answer)) == (1, ["manifest-missing"])
+
+
+def test_a_namespace_is_delegated_and_a_threshold_demanded(sim: SpaceSim, rye: Rye) -> None:
+    """Two keys sign root and list, Bea's lists her namespace; each adds what is theirs."""
+    ann, bea = sim.trust(ANN, owner="ann"), sim.trust(BEA, owner="bea")
+    keys = ("--root-key", str(ann), "--root-key", str(bea), "--threshold", "2")
+    status, report = rye("manifest", "write", *keys, "--delegate", f"other/*={bea}")
+    assert (status, report["missing"]["root"], report["missing"]["targets"]) == (0, 1, 1)
+    assert rye("manifest", "check")[0] == 1
+    status, report = rye("manifest", "write", "--cosign", "--key", "bea")
+    assert (status, report["missing"]) == (0, {})
+    assert rye("manifest", "check")[0] == 0
+
+
+def test_a_manifest_begun_anew_must_be_accepted_anew(rye: Rye) -> None:
+    """Who saw the old one is told; ``--reset`` is how they accept the new one."""
+    rye("manifest", "write")
+    rye("manifest", "write")
+    assert rye("manifest", "check")[0] == 0
+    rye("manifest", "write", "--new")
+    status, answer = rye("manifest", "check")
+    assert (status, "manifest-rollback" in codes(answer)) == (1, True)
+    status, answer = rye("manifest", "check", "--reset")
+    assert (status, codes(answer)) == (0, ["manifest-first-use"])
+
+
+def test_a_strangers_manifest_is_not_built_upon(sim: SpaceSim, rye: Rye) -> None:
+    """Writing over a manifest of unknown keys would lend it one's own name."""
+    rye("manifest", "write", "--key", "bea")
+    status, answer = rye("manifest", "write")
+    assert (status, answer["error"]["code"]) == (2, "manifest-untrusted")
+    assert rye("manifest", "write", "--new")[0] == 0
+    assert sim.root("project").joinpath("config/manifest/timestamp.json").is_file()
+
+
+def test_a_bundle_has_a_manifest_of_its_own(sim: SpaceSim, rye: Rye) -> None:
+    """A bundle's key signs it, and counts for that bundle."""
+    from tests.support.signed import key
+
+    sim.add("system:shop", HELLO, TEXT)
+    path = signing.save_signing_key(sim.folder / "keys", key("shop"))
+    bundle = ("--bundle", str(sim.bundles["shop"]))
+    assert rye("manifest", "write", *bundle, "--key", str(path))[0] == 0
+    status, answer = rye("manifest", "check", *bundle)
+    assert (status, codes(answer)) == (0, ["manifest-first-use"])
+    sim.distrust(key("shop"), "system:shop")
+    status, answer = rye("manifest", "check", *bundle)
+    assert (status, codes(answer)) == (1, ["manifest-unknown-signer"])
+
+
+def test_a_state_that_cannot_be_kept_is_a_note(rye: Rye, tmp_path: Path) -> None:
+    """Where nothing can be kept the check still answers, and says what is missing."""
+    rye("manifest", "write")
+    (tmp_path / "state").write_bytes(b"in the way")
+    status, answer = rye("manifest", "check")
+    assert (status, sorted(codes(answer))) == (0, ["manifest-first-use", "manifest-unsaved"])
+
+
+def test_a_damaged_state_is_no_answer(rye: Rye, tmp_path: Path) -> None:
+    """Neither well nor found wanting: status 2."""
+    rye("manifest", "write")
+    assert rye("manifest", "check")[0] == 0
+    (path,) = (tmp_path / "state" / "manifests").iterdir()
+    path.write_bytes(b"{")
+    status, answer = rye("manifest", "check")
+    assert (status, answer["error"]["code"]) == (2, "state-unreadable")
+    assert rye("manifest", "check", "--reset")[0] == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (("write", "--expires", "0"), "bad-expiry"),
+        (("write", "--delegate", "ops"), "bad-delegation"),
+        (("write", "--space", "system"), "bad-space"),
+        (("write", "--key", "nobody"), "no-signing-key"),
+        (("write", "--cosign"), "nothing-to-sign"),
+        (("write", "--reset"), "usage"),
+        (("check", "--new"), "usage"),
+        (("check", "--bundle", ".", "--space", "user"), "usage"),
+    ],
+)
+def test_a_command_line_that_cannot_be(rye: Rye, words: tuple[str, ...], code: str) -> None:
+    """Refused with its own code, and nothing is written."""
+    status, answer = rye("manifest", *words)
+    assert (status, answer["error"]["code"]) == (2, code)
+
+
+def test_the_registry_does_what_the_command_does(sim: SpaceSim) -> None:
+    """The Python API writes and checks the same manifest."""
+    registry = sim.registry()
+    assert registry.check_manifests("project") == ()
+    assert registry.write_manifest().version == 1
+    (report,) = registry.check_manifests("project")
+    assert report.errors == ()
+    assert registry.write_manifest(days=5).version == 2
+
+
+def test_private_keys_appear_nowhere(rye: Rye, tmp_path: Path) -> None:
+    """Neither in a manifest nor in the state nor in an answer."""
+    status, report = rye("manifest", "write")
+    rye("manifest", "check")
+    secret = ANN.to_pem().decode().splitlines()[1]
+    raw = signing.SigningKey.from_pem(ANN.to_pem())._private.private_bytes_raw().hex()
+    written = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".pem"]
+    assert status == 0
+    assert len(written) > 5
+    for text in (json.dumps(report).encode(), *(path.read_bytes() for path in written)):
+        assert secret.encode() not in text
+        assert raw.encode() not in text

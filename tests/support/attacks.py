@@ -1,0 +1,111 @@
+"""The world in which attacks are played: three spaces, ann's key, and ``rye verify`` as the one who looks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye import inventory, signing
+from rye.cli.app import main
+from rye.layout import Layout
+from rye.signing import SigningKey
+from rye.spaces import Root
+from tests.support.signed import ANN
+from tests.support.spacesim import SpaceSim
+
+__all__ = ["ATTACKS", "Arena", "Attack", "Found", "attack"]
+
+HELLO = "tools/demo/hello.py"
+TEXT = '"""Say hello."""\n\n__version__ = "1.0.0"\n__category__ = "demo"\n'
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What ``rye verify`` said: its exit status, the codes of what is not well, and the codes of what is."""
+
+    status: int
+    codes: frozenset[str]
+    well: frozenset[str] = frozenset()
+
+
+class Arena:
+    """Spaces on disk, and the command line that looks at them.
+
+    Args:
+        sim: The spaces; one honest, signed tool stands in the project.
+        capsys: Catches what the command prints.
+    """
+
+    def __init__(self, sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+        self.sim = sim
+        self._capsys = capsys
+        sim.add("project", HELLO, TEXT)
+        sim.save_user_key()
+
+    @property
+    def hello(self) -> Path:
+        """The file of the honest tool."""
+        return self.sim.path("project", HELLO)
+
+    def root(self) -> tuple[Layout, Root]:
+        """Return the project's root."""
+        layout = Layout.find(project=self.sim.project, user=self.sim.user, bundles=())
+        return inventory.find_root(layout)
+
+    def list_items(self, *signers: SigningKey, **options: Any) -> None:
+        """Write the project's manifest, by default with ann's key."""
+        layout, root = self.root()
+        inventory.write_root(root, signers=signers or (ANN,), trust=layout.load_trust().trust, **options)
+
+    def manifest(self) -> dict[str, bytes]:
+        """Return the files of the project's manifest."""
+        return {path.name: path.read_bytes() for path in (self.sim.root("project") / "config/manifest").iterdir()}
+
+    def put_manifest(self, files: Mapping[str, bytes]) -> None:
+        """Put other files in place of the project's manifest."""
+        folder = self.sim.root("project") / "config" / "manifest"
+        folder.mkdir(parents=True, exist_ok=True)
+        for path in folder.iterdir():
+            path.unlink()
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+
+    def verify(self, *options: str, space: str = "project") -> Found:
+        """Run ``rye verify --json`` and return what it says."""
+        bundles = [word for folder in self.sim.bundles.values() for word in ("--bundle", str(folder))]
+        words = ["verify", "--space", space, "--project", str(self.sim.project), *bundles, "--json", *options]
+        self._capsys.readouterr()
+        status = main(words)
+        answer = json.loads(self._capsys.readouterr().out)
+        bad = {item["code"] for item in answer["items"] if item["verdict"] != "trusted"}
+        well = {item["code"] for item in answer["items"] if item["verdict"] == "trusted"}
+        for report in answer["manifests"]:
+            bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
+        bad |= {"link-escape" for problem in answer["problems"] if "leads out of the space root" in problem}
+        return Found(status, frozenset(bad), frozenset(well))
+
+    def replace(self, old: bytes, new: bytes) -> None:
+        """Edit the honest tool's file where ``old`` stands in it."""
+        data = self.hello.read_bytes()
+        assert data.count(old) == 1
+        self.hello.write_bytes(data.replace(old, new))
+
+    def place(self) -> signing.Origin:
+        """Return where the honest tool stands."""
+        return signing.Origin("project", "", "tool", "demo/hello")
+
+
+Attack = Callable[[Arena], Found]
+ATTACKS: dict[str, Attack] = {}
+"""Every attack by its name in the table."""
+
+
+def attack(function: Attack) -> Attack:
+    """Enter an attack under the name of its function."""
+    ATTACKS[getattr(function, "__name__", "").replace("_", "-")] = function
+    return function
