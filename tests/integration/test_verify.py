@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests.unit.cli.workshop import Done, Workshop, lay
+from rye.items import yaml_safe
+from tests.unit.cli.workshop import ROOT, Done, Workshop, lay
 
 POLICY = "require: trusted\nscopes:\n- scope: knowledge\n  max_age: 52w\n"
 
@@ -212,7 +214,7 @@ def test_a_signer_can_be_demanded(clean: tuple[Workshop, str]) -> None:
 
 
 def test_many_items_are_verified_on_every_core_from_the_command_line(tmp_path: Path) -> None:
-    """Enough items for helpers: each is found, and interrupting the run ends it and them."""
+    """Enough items for helpers: each is found, and nothing is said besides."""
     shop = lay(tmp_path)
     for number in range(700):
         path = shop.project / ".ai" / "tools" / f"many{number // 100}" / f"t{number}.sh"
@@ -221,4 +223,40 @@ def test_many_items_are_verified_on_every_core_from_the_command_line(tmp_path: P
     done = shop.run("verify", "--space", "project", "--json")
     value = json.loads(done.out)
     assert (done.status, value["counts"], done.err) == (1, {"unsigned": 707}, "")
-    assert sys.executable
+
+
+def test_the_hook_for_pre_commit_is_a_command_that_runs(clean: tuple[Workshop, str]) -> None:
+    """The entry of the hook, with arguments as a configuration adds them, verifies the project."""
+    (hook,) = yaml_safe.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert (hook["id"], hook["pass_filenames"]) == ("rye-verify", False)
+    program, *words = shlex.split(hook["entry"])
+    assert program == "rye"
+    assert clean[0].run(*words, "--trust", clean[1]).status == 0
+    spoil(clean)
+    assert clean[0].run(*words, "--trust", clean[1]).status == 1
+
+
+def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, str], tmp_path: Path) -> None:
+    """The step of the composite action, run by bash with its inputs in the environment, as a runner does."""
+    action = yaml_safe.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
+    step = action["runs"]["steps"][-1]
+    shim = tmp_path / "rye-venv" / "bin" / "rye"
+    shim.parent.mkdir(parents=True)
+    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rye "$@"\n', encoding="utf-8")
+    shim.chmod(0o755)
+    inputs = {"RYE_TARGETS": "", "RYE_ARGS": "", "RYE_TRUST": Path(clean[1]).read_text(), "RYE_OUTPUT": ""}
+    inputs |= {"RYE_FORMAT": "github", "RUNNER_TEMP": str(tmp_path)}
+
+    def step_of(**more: str) -> subprocess.CompletedProcess[str]:
+        env = {**clean[0].env, **inputs, **more}
+        words = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]]
+        return subprocess.run(words, cwd=clean[0].project, env=env, capture_output=True, text=True, check=False)
+
+    assert step_of().returncode == 0
+    assert step_of(RYE_TRUST="").returncode == 1
+    spoil(clean)
+    done = step_of(RYE_TARGETS="tool:demo/*\nknowledge\n", RYE_ARGS="--require\nsigned\n")
+    assert done.returncode == 1
+    assert done.stdout.startswith("::error file=.ai/tools/demo/deploy.py,line=1,")
+    assert step_of(RYE_OUTPUT=str(tmp_path / "out"), RYE_FORMAT="sarif").returncode == 1
+    assert json.loads((tmp_path / "out").read_text(encoding="utf-8"))["version"] == "2.1.0"
