@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:WK0Eub_jbvQR4anOsU_GiAvYUD3bBSM3NqEYo1BWER2yhZTAK8T2nVemdwP8isbMMhJPJgzOGyWZoyPw4IyWDg:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:23:28Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:HCwgMISBymY1RRgB_Otam6wZeSl_8_g1iSHjgpoSBd9uhFRNdZROV62s41WI520OUVKTSr6OCPdCAKtz-yOrAA:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:tACvPRAL4dzxrPu9O2R6DqAsj-801Z_23mnK9dHJ7CjSZ3BWDIfV-BVTjIirOBG6eW3EDLBBX1hQnyXecUDxCw:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:23:28Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:rz6RhF0JdUfowgfzkAfU5JYBfYOSsodF5SQifAzTT-_mATsadogIkx_qlmIz9ledzDaGPIHGLPBXnOlcWfOTDQ:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:DE4BIoTrTn_RNjyxTyqqk5kgqoQA3zsA4CTalVxffkl4Az_vuT1ptB-mE5_mOZR6_BvVayz8S43_sIezTcowBg:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:23:28Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:VrH7mK-auJBaWofTnyc_BlHpcubtreFg-9FFW9I-8wX4N6uSq0Pap6a1JK69IdZmY_raXAshi7uu_IMtunuwBg:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:tP4V8JYgSZs3zbMkZcuDaINfvuzodsPJpHcYiZ7Fh1kSXsK89ysRZJZVvbas1ORBlh_SE24itNNhj34CxmqhCw:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:23:28Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:oayLMeF3PV9LQK8QzZ-mCequRtWJA1hWtPthqsXsPt03glFwTQtBJQWrJyegKJXNBjtsxLj39n0Aieuaz0vwCA:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

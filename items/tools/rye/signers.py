@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:BrKVmqJ_TuypH31hRZFCA8vM2wM01GHuU6PKkXbvUb1AaeYyUxreH2VbQDADXH10g8Ft-olOejVTTJnKusTwDQ:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:23:28Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:keRicWmB-37uNiRbOHvO0TcKbOcE8UtQJ5YnMRxZm58Xjgx3-hsnkUxw04APqdBiWGdM3_mUew09J6ln6MunCQ:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
