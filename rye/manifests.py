@@ -130,6 +130,9 @@ def _digest(root: Root, path: str) -> str:
 def _manifest_digest(root: Root) -> str:
     from rye.manifest import read_manifest
 
-    files = read_manifest(root.path)
+    try:
+        files = read_manifest(root.path)
+    except EnvironmentFault:
+        return ""
     rows = (f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in sorted(files.items()))
     return hashlib.sha256("".join(rows).encode()).hexdigest() if files else ""

@@ -32,8 +32,8 @@ class Verifier:
     """What each verdict of a run depends on besides the file, and whether trusted items too are to have a ``digest``.
 
     What the file says of itself (name, category, type, id) is read only where it could change the verdict. Where the
-    bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to tell a file that was moved from
-    one whose line was altered.
+    bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to tell a file that was moved
+    from one whose line was altered.
     """
 
     trust: TrustSet

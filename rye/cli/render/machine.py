@@ -102,10 +102,10 @@ def _escaped(text: str, more: str) -> str:
 
 def render_sarif(run: Run) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
-    from rye.manifest.model import FINDINGS
+    from rye.manifest.model import FINDINGS, Severity
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
-    codes += (*POLICY_REASONS, *FINDINGS)
+    codes += [*POLICY_REASONS, *(code for code, kind in FINDINGS.items() if kind.severity is Severity.ERROR)]
     rules = [_rule(code) for code in codes]
     driver = {"name": "rye", "informationUri": "https://pypi.org/project/rye-search/", "rules": rules}
     yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'

@@ -17,6 +17,7 @@ from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
 from rye.findings import Baseline, Finding, Run, find
+from rye.manifest import FINDINGS, Severity
 from rye.policy import POLICY_REASONS, Demand, Policy
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import REASONS, Verdict
@@ -176,7 +177,8 @@ def test_sarif_names_rule_place_and_fingerprint() -> None:
     (invocation,) = sarif["invocations"]
     assert (invocation["executionSuccessful"], invocation["exitCode"]) == (False, 2)
     ids = {rule["id"] for rule in rules}
-    assert ids == {code for code, each in REASONS.items() if each.verdict is not Verdict.TRUSTED} | set(POLICY_REASONS)
+    of_items = {code for code, each in REASONS.items() if each.verdict is not Verdict.TRUSTED} | set(POLICY_REASONS)
+    assert ids == of_items | {code for code, kind in FINDINGS.items() if kind.severity is Severity.ERROR}
 
 
 def test_junit_has_a_case_for_each_item() -> None:

@@ -1,0 +1,137 @@
+"""What a manifest has something against is a finding of ``rye verify`` like any other: in every format, and known."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from jsonschema import Draft4Validator
+
+from rye import Registry
+from rye.cli.app import main
+from rye.findings import Finding
+from rye.manifests import Amiss
+from tests.support.attacks import HELLO, TEXT
+from tests.support.spacesim import SpaceSim
+
+SCHEMA = Path(__file__).parents[1] / "assets" / "sarif" / "sarif-2.1.0.json"
+OTHER = "tools/demo/other.py"
+
+Verify = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """A project with two signed tools and a manifest that lists them; one is gone since."""
+    found = SpaceSim(tmp_path)
+    monkeypatch.setenv("USER_SPACE", str(found.user))
+    monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.chdir(found.project)
+    monkeypatch.delenv("RYE_SIGNING_KEY", raising=False)
+    found.save_user_key()
+    found.add("project", HELLO, TEXT)
+    found.add("project", OTHER, TEXT)
+    assert main(["manifest", "write"]) == 0
+    assert main(["verify", "--space", "project"]) == 0
+    found.delete("project", HELLO)
+    return found
+
+
+@pytest.fixture
+def verify(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Verify:
+    """Run ``rye verify`` on that project; return its status and what it wrote on either stream."""
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        status = main(["verify", "--space", "project", "--project", str(sim.project), *words])
+        said = capsys.readouterr()
+        return status, said.out, said.err
+
+    return run
+
+
+def test_text_shows_the_item_its_reason_and_the_remedy(verify: Verify) -> None:
+    """Three lines for the finding, one for the manifest, and the counts."""
+    status, text, _ = verify()
+    head, reason, mend, manifest, counts = text.splitlines()
+    assert status == 1
+    assert "amiss" in head
+    assert "tool:demo/hello" in head
+    assert ".ai/tools/demo/hello.py:1" in head
+    assert reason.endswith("[item-removed]")
+    assert "rye manifest write" in mend
+    assert manifest.startswith("manifest of project: version 1, 2 items listed, valid until ")
+    assert counts == "1 item: 1 trusted -- 1 not well"
+
+
+def test_every_format_has_the_finding_with_file_rule_and_remedy(verify: Verify) -> None:
+    """Lines of JSON, SARIF, JUnit and annotations name it as they name an item's."""
+    status, text, _ = verify("--format", "jsonl")
+    rows = [json.loads(line) for line in text.splitlines()]
+    assert status == 1
+    assert [row["kind"] for row in rows] == ["item", "finding", "summary"]
+    assert (rows[1]["code"], rows[1]["verdict"], rows[1]["id"]) == ("item-removed", "amiss", "demo/hello")
+    assert (rows[2]["items"], rows[2]["findings"]) == (1, 1)
+
+    status, text, _ = verify("--format", "sarif")
+    sarif = json.loads(text)
+    Draft4Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(sarif)
+    (result,) = sarif["runs"][0]["results"]
+    assert (status, result["ruleId"]) == (1, "item-removed")
+    assert result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == ".ai/tools/demo/hello.py"
+    assert "rye manifest write" in result["message"]["text"]
+
+    _, text, _ = verify("--format", "junit")
+    (suite,) = ET.fromstring(text)  # noqa: S314 - written by the code under test
+    assert (suite.get("tests"), suite.get("failures"), len(suite.findall("testcase"))) == ("2", "1", 2)
+    assert suite.findall("testcase/failure")[0].get("type") == "item-removed"
+
+    _, text, _ = verify("--format", "github")
+    assert text.startswith("::error file=.ai/tools/demo/hello.py,line=1,title=rye%3A amiss [item-removed]::")
+
+
+def test_json_has_it_among_manifests_and_counts_it(verify: Verify) -> None:
+    """``items`` holds verdicts alone."""
+    status, text, _ = verify("--json")
+    answer = json.loads(text)
+    assert (status, answer["status"], answer["findings"], len(answer["items"])) == (1, 1, 1, 1)
+    assert [found["code"] for found in answer["manifests"][0]["findings"]] == ["item-removed"]
+
+
+def test_a_baseline_accepts_it_until_it_is_another(sim: SpaceSim, verify: Verify, tmp_path: Path) -> None:
+    """The finding that was taken down is known; other content for the same item is not."""
+    known = str(tmp_path / "known.json")
+    sim.add("project", HELLO, TEXT + "# one\n")
+    assert verify()[0] == 1
+    assert verify("--baseline", known, "--write-baseline")[0] == 0
+    assert verify("--baseline", known)[0] == 0
+    sim.add("project", HELLO, TEXT + "# two\n")
+    assert verify("--baseline", known)[0] == 1
+
+
+def test_a_target_leaves_the_manifest_out_unless_it_is_demanded(verify: Verify) -> None:
+    """One item may be asked after alone."""
+    assert verify("tool:demo/other")[0] == 0
+    assert verify("tool:demo/other", "--require-manifest")[0] == 1
+
+
+def test_a_state_that_cannot_be_read_is_not_checked(verify: Verify, tmp_path: Path) -> None:
+    """What was last seen lies where others can write: status 2, in the answer's own form."""
+    (tmp_path / "state" / "manifests").chmod(0o777)
+    status, text, _ = verify("--json")
+    answer = json.loads(text)
+    assert (status, answer["manifests"]) == (2, [])
+    assert [each["code"] for each in answer["unchecked"]] == ["state-unsafe"]
+
+
+def test_the_python_api_answers_alike(sim: SpaceSim) -> None:
+    """The run yields the finding after the items, and has the report."""
+    run = Registry(sim.project, user=sim.user, bundles=()).check(space="project")
+    *_, last = run
+    assert isinstance(last, Finding)
+    assert isinstance(last.item, Amiss)
+    assert (last.code, last.state, run.status, run.tally.amiss) == ("item-removed", "amiss", 1, 1)
+    assert [report.source for report in run.reports] == ["project"]
