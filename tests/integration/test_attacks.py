@@ -1,4 +1,4 @@
-"""Attacks on registries made of real files: whatever is tried, nothing runs, and nothing is called trusted that is not."""
+"""Attacks on registries made of real files: nothing runs, and nothing is called trusted that is not."""
 
 from __future__ import annotations
 
@@ -233,7 +233,9 @@ def test_a_parser_planted_in_a_project(sim: SpaceSim) -> None:
         ".ai/tools/demo/shell.sh": f"#!/bin/sh\n# An evil deploy script\ntouch {marker}\n",
         ".ai/tools/demo/object.yaml": f"description: !!python/object/apply:os.system ['touch {marker}']\n",
         ".ai/config/search.yaml": f"weights: !!python/object/apply:os.system ['touch {marker}']\n",
-        ".ai/knowledge/demo/object.md": f"---\ntitle: !!python/object/apply:os.system ['touch {marker}']\n---\ndeploy\n",
+        ".ai/knowledge/demo/object.md": (
+            f"---\ntitle: !!python/object/apply:os.system ['touch {marker}']\n---\ndeploy\n"
+        ),
         **{f"{name}.py": code for name in ("sitecustomize", "usercustomize", "yaml", "lark", "bundle", "setup")},
     }
     lay(sim.project, planted)

@@ -203,7 +203,12 @@ def test_a_pipe_in_tools(sim: SpaceSim) -> None:
     place.unlink()
     os.mkfifo(place)
     done = threading.Event()
-    worker = threading.Thread(target=lambda: (registry.search("deploy"), done.set()), daemon=True)
+
+    def search() -> None:
+        registry.search("deploy")
+        done.set()
+
+    worker = threading.Thread(target=search, daemon=True)
     worker.start()
     assert done.wait(10)
     for name in ("search.yaml", "keys/trusted/x.toml"):

@@ -64,7 +64,9 @@ SIGNED: Mapping[tuple[str, str], tuple[str, SigningKey | None]] = {
     ("user", "knowledge/notes/old.md"): (entry("Old notes", "On files.", status="superseded"), ANN),
     ("user", "knowledge/notes/older.md"): (entry("Older notes", "On files.", deprecated="true"), ANN),
     ("user", "knowledge/notes/new.md"): (entry("New notes", "On files.", updated="2026-02-18", priority="2"), ANN),
-    ("system:shop", "knowledge/notes/best.md"): (entry("Best notes", "On files.", created="2026-01", priority="10"), None),
+    ("system:shop", "knowledge/notes/best.md"): (
+        entry("Best notes", "On files.", created="2026-01", priority="10"), None,
+    ),
 }  # fmt: skip
 
 
@@ -339,8 +341,10 @@ def test_the_fuzzy_and_proximity_dictionaries(registry: Registry) -> None:
     for options, text in (
         ({"fuzzy": {"enabled": True, "max_distance": 2}}, "orchestartor~2 thraed~2"),
         ({"fuzzy": {"enabled": True}}, "orchestartor~ thraed~"),
-        ({"proximity": {"enabled": True, "max_distance": 3}, "query": "directive orchestrator"}, "directive NEAR/3 orchestrator"),
-        ({"proximity": {"enabled": True, "max_distance": 8}, "query": "directive orchestrator"}, "directive NEAR/8 orchestrator"),
+        ({"proximity": {"enabled": True, "max_distance": 3}, "query": "directive orchestrator"},
+         "directive NEAR/3 orchestrator"),
+        ({"proximity": {"enabled": True, "max_distance": 8}, "query": "directive orchestrator"},
+         "directive NEAR/8 orchestrator"),
         ({"proximity": {"max_distance": 8}, "fuzzy": {"max_distance": 1}, "query": "directve orchestrator"},
          "directve~1 NEAR/8 orchestrator~1"),
     ):  # fmt: skip

@@ -50,9 +50,9 @@ def no_own_items(empty: Path) -> Iterator[None]:
 
 
 class SpaceSim:
-    """Files of several spaces below one folder. A space is named by its source: ``project``, ``system:shop`` …
+    """Files of several spaces below one folder; a space is named by its source, as in ``system:shop``.
 
-    The user's key signs in project and user space and is trusted there; each bundle has a key and trust file of its own.
+    The user's key signs in project and user space and is trusted there; each bundle has its own key and trust file.
 
     Args:
         folder: Where everything is laid.
@@ -194,7 +194,11 @@ class SpaceSim:
 
     def registry(self, **options: Any) -> Registry:
         """Return a registry of all spaces, over the one cache unless ``cache_dir`` names another."""
-        given = {"user": self.user, "bundles": tuple(self.bundles.values()), "cache_dir": self.cache} | options
+        given: dict[str, Any] = {
+            "user": self.user,
+            "bundles": tuple(self.bundles.values()),
+            "cache_dir": self.cache,
+        } | options
         return Registry(given.pop("project", self.project), **given)
 
     def fresh(self, **options: Any) -> Registry:

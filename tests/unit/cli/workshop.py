@@ -17,7 +17,9 @@ FILES: Mapping[str, str] = {
     "tools/demo/twin.py": '"""One of two of this id."""\n\n__version__ = "1.0.0"\n',
     "knowledge/demo/twin.md": "---\nversion: 1.0.0\n---\n\n# Twin\n\nThe other of this id.\n",
     "knowledge/demo/guide.md": "---\ntitle: Guide to servers\nversion: 1.0.0\n---\n\n# Guide\n\nHow a server is run.\n",
-    "knowledge/demo/old.md": "---\ntitle: Old\nversion: 1.0.0\nsuperseded_by: demo/guide\n---\n\nHow a server was run.\n",
+    "knowledge/demo/old.md": (
+        "---\ntitle: Old\nversion: 1.0.0\nsuperseded_by: demo/guide\n---\n\nHow a server was run.\n"
+    ),
     "knowledge/demo/trap.md": f'---\ntitle: "{HOSTILE_TITLE}"\nversion: 1.0.0\n---\n\nA trap \x1b]0;owned\x07 here.\n',
     "directives/demo/release.md": "---\ndescription: Release it\nversion: 1.0.0\n---\n\n1. Deploy.\n",
 }
