@@ -73,13 +73,14 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
 def _summary(run: Run, terminal: Terminal) -> str:
     tally = run.tally
     by_verdict = ", ".join(f"{tally.verdicts[each]} {each}" for each in VERDICT_MARKS if tally.verdicts[each])
-    if tally.items:
-        outcome = f"{tally.findings} not well" if tally.findings else "all well"
-    else:
-        outcome = "nothing has changed" if run.checking.passed_over else "nothing to verify"
+    words = "all well"
+    if not tally.items:
+        words = "nothing has changed" if run.checking.passed_over else "nothing to verify"
+    if tally.findings:
+        words = f"{tally.findings} not well" if tally.items else f"{words}, {tally.findings} not well"
     if tally.known:
-        outcome += f", {tally.known} known"
+        words += f", {tally.known} known"
     if tally.unchecked:
-        outcome += f", {tally.unchecked} not checked"
+        words += f", {tally.unchecked} not checked"
     counted = plural(tally.items, "item") + (f": {by_verdict}" if by_verdict else "")
-    return f"{counted} -- {terminal.style(outcome, 'red' if run.status else 'green')}"
+    return f"{counted} -- {terminal.style(words, 'red' if run.status else 'green')}"
