@@ -123,10 +123,15 @@ def _prepare(
     for root, file in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
-            faults = _faults(read)
-            after = _signed(read, key, form, now) if not faults else b""
-        except (ItemError, SigningError) as error:
-            faults = [error.message]
+        except ItemError as error:
+            problems.append(error.message)
+            continue
+        faults = _faults(read.item)
+        try:
+            after = _signed(read, key, form, now)
+            faults += _misplaced(read, after)
+        except SigningError as error:
+            faults.append(error.message)
         if faults:
             problems += [f"{file.rel_path}: {fault}" for fault in faults]
         else:
@@ -150,18 +155,15 @@ def _signed(read: ReadItem, key: SigningKey, form: EnvelopeFormat, now: datetime
     return signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
 
 
-def _faults(read: ReadItem) -> list[str]:
-    """Return what keeps an item from being signed."""
-    item, faults = read.item, []
-    if not item.description:
-        faults.append("there is no description")
-    if not item.version:
-        faults.append("there is no version")
-    if read.evidence.misplaced:
-        faults.append(read.evidence.misplaced)
-    if item.type is not items.ItemType.TOOL and not item.title and not item.description:
-        faults.append("there is neither title nor description")
-    return faults
+def _faults(item: items.Item) -> list[str]:
+    """Return what an item lacks to be signed."""
+    return [f"there is no {name}" for name in ("description", "version") if not getattr(item, name)]
+
+
+def _misplaced(read: ReadItem, after: bytes) -> list[str]:
+    """Return what an item says of its place that its path contradicts: signed, it would be no better than unsigned."""
+    words = signing.inspect(after, origin=read.origin, declared=read.item.declared).misplaced
+    return [words] if words else []
 
 
 def _write(jobs: Sequence[_Job], key: SigningKey, *, dry_run: bool) -> SignReport:

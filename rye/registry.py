@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye import items, signing
-from rye.errors import ArgumentError, NotFoundError
+from rye.errors import ArgumentError, ItemError, NotFoundError
 from rye.index import cache
 from rye.index.container import DamagedError
 from rye.index.reader import Part, Reader
@@ -73,16 +73,16 @@ class Registry:
         progress: Progress | None = None,
     ) -> None:
         layout = Layout.find(
-            project=None if project is None else Path(project),
-            user=None if user is None else Path(user),
-            bundles=None if bundles is None else tuple(Path(bundle) for bundle in bundles),
-            more=tuple(Path(bundle) for bundle in more_bundles),
+            project=None if project is None else _path("project", project),
+            user=None if user is None else _path("user", user),
+            bundles=None if bundles is None else _paths("bundles", bundles),
+            more=_paths("more_bundles", more_bundles),
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
         self._max_staleness = _seconds(max_staleness)
-        self._named_trust = tuple(Path(path) for path in trust)
-        folder = Path(cache_dir) if cache_dir is not None else cache.default_cache_dir()
+        self._named_trust = _paths("trust", trust)
+        folder = _path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
 
     @property
@@ -178,10 +178,20 @@ class Registry:
         if space is not None and space not in SPACES:
             raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
         state = self._indexes.current(self._max_staleness)
-        for part, local in state.everywhere.having_key(item_type, item_id):
-            if space in (None, "all", part.root.space):
-                return self._loaded(state, part, local)
-        raise _not_found(state.everywhere, item_type, item_id)
+        found = [
+            (part, local)
+            for part, local in state.everywhere.having_key(item_type, item_id)
+            if space in (None, "all", part.root.space)
+        ]
+        if not found:
+            raise _not_found(state.everywhere, item_type, item_id)
+        first = found[0][0].root
+        paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
+        if len(paths) > 1:
+            message = f"{item_type} {item_id!r} is in {len(paths)} files of {first.source}: {', '.join(paths)}"
+            hint = "keep one of them; which is meant cannot be told"
+            raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
+        return self._loaded(state, *found[0])
 
     def _loaded(self, state: State, part: Part, local: int) -> LoadedItem:
         from rye.reports import LoadedItem
@@ -272,6 +282,18 @@ class Registry:
     def status(self) -> tuple[SpaceStatus, ...]:
         """Return where each space's index is and how large, without refreshing it."""
         return self._indexes.status()
+
+
+def _path(name: str, value: object) -> Path:
+    if isinstance(value, (str, os.PathLike)):
+        return Path(value)
+    raise ArgumentError("bad-path", f"{name} is {value!r}", hint="give a path as text or pathlib.Path")
+
+
+def _paths(name: str, values: object) -> tuple[Path, ...]:
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
+        return tuple(_path(name, value) for value in values)
+    raise ArgumentError("bad-path", f"{name} is {values!r}", hint="give a list of paths")
 
 
 def _seconds(value: object) -> float:

@@ -186,11 +186,12 @@ class Reader:
         return SPACE_PRIORITY[part.root.space], segment.ids[local], name, segment.paths[local]
 
     def keys(self) -> Iterator[str]:
-        """Yield every key of keyword entries, once."""
+        """Yield every key of keyword entries that some live document has, once."""
         seen: set[str] = set()
         for part in self.parts:
             for key in part.segment.keys:
-                if key not in seen:
+                entries = np.arange(*part.segment.entry_range(key))
+                if key not in seen and (part.intact or part.live[part.segment.entry_docs(entries)].any()):
                     seen.add(key)
                     yield key
 

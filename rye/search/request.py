@@ -115,7 +115,7 @@ def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
 def _choice(name: str, value: Any, valid: Sequence[str]) -> str:
     if isinstance(value, str) and value in valid:
         return value
-    near = nearest(str(value), valid, 1)
+    near = nearest(value, valid, 1) if isinstance(value, str) else []
     guess = f"did you mean {near[0]!r}? " if near else ""
     _refuse(
         f"bad-{name.replace('_', '-')}",

@@ -159,7 +159,9 @@ def test_names_that_hide_something(sim: SpaceSim) -> None:
 
 def test_a_link_out_of_the_space(sim: SpaceSim) -> None:
     """A linked file or folder outside the root is reported and not followed; one inside is."""
-    secret = lay(sim.folder / "elsewhere", {"secret.py": '"""deploy secrets"""\n', "more/secret.md": "deploy secrets\n"})
+    secret = lay(
+        sim.folder / "elsewhere", {"secret.py": '"""deploy secrets"""\n', "more/secret.md": "deploy secrets\n"}
+    )
     root = sim.root("project")
     (root / "tools" / "secret.py").symlink_to(secret / "secret.py")
     (root / "knowledge" / "more").symlink_to(secret / "more")
@@ -201,8 +203,12 @@ def test_a_pipe_in_tools(sim: SpaceSim) -> None:
     place.unlink()
     os.mkfifo(place)
     done = threading.Event()
-    worker = threading.Thread(target=lambda: (registry.search("deploy"), done.set()), daemon=True)
-    worker.start()
+
+    def search() -> None:
+        registry.search("deploy")
+        done.set()
+
+    threading.Thread(target=search, daemon=True).start()
     assert done.wait(10)
     for name in ("search.yaml", "keys/trusted/x.toml"):
         (root.parent / ".ai" / "config" / name).parent.mkdir(parents=True, exist_ok=True)

@@ -133,7 +133,7 @@ def test_the_stand_in_for_a_cache_is_removed(sim: SpaceSim) -> None:
         "registry = Registry(project, user=user, bundles=(), cache_dir=cache)\n"
         "print(registry.search('deploy').total, registry.status()[0].cache)\n"
     )
-    arguments = [sys.executable, "-c", code, sim.project, sim.user, sim.folder / "file" / "cache"]
+    arguments = [sys.executable, "-c", code, str(sim.project), str(sim.user), str(sim.folder / "file" / "cache")]
     environment = os.environ | {"TMPDIR": str(sim.folder / "tmp"), "PYTHONPATH": str(ROOT)}
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
     total, _, place = done.stdout.strip().partition(" ")
@@ -256,7 +256,7 @@ def test_a_bundle_folder_imports_nothing(sim: SpaceSim, installed: Path) -> None
         "found = registry.search('deploy', space='system', limit=100).results\n"
         "print(json.dumps([sorted({hit.bundle for hit in found}), sorted(sys.modules)]))\n"
     )
-    arguments = [sys.executable, "-c", code, sim.project, sim.user, sim.cache, installed]
+    arguments = [sys.executable, "-c", code, *map(str, (sim.project, sim.user, sim.cache, installed))]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=True)
     bundles, modules = json.loads(done.stdout)

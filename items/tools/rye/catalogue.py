@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:WK0Eub_jbvQR4anOsU_GiAvYUD3bBSM3NqEYo1BWER2yhZTAK8T2nVemdwP8isbMMhJPJgzOGyWZoyPw4IyWDg:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:26:24Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:-4E90ONdQPh6AWuT25DZYot2uXQ3ncVlpHlfbv9vXinjZYYzLcVxqmkLoc28b9Brek17_fu1Y7u23utSiXAwAg:66199d11a6f07bf6382dfb42f56e48ca18c34267cd9d719929d70c80507335a0
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

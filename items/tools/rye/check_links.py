@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:tACvPRAL4dzxrPu9O2R6DqAsj-801Z_23mnK9dHJ7CjSZ3BWDIfV-BVTjIirOBG6eW3EDLBBX1hQnyXecUDxCw:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:26:24Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:7a4bPkIRg9zxX5Zmg0YtRwF5h638wvdUJwUhFnje3ciYJ13yXOPe-lmfBTGIwDDbGOK2ka7AGP7pksjJGZCjBg:66199d11a6f07bf6382dfb42f56e48ca18c34267cd9d719929d70c80507335a0
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

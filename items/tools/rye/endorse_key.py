@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:c15334ed2c820793dddec5ed176d82ec947e853b41a33eb9eeff79a12457bd83:Cphlu3ScTzX-A4rqvNpKV9v99Xy-3QkBRt_CAnUg59qpQzQnVf09cntm5gluqE29pmHOpLJ4J6a-9-3dWr2kBw:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:26:24Z:c15334ed2c820793dddec5ed176d82ec947e853b41a33eb9eeff79a12457bd83:mT_Fq-96bm-aKpb_rr0PENCm3jhvuoDrVBdYqKHiUI6jVGZtOciU0XtxuVmJlEn6wr4P-ENyDkaHarIcrGGBDA:66199d11a6f07bf6382dfb42f56e48ca18c34267cd9d719929d70c80507335a0
 """Stand behind the key of a project: sign its trust file with your own key, so that it counts for your readers.
 
 Look at the file first, and compare the fingerprint in it by another way than the one by which the file came: whoever

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:DE4BIoTrTn_RNjyxTyqqk5kgqoQA3zsA4CTalVxffkl4Az_vuT1ptB-mE5_mOZR6_BvVayz8S43_sIezTcowBg:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:26:24Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:UU0mktTZ0yd373V0H7jZDSshdkC8QG8FqjmXXJdT7P6FP4W9Z_TugW38zxsogxUIOVri07CfMkUR5Uhy-JV7CQ:66199d11a6f07bf6382dfb42f56e48ca18c34267cd9d719929d70c80507335a0
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

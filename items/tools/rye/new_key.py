@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:2baffa19b122b4a63d712670dc4139309c7894ea2084f180ff7895b23dcc06ae:fqv57eULdHzYnh5AVmnfvPZKIVBoyQbxCtnUvOuEuplLLx50Lz08rcklQXi_0Zw2QlxirdNQUb2oDI7Qxtr8Cg:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:26:24Z:2baffa19b122b4a63d712670dc4139309c7894ea2084f180ff7895b23dcc06ae:1WQNKKz6ECZPhysLocRUOh7H-GxLx9izzu0WTCK4U0AMcR2G2SrK2M0x7laLHc_oBqrd9k8TJMAp_JPrlTJ-DQ:66199d11a6f07bf6382dfb42f56e48ca18c34267cd9d719929d70c80507335a0
 """Make the user's own key: the private half into user space, and a trust file so that its signatures count.
 
 The private key is written to ``config/keys/signing/private_key.pem`` below the user's ``.ai``, mode 0600 in a folder of

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:tP4V8JYgSZs3zbMkZcuDaINfvuzodsPJpHcYiZ7Fh1kSXsK89ysRZJZVvbas1ORBlh_SE24itNNhj34CxmqhCw:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:26:24Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:hrne4CR-SzSFNXgr2ap5HJrl8PtA_C6puVE9mvYp8paCnQWfoH69K4VL3TZGEkNgj6CiaMENLTx04FnxGUZBCw:66199d11a6f07bf6382dfb42f56e48ca18c34267cd9d719929d70c80507335a0
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T22:23:16Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:BrKVmqJ_TuypH31hRZFCA8vM2wM01GHuU6PKkXbvUb1AaeYyUxreH2VbQDADXH10g8Ft-olOejVTTJnKusTwDQ:e37f858a9162fa9815838e08cb08814f7b88828f3a4189704579c6c537907e30
+# rye:signed:v2:2026-11-21T23:26:24Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:xH8fhWrEzKPQoBWR-eobGwR4joIMaHbtW-DHJqWlvPk8zhe_V5Pl1T2RL-a3RSZVHQZS29pkDuxjle0kHAQOAw:66199d11a6f07bf6382dfb42f56e48ca18c34267cd9d719929d70c80507335a0
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
