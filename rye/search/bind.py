@@ -11,7 +11,7 @@ from typing import Any as Details
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index import analysis
+from rye.index import analysis, strings
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Bools
 from rye.query import ast
@@ -208,7 +208,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
     """A word, wildcard or phrase on a keyword field; nothing else makes sense there."""
     match node:
         case ast.Word(text=text) | ast.Phrase(text=text, slop=None):
-            glob = re.sub(r"([*?\\])", r"\\\1", fold_value(text))
+            glob = strings.escape(fold_value(text))
         case ast.Wildcard(pattern=pattern):
             glob = fold_value(pattern)
         case ast.Fuzzy(text=text, distance=distance) if name not in {"is", "signer"}:

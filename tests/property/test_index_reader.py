@@ -130,7 +130,6 @@ def check_order(case: Case) -> None:
 
     everything = range(len(case.docs))
     assert [case.reader.tie_key(doc) for doc in everything] == [naive(doc) for doc in everything]
-    assert case.reader.priority.tolist() == [root.priority for root, _ in case.docs]
     ranks = case.reader.order.tolist()
     assert sorted(ranks) == list(everything)
     assert [naive(doc) for doc in sorted(everything, key=ranks.__getitem__)] == sorted(map(naive, everything))
