@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from rye import signing, spaces
-from rye.errors import NotFoundError
+from rye.errors import ArgumentError, NotFoundError
 from rye.signing import TrustLoad
 from rye.spaces import Root
 
@@ -72,3 +73,37 @@ class Layout:
     def in_space(self, space: str) -> tuple[Root, ...]:
         """Return the roots of one space, or of all."""
         return tuple(root for root in self.roots if space in ("all", root.space))
+
+
+def as_path(name: str, value: object) -> Path:
+    """Return a path that a caller gave.
+
+    Raises:
+        ArgumentError: ``bad-path``.
+    """
+    if isinstance(value, (str, os.PathLike)):
+        return Path(value)
+    raise ArgumentError("bad-path", f"{name} is {value!r}", hint="give a path as text or pathlib.Path")
+
+
+def as_paths(name: str, values: object) -> tuple[Path, ...]:
+    """Return a list of paths that a caller gave.
+
+    Raises:
+        ArgumentError: ``bad-path``.
+    """
+    if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
+        return tuple(as_path(name, value) for value in values)
+    raise ArgumentError("bad-path", f"{name} is {values!r}", hint="give a list of paths")
+
+
+def as_seconds(value: object) -> float:
+    """Return a number of seconds that a caller gave as ``max_staleness``.
+
+    Raises:
+        ArgumentError: ``bad-max-staleness``.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
+        return float(value)
+    hint = "use seconds ≥ 0, or float('inf') for never"
+    raise ArgumentError("bad-max-staleness", f"max_staleness is {value!r}", hint=hint)

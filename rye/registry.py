@@ -17,14 +17,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye import items, signing
-from rye.errors import ArgumentError, NotFoundError
+from rye.errors import ArgumentError, ItemError, NotFoundError
 from rye.index import cache
 from rye.index.container import DamagedError
 from rye.index.reader import Part, Reader
 from rye.index.refresh import Progress, read_item
 from rye.index.schema import TYPE_NAMES
 from rye.indexes import Indexes, State, report_of
-from rye.layout import Layout
+from rye.layout import Layout, as_path, as_paths, as_seconds
 from rye.search.engine import Search, World
 from rye.search.fields import nearest
 from rye.search.request import SPACES, Request, make_request
@@ -77,17 +77,17 @@ class Registry:
         progress: Progress | None = None,
     ) -> None:
         layout = Layout.find(
-            project=None if project is None else Path(project),
-            user=None if user is None else Path(user),
-            bundles=None if bundles is None else tuple(Path(bundle) for bundle in bundles),
-            more=tuple(Path(bundle) for bundle in more_bundles),
+            project=None if project is None else as_path("project", project),
+            user=None if user is None else as_path("user", user),
+            bundles=None if bundles is None else as_paths("bundles", bundles),
+            more=as_paths("more_bundles", more_bundles),
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
-        self._max_staleness = _seconds(max_staleness)
+        self._max_staleness = as_seconds(max_staleness)
         self._progress = progress
-        self._named_trust = tuple(Path(path) for path in trust)
-        folder = Path(cache_dir) if cache_dir is not None else cache.default_cache_dir()
+        self._named_trust = as_paths("trust", trust)
+        folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
 
     @property
@@ -183,10 +183,20 @@ class Registry:
         if space is not None and space not in SPACES:
             raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
         state = self._indexes.current(self._max_staleness)
-        for part, local in state.everywhere.having_key(item_type, item_id):
-            if space in (None, "all", part.root.space):
-                return self._loaded(state, part, local)
-        raise _not_found(state.everywhere, item_type, item_id)
+        found = [
+            (part, local)
+            for part, local in state.everywhere.having_key(item_type, item_id)
+            if space in (None, "all", part.root.space)
+        ]
+        if not found:
+            raise _not_found(state.everywhere, item_type, item_id)
+        first = found[0][0].root
+        paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
+        if len(paths) > 1:
+            message = f"{item_type} {item_id!r} is in {len(paths)} files of {first.source}: {', '.join(paths)}"
+            hint = "keep one of them; which is meant cannot be told"
+            raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
+        return self._loaded(state, *found[0])
 
     def _loaded(self, state: State, part: Part, local: int) -> LoadedItem:
         from rye.reports import LoadedItem
@@ -379,13 +389,6 @@ class Registry:
 def _check_space(space: str) -> None:
     if space not in SPACES:
         raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-
-
-def _seconds(value: object) -> float:
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    hint = "use seconds ≥ 0, or float('inf') for never"
-    raise ArgumentError("bad-max-staleness", f"max_staleness is {value!r}", hint=hint)
 
 
 def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:

@@ -36,6 +36,11 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
     Raises:
         ArgumentError: ``bad-scope`` or ``bad-target``.
     """
+    given: tuple[object, ...] = texts
+    wrong = [text for text in given if not (isinstance(text, str) and text.strip())]
+    if wrong:
+        message = f"target is {wrong[0]!r}"
+        raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
     roots = layout.in_space(space)
     if not texts:
         return (Target("*", roots, lambda _root, _file: True),)

@@ -33,7 +33,8 @@ class Verifier:
 
     What the file says of itself (name, category, type, id) is read only where it could change the verdict. Where the
     bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to tell a file that was moved
-    from one whose line was altered.
+    from one whose line was altered. An unsigned file is read too: what is no item at all is not
+    an item that lacks a signature.
     """
 
     trust: TrustSet
@@ -52,7 +53,7 @@ class Verifier:
             signature = None
             if evidence.code or evidence.format == _V2:
                 signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
-            if signature is None or signature.code == "signature":
+            if signature is None or signature.code == "signature" or signature.verdict is Verdict.UNSIGNED:
                 declared = items.declared(data, item_type=item_type, item_id=item_id, suffix=file.suffix)
                 evidence = signing.inspect(data, origin=origin, declared=declared, content_digest="")
                 signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)

@@ -15,6 +15,7 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
 from typing import NamedTuple
 
 MAX_TERM = 255
@@ -26,6 +27,7 @@ VALUE_GAP = 100
 JOINERS = "_-./"
 
 _ASCII_CHUNK = re.compile(r"[^\W_](?:[\w\-./]*[^\W_])?", re.ASCII)
+_MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
 _ASCII_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -51,12 +53,23 @@ class Located:
 
 def normalize(text: str) -> str:
     """Return the NFKC form that positions and character ranges refer to."""
-    return text if text.isascii() else unicodedata.normalize("NFKC", text)
+    return text if text.isascii() else unicodedata.normalize("NFKC", _MARKS.sub(_in_order, text))
+
+
+def _in_order(run: re.Match[str]) -> str:
+    """Put a long run of marks into canonical order, which ``unicodedata`` would do in time quadratic in its length."""
+    pieces = (sorted(marks, key=_class) for _, marks in groupby(run.group(), key=lambda ch: _class(ch) > 0))
+    return "".join(ch for piece in pieces for ch in piece)
+
+
+def _class(ch: str) -> int:
+    """Return the combining class; that of the narrow voicing marks is what they are normalized to."""
+    return 8 if ch in "\uff9e\uff9f" else unicodedata.combining(ch)
 
 
 def fold(text: str) -> str:
     """Casefold and normalize again, so that folding can be repeated without change; cut to ``MAX_TERM``."""
-    folded = text.lower() if text.isascii() else unicodedata.normalize("NFKC", text.casefold())
+    folded = text.lower() if text.isascii() else normalize(text.casefold())
     return folded[:MAX_TERM]
 
 

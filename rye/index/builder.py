@@ -179,7 +179,6 @@ class SegmentBuilder:
         }
         for name in ("id", "path", "evidence"):
             arrays[f"{name}.offsets"], arrays[f"{name}.buffer"] = strings.pack(self._columns[name])
-        arrays["doc.rank"] = strings.order_of(self._columns["id"])
         return arrays
 
 

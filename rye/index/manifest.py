@@ -55,8 +55,8 @@ class Manifest:
         """Return the manifest with files that changed just before ``now_ns`` marked to be read anew."""
         stats = self.stats.copy()
         if len(stats):
-            newest = np.maximum(stats[:, 1], stats[:, 2])
-            stats[newest > now_ns - RACY_NS, 1] = _NEVER
+            recent = np.abs(self.stats[:, 1:3] - now_ns) < RACY_NS
+            stats[recent.any(axis=1) | (self.stats[:, 2] > now_ns), 1] = _NEVER
         return replace(self, stats=stats)
 
     def write(self, path: Path) -> None:

@@ -138,5 +138,4 @@ def _columns(segments: Sequence[Segment], keeps: Sequence[Ints]) -> Arrays:
     }
     for name, values in texts.items():
         arrays[f"{name}.offsets"], arrays[f"{name}.buffer"] = strings.pack(values)
-    arrays["doc.rank"] = strings.order_of(texts["id"])
     return arrays

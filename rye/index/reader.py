@@ -22,8 +22,6 @@ from rye.spaces import Root
 
 Floats = npt.NDArray[np.float64]
 
-SPACE_PRIORITY = {"project": 0, "user": 1, "system": 2}
-
 
 class Postings(NamedTuple):
     """The postings of one term in one field.
@@ -152,13 +150,6 @@ class Reader:
         return TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
 
     @cached_property
-    def priority(self) -> npt.NDArray[np.int8]:
-        """Shape ``(size,)``: 0 project, 1 user, 2 system."""
-        sizes = [part.segment.docs for part in self.parts]
-        ranks = [SPACE_PRIORITY[part.root.space] for part in self.parts]
-        return np.repeat(np.asarray(ranks, np.int8), sizes)
-
-    @cached_property
     def times(self) -> Floats:
         """Shape ``(size,)``: seconds since 1970 of the last change, NaN where unknown."""
         return np.concatenate([part.segment.times for part in self.parts]) if self.parts else np.zeros(0)
@@ -170,7 +161,7 @@ class Reader:
         for part in self.parts:
             segment = part.segment
             names = (TYPE_NAMES[number] for number in segment.types.tolist())
-            priority = SPACE_PRIORITY[part.root.space]
+            priority = part.root.priority
             keys += [
                 (priority, *row) for row in zip(segment.ids.everything, names, segment.paths.everything, strict=True)
             ]
@@ -183,14 +174,15 @@ class Reader:
         part, local = self.locate(doc)
         segment = part.segment
         name = TYPE_NAMES[segment.types[local]]
-        return SPACE_PRIORITY[part.root.space], segment.ids[local], name, segment.paths[local]
+        return part.root.priority, segment.ids[local], name, segment.paths[local]
 
     def keys(self) -> Iterator[str]:
-        """Yield every key of keyword entries, once."""
+        """Yield every key of keyword entries that some live document has, once."""
         seen: set[str] = set()
         for part in self.parts:
             for key in part.segment.keys:
-                if key not in seen:
+                entries = np.arange(*part.segment.entry_range(key))
+                if key not in seen and (part.intact or part.live[part.segment.entry_docs(entries)].any()):
                     seen.add(key)
                     yield key
 

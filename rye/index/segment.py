@@ -11,7 +11,7 @@ position              tokens   positions, ascending within a posting
 stem.*                S        sorted stems; terms of stem s are ``stem.term[stem.postings[s] : stem.postings[s + 1]]``
 entry.*               E        keyword entries ``key NUL value`` in byte order, and their documents
 doc.lengths           F × N    parts per field
-doc.type/.time/.rank  N        item type, time of last change (NaN: unknown), order by id
+doc.type/.time        N        item type, time of last change (NaN: unknown)
 id.* path.* evidence.*  N      strings per document
 ====================  =======  ==============================================================================
 """
@@ -118,11 +118,6 @@ class Segment:
     def times(self) -> npt.NDArray[np.float64]:
         """Seconds since 1970 of the last change an item states, NaN where it states none."""
         return self._array("doc.time")
-
-    @cached_property
-    def id_rank(self) -> npt.NDArray[np.int32]:
-        """The place of every document in the order of ids."""
-        return self._array("doc.rank")
 
     def terms_of_stem(self, stem: str) -> Ids:
         """Return the numbers of the terms with this stem."""

@@ -28,13 +28,6 @@ def pack(strings: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return offsets, np.frombuffer(joined, np.uint8)
 
 
-def order_of(texts: Sequence[str]) -> npt.NDArray[np.int32]:
-    """Return the place of every text in sorted order; equal texts keep the order they stand in."""
-    rank = np.empty(len(texts), np.int32)
-    rank[np.asarray(sorted(range(len(texts)), key=texts.__getitem__), np.int64)] = np.arange(len(texts))
-    return rank
-
-
 def glob_pattern(glob: str) -> bytes:
     r"""Return the source of a byte pattern for ``*``, ``?`` and ``\``-escapes that cannot match across a newline.
 
@@ -127,7 +120,7 @@ class Strings:
             low, high = max(low, first), min(high, last)
         if low >= high:
             return _NO_IDS
-        if glob == _escape(prefix) + "*":
+        if glob == escape(prefix) + "*":
             return np.arange(low, high)
         infix = _bare_infix(glob)
         source = re.escape(infix) if infix else b"(?m)^" + glob_pattern(glob) + b"\n"
@@ -137,7 +130,8 @@ class Strings:
         return np.unique(ids)
 
 
-def _escape(text: str) -> str:
+def escape(text: str) -> str:
+    """Return a glob that matches just this text."""
     return re.sub(r"([*?\\])", r"\\\1", text)
 
 

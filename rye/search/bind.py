@@ -11,8 +11,8 @@ from typing import Any as Details
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index import analysis
-from rye.index.schema import fold_value
+from rye.index import analysis, strings
+from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Bools
 from rye.query import ast
 from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Similar, State
@@ -133,6 +133,14 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     metadata = context.metadata_keys()
     if name in metadata:
         return name
+    folded = name.casefold()
+    if folded in TYPE_NAMES:
+        words = f"there is no field {name!r}; it is an item type"
+        start, end = node.span[0], node.span[0] + len(name)
+        meant = f"{context.text[:start]}type:{folded} id{context.text[end:]}"
+        hint = "write type:… and id:… to find one item, or rye show to read it"
+        _refuse(context, node, "unknown-field", words, hint=hint, suggestion=meant, span=(start, end))
+        return None
     writable = filter(_WRITABLE.fullmatch, sorted(metadata))
     near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
     start, end = node.span[0], node.span[0] + len(name)
@@ -200,7 +208,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
     """A word, wildcard or phrase on a keyword field; nothing else makes sense there."""
     match node:
         case ast.Word(text=text) | ast.Phrase(text=text, slop=None):
-            glob = re.sub(r"([*?\\])", r"\\\1", fold_value(text))
+            glob = strings.escape(fold_value(text))
         case ast.Wildcard(pattern=pattern):
             glob = fold_value(pattern)
         case ast.Fuzzy(text=text, distance=distance) if name not in {"is", "signer"}:

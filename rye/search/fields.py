@@ -115,4 +115,4 @@ def kind_of(key: str) -> str:
 
 def nearest(name: str, valid: Iterable[str], count: int = 3) -> list[str]:
     """Return the valid names most like ``name``, best first."""
-    return difflib.get_close_matches(name, list(valid), n=count, cutoff=0.5)
+    return difflib.get_close_matches(name, list(valid), n=count, cutoff=0.6)

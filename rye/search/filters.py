@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from rye.index import strings
 from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, SEPARATOR
 from rye.index.segment import Bools
@@ -43,7 +44,7 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
             case bound.Has():
                 ids = np.arange(low, high)
             case bound.Glob(pattern=pattern):
-                ids = entries.matching(f"{_literal(node.name)}{SEPARATOR}{pattern}", within=(low, high))
+                ids = entries.matching(f"{strings.escape(node.name)}{SEPARATOR}{pattern}", within=(low, high))
             case bound.Similar(text=text, distance=distance):
                 prefix = len(f"{node.name}{SEPARATOR}")
                 found_at = similar(text, [entries[at][prefix:] for at in range(low, high)], distance)
@@ -54,7 +55,3 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
                 ids = np.asarray([at for at in range(low, high) if accepts(entries[at][start:])], np.int64)
         found.append(part.segment.entry_docs(ids))
     return reader.mark(found)
-
-
-def _literal(name: str) -> str:
-    return name.replace("\\", "\\\\").replace("*", "\\*").replace("?", "\\?")

@@ -91,6 +91,7 @@ class Found:
         self.leaf = leaf
         self.cut = False
         """Whether an expansion left terms out; known once the leaf has been evaluated."""
+        self._placed: dict[tuple[int, Pattern], Occurrences] = {}
 
     @cached_property
     def _terms(self) -> dict[Pattern, Terms]:
@@ -152,12 +153,16 @@ class Found:
         return _sum_by(keys, tf)
 
     def _positions(self, index: int, part: Part, pattern: Pattern) -> Occurrences:
-        postings, weights = self._postings(index, part, pattern)
-        keys, of = part.segment.occurrences(postings)
-        found = Occurrences(keys, keys, weights[of])
-        if len(self._terms[pattern].choices[index][0]) == 1:
-            return found
-        return positions.distinct(found, by_start=True)
+        """Return where a part of the leaf occurs; kept, because parts recur and every hit of a page asks again."""
+        found = self._placed.get((index, pattern))
+        if found is None:
+            postings, weights = self._postings(index, part, pattern)
+            keys, of = part.segment.occurrences(postings)
+            found = Occurrences(keys, keys, weights[of])
+            if len(self._terms[pattern].choices[index][0]) != 1:
+                found = positions.distinct(found, by_start=True)
+            self._placed[index, pattern] = found
+        return found
 
     def _occurrences(self, index: int, part: Part, run: Run | Window) -> Occurrences:
         if isinstance(run, Window):

@@ -69,7 +69,10 @@ class Desk:
                     warnings[-1] = f"{kind}:{item_id} was left out: it changed and is {signature.verdict} now"
                     continue
             results.append(self._result(hit, part, read, signature, same_bytes=same, path=path))
-        return Page(tuple(results), tuple(warnings))
+            twins = [one for one, _ in self.evaluation.reader.having_key(kind, item_id) if one.root is part.root]
+            if len(twins) > 1:
+                warnings.append(f"{kind}:{item_id} is in {len(twins)} files of {part.root.source}; keep one of them")
+        return Page(tuple(results), tuple(dict.fromkeys(warnings)))
 
     def _result(
         self, hit: Hit, part: Part, read: ReadItem, signature: Signature, *, same_bytes: bool, path: str

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from rye import query
 from rye.errors import ArgumentError, QueryError
+from rye.index import strings
 from rye.query import ast
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.request import Request
@@ -53,7 +54,7 @@ class Plan:
         lacking = [word for word in self.words if unknown(word.text)]
         targets = lacking or self.words
         yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
-        yield Stage("substring", _and(ast.Wildcard(f"*{_escaped(w.text)}*", span=w.span) for w in self.words))
+        yield Stage("substring", _and(ast.Wildcard(f"*{strings.escape(w.text)}*", span=w.span) for w in self.words))
         if len(self.words) > 1:
             yield Stage("any", ast.Or(tuple(ast.Fuzzy(w.text, span=w.span) if w in lacking else w for w in self.words)))
 
@@ -86,10 +87,6 @@ def make_plan(request: Request) -> Plan:
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:
     operands = tuple(nodes)
     return operands[0] if len(operands) == 1 else ast.And(operands)
-
-
-def _escaped(text: str) -> str:
-    return "".join(f"\\{ch}" if ch in "*?\\" else ch for ch in text)
 
 
 def _field_query(name: str, text: str, *, lenient: bool) -> ast.Parsed:

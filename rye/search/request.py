@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from rye.errors import ArgumentError, UnavailableError
-from rye.index import values
+from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
 from rye.search.comparing import readable
@@ -115,7 +115,7 @@ def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
 def _choice(name: str, value: Any, valid: Sequence[str]) -> str:
     if isinstance(value, str) and value in valid:
         return value
-    near = nearest(str(value), valid, 1)
+    near = nearest(value, valid, 1) if isinstance(value, str) else []
     guess = f"did you mean {near[0]!r}? " if near else ""
     _refuse(
         f"bad-{name.replace('_', '-')}",
@@ -293,7 +293,7 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
 def _equal(name: str, key: str, value: str) -> bound.Bound:
     folded = fold_value(value)
     if key != "is":
-        return bound.Glob(key, re.sub(r"([*?\\])", r"\\\1", folded))
+        return bound.Glob(key, strings.escape(folded))
     if folded not in STATES:
         _refuse("bad-filter", f"filters[{name!r}] is {value!r}", f"states are {', '.join(STATES)}", valid=list(STATES))
     return bound.State(folded)

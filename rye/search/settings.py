@@ -10,6 +10,7 @@ A project's file is never read: a cloned repository does not decide how its own 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -42,31 +43,37 @@ def _merge(below: Overrides, above: Overrides) -> Overrides:
 
 def _read(path: Path, problems: list[str]) -> Overrides:
     try:
-        with path.open("rb") as handle:
-            data = handle.read(_MAX_BYTES)
-    except FileNotFoundError:
-        return {}
+        data = _bytes(path)
+        table = load_yaml(data.decode("utf-8")) or {}
     except OSError as error:
         problems.append(f"{path} cannot be read: {error.strerror}")
         return {}
-    try:
-        table = load_yaml(data.decode("utf-8"))
     except (ItemError, UnicodeDecodeError) as error:
         problems.append(f"{path} is left out: {error}")
         return {}
-    if not isinstance(table, Mapping) or table.keys() - {"weights"}:
-        problems.append(f"{path} is left out: it may hold only 'weights'")
-        return {}
-    weights = table.get("weights") or {}
-    fault = _fault(weights)
+    fault = _fault(table) if len(data) <= _MAX_BYTES else f"it has more than {_MAX_BYTES:,} bytes"
     if fault:
         problems.append(f"{path} is left out: {fault}")
         return {}
+    weights = table.get("weights") or {}
     return {str(kind): {name: float(value) for name, value in row.items()} for kind, row in weights.items()}
 
 
-def _fault(weights: Any) -> str:
+def _bytes(path: Path) -> bytes:
+    """Return a little more of a file than it may have, nothing of one that is not there; a pipe is not waited for."""
+    if not path.exists():
+        return b""
+    if not path.is_file():
+        raise OSError(errno.EINVAL, "it is not a regular file")
+    with path.open("rb") as handle:
+        return handle.read(_MAX_BYTES + 1)
+
+
+def _fault(table: Any) -> str:
     """Return what is wrong with the table, or nothing."""
+    if not isinstance(table, Mapping) or table.keys() - {"weights"}:
+        return "it may hold only 'weights'"
+    weights = table.get("weights") or {}
     if not isinstance(weights, Mapping):
         return "'weights' must be a mapping of item types"
     for kind, row in weights.items():

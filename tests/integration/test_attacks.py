@@ -1,4 +1,4 @@
-"""Attacks on registries made of real files: nothing runs, and nothing is called trusted that is not."""
+"""Attacks on registries made of real files: whatever is tried, nothing runs, and nothing false is called trusted."""
 
 from __future__ import annotations
 
@@ -99,13 +99,11 @@ def test_a_bundle_key_that_signs_for_others(sim: SpaceSim) -> None:
 def test_a_bundle_that_takes_the_name_of_another(sim: SpaceSim) -> None:
     """The first bundle keeps its id and its keys; its namesake cannot speak with them, nor the other way round."""
     rival = sim.folder / "rival" / "shop"
-    lay(rival / ".ai", {"tools/demo/forged.py": BARE_TOOL})
-    sim.add("system:shop", "tools/demo/real.py", BARE_TOOL)
-    forged = sim.copy("system:shop", "tools/demo/real.py", "../../../rival/shop/.ai/tools/demo/real.py")
+    real = sim.add("system:shop", "tools/demo/real.py", BARE_TOOL)
+    lay(rival / ".ai", {"tools/demo/real.py": real.read_bytes()})
     registry = sim.registry(bundles=(*sim.bundles.values(), rival))
     verdicts = {each.path: str(each.signature.verdict) for each in registry.verify("tool:demo/*", space="system").items}
-    assert verdicts[str(sim.path("system:shop", "tools/demo/real.py"))] == "trusted"
-    assert verdicts[os.path.normpath(forged)] == "untrusted"
+    assert verdicts == {str(real): "trusted", str(rival / ".ai/tools/demo/real.py"): "untrusted"}
     assert any("shop" in warning for warning in registry.search("").warnings)
 
 
@@ -233,9 +231,7 @@ def test_a_parser_planted_in_a_project(sim: SpaceSim) -> None:
         ".ai/tools/demo/shell.sh": f"#!/bin/sh\n# An evil deploy script\ntouch {marker}\n",
         ".ai/tools/demo/object.yaml": f"description: !!python/object/apply:os.system ['touch {marker}']\n",
         ".ai/config/search.yaml": f"weights: !!python/object/apply:os.system ['touch {marker}']\n",
-        ".ai/knowledge/demo/object.md": (
-            f"---\ntitle: !!python/object/apply:os.system ['touch {marker}']\n---\ndeploy\n"
-        ),
+        ".ai/knowledge/demo/x.md": f"---\ntitle: !!python/object/apply:os.system ['touch {marker}']\n---\ndeploy\n",
         **{f"{name}.py": code for name in ("sitecustomize", "usercustomize", "yaml", "lark", "bundle", "setup")},
     }
     lay(sim.project, planted)

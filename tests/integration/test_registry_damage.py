@@ -75,7 +75,7 @@ def copy_of(sim: SpaceSim, folder: Path) -> Path:
 
 @pytest.mark.parametrize("damage", sorted(DAMAGE))
 def test_any_damaged_file_of_the_cache(sim: SpaceSim, tmp_path: Path, damage: str) -> None:
-    """Each file of the cache in turn: the answers stay right, and where it was rebuilt a warning says so once."""
+    """Each file of the cache in turn: the answers stay right; where the index was rebuilt, a warning says so once."""
     expected = answers(sim.fresh())
     for number, original in enumerate(index_files(sim.cache)):
         cache = copy_of(sim, tmp_path / str(number))
@@ -205,7 +205,7 @@ def test_a_full_disk(sim: SpaceSim, tmp_path: Path, most: int) -> None:
     """A disk that takes no more is an answer or an error of its own kind; afterwards all is well."""
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[1] == resource.RLIM_INFINITY
     cache = tmp_path / "cache"
-    arguments = [sys.executable, "-c", FULL, *map(str, (sim.project, sim.user, cache, most))]
+    arguments = [sys.executable, "-c", FULL, str(sim.project), str(sim.user), str(cache), str(most)]
     done = subprocess.run(arguments, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True, check=False)
     assert done.stdout.strip() in {"answered 266", "refused index-write True"}, done.stderr
     assert answers(sim.registry(cache_dir=cache)) == answers(sim.fresh())

@@ -208,8 +208,7 @@ def test_a_pipe_in_tools(sim: SpaceSim) -> None:
         registry.search("deploy")
         done.set()
 
-    worker = threading.Thread(target=search, daemon=True)
-    worker.start()
+    threading.Thread(target=search, daemon=True).start()
     assert done.wait(10)
     for name in ("search.yaml", "keys/trusted/x.toml"):
         (root.parent / ".ai" / "config" / name).parent.mkdir(parents=True, exist_ok=True)

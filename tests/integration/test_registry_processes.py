@@ -206,7 +206,7 @@ def test_several_processes_make_the_first_index_at_once(sim: SpaceSim) -> None:
 
 @pytest.mark.slow
 def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
-    """One writes, one answers from the snapshot: never an error, never an item twice, and in the end all is in."""
+    """One writes, the other answers from the snapshot: never an error or an item twice, and in the end all is in."""
     sim.registry().refresh()
     with process(sim, ASK, 25) as one, process(sim, ASK, 25) as other:
         go(one)
@@ -231,7 +231,7 @@ def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
 @pytest.mark.slow
 def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim) -> None:
     """Whatever it leaves behind, the next search answers as a fresh index does, without an error."""
-    moments = random.Random(7)  # noqa: S311 - moments, not keys
+    moments = random.Random(7)  # noqa: S311 - no secret
     rounds = 0
     for attempt in range(20):
         with process(sim, INDEX) as indexer:

@@ -1,73 +1,20 @@
-"""``Registry.search`` and ``load`` over three signed spaces: each parameter of the contract, and each fact of a hit."""
+"""``Registry.search`` over three signed spaces: each parameter of the contract, and each fact of a hit."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import fields
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from rye import NotFoundError, QueryError, Registry, SearchResponse, SearchResult
-from rye.signing import SigningKey
-from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key
-from tests.support.spacesim import SpaceSim, no_own_items
+from rye import QueryError, Registry, SearchResponse, SearchResult
+from tests.support.signed import ANN, WHEN
+from tests.support.spacesim import FURNITURE, SpaceSim, furnish, no_own_items
 
 SEED_RESULT = ("id", "name", "description", "category", "score", "type", "source", "preview")
 SEED_RESPONSE = ("results", "total", "query", "scope", "space", "limit", "offset", "search_type")
-
-READ = '''"""Read the contents of a file."""
-
-__version__ = "1.2.0"
-__tags__ = ["files", "io"]
-__category__ = "rye/file-system"
-
-
-def read_file(path):
-    """Read one file at the given path, whole."""
-    return path
-'''
-THREAD = """# Thread orchestrator
-
-Start a thread for each step.
-
-## Limits
-
-A thread directive runs in one thread; the orchestrator waits. Never use a temporary file.
-"""
-DIRECTIVE = """```xml
-<directive name="create_thread" version="2.0.0">
-  <metadata>
-    <description>Create or make a thread</description>
-    <category>agents</category>
-    <author>ann</author>
-  </metadata>
-</directive>
-```
-"""
-
-
-def entry(title: str, body: str, **more: str) -> str:
-    """Return a knowledge entry."""
-    lines = "".join(f"{name}: {value}\n" for name, value in {"title": title, **more}.items())
-    return f"---\n{lines}---\n\n{body}\n"
-
-
-SIGNED: Mapping[tuple[str, str], tuple[str, SigningKey | None]] = {
-    ("project", "tools/rye/file-system/read.py"): (READ, ANN),
-    ("user", "tools/rye/file-system/read.py"): (READ.replace("1.2.0", "1.10.0"), ANN),
-    ("system:shop", "tools/rye/file-system/read.py"): (READ.replace("1.2.0", "0.9"), key("shop")),
-    ("project", "knowledge/threads/orchestrator.md"): (THREAD, EVE),
-    ("project", "directives/agents/create_thread.md"): (DIRECTIVE, None),
-    ("user", "knowledge/notes/old.md"): (entry("Old notes", "On files.", status="superseded"), ANN),
-    ("user", "knowledge/notes/older.md"): (entry("Older notes", "On files.", deprecated="true"), ANN),
-    ("user", "knowledge/notes/new.md"): (entry("New notes", "On files.", updated="2026-02-18", priority="2"), ANN),
-    ("system:shop", "knowledge/notes/best.md"): (
-        entry("Best notes", "On files.", created="2026-01", priority="10"), None,
-    ),
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -77,10 +24,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SpaceSim]:
     (folder / "none").mkdir()
     with no_own_items(folder / "none"):
         sim = SpaceSim(folder)
-        for (source, rel), (content, signer) in SIGNED.items():
-            sim.write(source, rel, content)
-            if signer is not None:
-                sim.sign(source, rel, signer)
+        furnish(sim)
         yield sim
 
 
@@ -134,7 +78,6 @@ def test_what_a_hit_says_of_itself(sim: SpaceSim, registry: Registry) -> None:
     signature = hit.signature
     assert (str(signature.verdict), signature.code, signature.owner) == ("trusted", "ok", "ann")
     assert (signature.signer, signature.format, signature.signed_at) == (ANN.public.fingerprint, "v2", WHEN)
-    assert SIGNED_AT.year == 2026
 
 
 def test_previews_and_highlights_show_what_matched(registry: Registry) -> None:
@@ -197,7 +140,7 @@ def test_queries_of_every_kind(registry: Registry, query: str, found: list[str])
 def test_nothing_asked_is_everything_in_scope(registry: Registry) -> None:
     """An empty query, ``*`` and blanks: all items that are not withdrawn, score 1, by space and then id."""
     everything = registry.search("", limit=100)
-    assert everything.total == len(SIGNED) - 2
+    assert everything.total == len(FURNITURE) - 2
     assert {hit.score for hit in everything.results} == {1.0}
     assert keys(everything) == keys(registry.search("*", limit=100)) == keys(registry.search("  ", limit=100))
     assert [hit.source for hit in everything.results] == ["project"] * 3 + ["user"] * 2 + ["system"] * 2
@@ -341,16 +284,16 @@ def test_the_fuzzy_and_proximity_dictionaries(registry: Registry) -> None:
     for options, text in (
         ({"fuzzy": {"enabled": True, "max_distance": 2}}, "orchestartor~2 thraed~2"),
         ({"fuzzy": {"enabled": True}}, "orchestartor~ thraed~"),
-        ({"proximity": {"enabled": True, "max_distance": 3}, "query": "directive orchestrator"},
-         "directive NEAR/3 orchestrator"),
-        ({"proximity": {"enabled": True, "max_distance": 8}, "query": "directive orchestrator"},
-         "directive NEAR/8 orchestrator"),
-        ({"proximity": {"max_distance": 8}, "fuzzy": {"max_distance": 1}, "query": "directve orchestrator"},
-         "directve~1 NEAR/8 orchestrator~1"),
-    ):  # fmt: skip
-        given: dict[str, Any] = {"query": "orchestartor thraed", "relax": False, **options}
-        mine, other = registry.search(**given), registry.search(text, relax=False)
+        ({"proximity": {"enabled": True, "max_distance": 3}}, "orchestartor NEAR/3 thraed"),
+        ({"proximity": {"max_distance": 8}, "fuzzy": {"max_distance": 2}}, "orchestartor~2 NEAR/8 thraed~2"),
+        ({"proximity": {"max_distance": 1}, "fuzzy": {}}, "orchestartor NEAR/1 thraed"),
+    ):
+        given: dict[str, Any] = {"relax": False, **options}
+        mine, other = registry.search("orchestartor thraed", **given), registry.search(text, relax=False)
         assert [(hit.id, hit.score) for hit in mine.results] == [(hit.id, hit.score) for hit in other.results]
+    near = registry.search("directive orchestrator", proximity={"enabled": True, "max_distance": 8})
+    assert keys(near) == ["project/threads/orchestrator"]
+    assert registry.search("directive orchestrator", proximity={"enabled": True, "max_distance": 3}).total == 0
     off: dict[str, Any] = {"fuzzy": {"enabled": False}, "proximity": {"enabled": False}}
     assert registry.search("orchestartor", relax=False, **off).total == 0
     assert registry.search("direcive", fuzzy={"enabled": True, "max_distance": 2}).total == 1
@@ -376,31 +319,3 @@ def test_what_may_have_been_meant(registry: Registry) -> None:
     assert (response.total, response.did_you_mean) == (0, "orchestrator")
     assert registry.search(response.did_you_mean).total > 0
     assert registry.search("orchestrator").did_you_mean == ""
-
-
-# loading
-
-
-def test_loading_gives_content_and_verdict(sim: SpaceSim, registry: Registry) -> None:
-    """Highest priority first, or of one space; the content is the file, signature line and all."""
-    loaded = registry.load("tool", "rye/file-system/read")
-    path = sim.path("project", "tools/rye/file-system/read.py")
-    assert (loaded.space, loaded.path, loaded.content) == ("project", str(path), path.read_text(encoding="utf-8"))
-    assert (str(loaded.signature.verdict), loaded.shadows) == ("trusted", ("user", "system:shop"))
-    user = registry.load("tool", "rye/file-system/read", "user")
-    assert (user.item.version, user.shadowed_by, user.shadows) == ("1.10.0", ("project",), ("system:shop",))
-    system = registry.load("tool", "rye/file-system/read", "system")
-    assert (system.bundle, system.item.version) == ("shop", "0.9")
-    data = loaded.to_dict()
-    assert json.loads(json.dumps(data)) == data
-    with pytest.raises(NotFoundError):
-        registry.load("knowledge", "rye/file-system/read")
-    assert registry.find("rye/file-system/read") == ("tool:rye/file-system/read",)
-
-
-def test_sources_name_every_root(registry: Registry, tmp_path: Path) -> None:
-    """Highest priority first; a registry of nothing has a user space all the same."""
-    assert registry.sources == ("project", "user", "system:rye", "system:shop")
-    empty = Registry(tmp_path, user=tmp_path, bundles=(), cache_dir=tmp_path.parent / "empty-cache")
-    assert empty.sources == ("project", "user")
-    assert empty.search("anything").total == 0

@@ -26,7 +26,7 @@ def raw(path: Path) -> dict[str, tuple[str, tuple[int, ...], bytes]]:
     return {name: (array.dtype.str, array.shape, array.tobytes()) for name, array in arrays.items()}
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(GROUPS, st.data())
 def test_merging_is_building_the_live_items_at_once(
     tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]], data: st.DataObject

@@ -70,7 +70,7 @@ def lay(folder: Path, roots: Drawn) -> Case:
     return Case(Reader(snapshots), tuple(docs), tuple(live))
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(drawn())
 def test_a_reader_is_the_naive_index_of_live_items(tmp_path_factory: pytest.TempPathFactory, roots: Drawn) -> None:
     """Postings, statistics, values and order over all segments equal those of reading the live items one by one."""
@@ -114,7 +114,7 @@ def check_values(case: Case) -> None:
     assert not case.reader.having("author", "nobody").any()
     keys = list(case.reader.keys())
     assert len(keys) == len(set(keys))
-    assert set(keys) == {key for found in entries for key, _ in found}
+    assert set(keys) == {key for doc in case.alive for key, _ in entries[doc]}
     assert case.reader.all_keys() == [f"{case.docs[doc][1].type}:{case.docs[doc][1].id}" for doc in case.alive]
     for _, one in case.docs:
         same = [doc for doc in case.alive if (case.docs[doc][1].type, case.docs[doc][1].id) == (one.type, one.id)]
@@ -130,7 +130,6 @@ def check_order(case: Case) -> None:
 
     everything = range(len(case.docs))
     assert [case.reader.tie_key(doc) for doc in everything] == [naive(doc) for doc in everything]
-    assert case.reader.priority.tolist() == [root.priority for root, _ in case.docs]
     ranks = case.reader.order.tolist()
     assert sorted(ranks) == list(everything)
     assert [naive(doc) for doc in sorted(everything, key=ranks.__getitem__)] == sorted(map(naive, everything))

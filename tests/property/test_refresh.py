@@ -122,7 +122,7 @@ class Files(RuleBasedStateMachine):
         self.registry.refresh()
 
     @rule(source=sources, rel=paths, words=texts, number=numbers, signer=st.sampled_from(SIGNERS))
-    def add(self, source: str, rel: str, *, words: list[str], number: int, signer: Any) -> None:
+    def add(self, *, source: str, rel: str, words: list[str], number: int, signer: Any) -> None:
         """Write a file, new or over one, maybe signed."""
         self.sim.write(source, rel, content(rel, words, number))
         if signer is not None:

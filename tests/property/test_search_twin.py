@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import tempfile
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,12 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse, SearchResult
+from rye.query import ast
 from tests.support import naive
 from tests.support.naive_docs import NaiveDoc, states
 from tests.support.query_strategies import Case, cases
 from tests.support.signed import EVE, NOW
 from tests.support.spacesim import SpaceSim, no_own_items
-from tests.support.strategies import as_file
+from tests.support.strategies import TOPIC, as_file
 
 BUNDLES = ("alpha", "beta")
 SLOW = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
@@ -52,8 +54,9 @@ def ask(registry: Registry, case: Case, **more: Any) -> SearchResponse:
         fields={name: str(node) for name, node in options.fields.items()},
         filters=options.filters,
         level=options.level,
-        relax=options.relax,
         include_superseded=options.include_superseded,
+        relax=options.relax,
+        explain=True,
         **more,
     )
 
@@ -85,7 +88,7 @@ def compare(response: SearchResponse, expected: naive.NaiveAnswer, docs: Sequenc
 def check(sim: SpaceSim, case: Case) -> None:
     """Answer a case by the registry and by the twin, from the files as they are."""
     docs = sim.docs(NOW)
-    compare(ask(sim.fresh(), case, explain=True), naive.search(docs, case.query, options=case.options), docs)
+    compare(ask(sim.fresh(), case), naive.search(docs, case.query, options=case.options), docs)
 
 
 @given(cases(verdicts=("unsigned",)))
@@ -125,3 +128,44 @@ def test_verdicts_are_searched_as_they_are(drawn: tuple[Case, list[str]]) -> Non
         for doc, treatment in zip(case.docs, treatments, strict=True):
             treat(sim, doc, treatment)
         check(sim, case)
+
+
+@st.composite
+def loose_cases(draw: st.DrawFn) -> tuple[Case, dict[str, Any], dict[str, Any]]:
+    """Draw a search for several words, with the ``fuzzy`` and ``proximity`` it is asked with."""
+    case = draw(cases(most=6, verdicts=("unsigned",)))
+    texts = draw(st.lists(st.sampled_from(draw(TOPIC)), min_size=2, max_size=4))
+    query = ast.And(tuple(map(ast.Word, texts)))
+    off: list[dict[str, Any]] = [{}, {"enabled": False}, {"enabled": False, "max_distance": 1}]
+    fuzzy: list[dict[str, Any]] = [{"enabled": True}, *({"max_distance": number} for number in range(3))]
+    proximity: list[dict[str, Any]] = [{"enabled": True}, *({"max_distance": number} for number in (1, 2, 9))]
+    options = replace(case.options, text=str(query), relax=False)
+    drawn = Case(case.docs, query, options)
+    return drawn, draw(st.sampled_from([*off, *fuzzy])), draw(st.sampled_from([*off, *proximity]))
+
+
+def stands_for(words: ast.Node, fuzzy: dict[str, Any], proximity: dict[str, Any]) -> ast.Node:
+    """Return the query that says the same as words with these dictionaries."""
+    assert isinstance(words, ast.And)
+    operands = words.operands
+    if fuzzy.get("enabled", bool(fuzzy)):
+        operands = tuple(
+            ast.Fuzzy(one.text, fuzzy.get("max_distance")) for one in operands if isinstance(one, ast.Word)
+        )
+    if proximity.get("enabled", bool(proximity)):
+        return ast.Near(operands, (proximity.get("max_distance", 5),) * (len(operands) - 1))
+    return ast.And(operands)
+
+
+@given(loose_cases())
+@SLOW
+def test_fuzzy_and_proximity_are_what_they_stand_for(drawn: tuple[Case, dict[str, Any], dict[str, Any]]) -> None:
+    """With either or both dictionaries, words are searched as ``word~n`` and ``NEAR/n`` written out are."""
+    case, fuzzy, proximity = drawn
+    with tempfile.TemporaryDirectory() as folder:
+        sim = SpaceSim(Path(folder), bundles=BUNDLES)
+        lay(sim, case.docs)
+        docs = sim.docs(NOW)
+        expected = naive.search(docs, stands_for(case.query, fuzzy, proximity), options=case.options)
+        found = ask(sim.registry(), case, fuzzy=fuzzy, proximity=proximity)
+        compare(found, expected, docs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rye.items.model import Item
 from tests.support.naive_analysis import FieldText, analyze
@@ -119,8 +120,11 @@ class Corpus:
 def read_corpus(docs: Sequence[NaiveDoc], space: str = "all") -> Corpus:
     """Read the items of one space or of all; what is shadowed depends on all of them."""
     searched = tuple(doc for doc in docs if space in ("all", doc.space))
-    texts = tuple({field: analyze(values) for field, values in text_values(doc.item).items()} for doc in searched)
+    texts = tuple({field: _analyzed(values) for field, values in text_values(doc.item).items()} for doc in searched)
     return Corpus(searched, texts, tuple(field_values(doc, docs) for doc in searched))
+
+
+_analyzed = lru_cache(maxsize=10_000)(analyze)
 
 
 def text_values(item: Item) -> dict[str, tuple[str, ...]]:

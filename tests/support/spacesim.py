@@ -12,7 +12,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -25,9 +25,9 @@ from rye.items import ItemType
 from rye.items.files import split_name
 from rye.signing import EnvelopeFormat, Origin, SigningKey
 from tests.support.naive_docs import NaiveDoc
-from tests.support.signed import ANN, SIGNED_AT, WHEN, key, replace_once
+from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once
 
-__all__ = ["LATER", "SpaceSim", "no_own_items", "split_path"]
+__all__ = ["FURNITURE", "LATER", "SpaceSim", "furnish", "no_own_items", "split_path"]
 
 LATER = "2031-03-01T08:30:00Z"
 """A time that no signature was made at."""
@@ -50,7 +50,7 @@ def no_own_items(empty: Path) -> Iterator[None]:
 
 
 class SpaceSim:
-    """Files of several spaces below one folder; a space is named by its source, as in ``system:shop``.
+    """Files of several spaces below one folder, each space named by its source: ``project``, ``system:shop``.
 
     The user's key signs in project and user space and is trusted there; each bundle has its own key and trust file.
 
@@ -194,12 +194,8 @@ class SpaceSim:
 
     def registry(self, **options: Any) -> Registry:
         """Return a registry of all spaces, over the one cache unless ``cache_dir`` names another."""
-        given: dict[str, Any] = {
-            "user": self.user,
-            "bundles": tuple(self.bundles.values()),
-            "cache_dir": self.cache,
-        } | options
-        return Registry(given.pop("project", self.project), **given)
+        spaces: dict[str, Any] = {"project": self.project, "user": self.user, "bundles": tuple(self.bundles.values())}
+        return Registry(**(spaces | {"cache_dir": self.cache} | options))
 
     def fresh(self, **options: Any) -> Registry:
         """Return a registry that has never indexed anything: over a new cache folder."""
@@ -225,3 +221,62 @@ class SpaceSim:
                 signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
                 found.append(NaiveDoc(item, source, rel, bundle, str(signature.verdict), signature.signer))
         return found
+
+
+READ = '''"""Read the contents of a file."""
+
+__version__ = "1.2.0"
+__tags__ = ["files", "io"]
+__category__ = "rye/file-system"
+
+
+def read_file(path):
+    """Read one file at the given path, whole."""
+    return path
+'''
+THREAD = """# Thread orchestrator
+
+Start a thread for each step.
+
+## Limits
+
+A thread directive runs in one thread; the orchestrator waits. Never use a temporary file.
+"""
+CREATE = """```xml
+<directive name="create_thread" version="2.0.0">
+  <metadata>
+    <description>Create or make a thread</description>
+    <category>agents</category>
+    <author>ann</author>
+  </metadata>
+</directive>
+```
+"""
+
+
+def _entry(title: str, **more: str) -> str:
+    lines = "".join(f"{name}: {value}\n" for name, value in {"title": title, **more}.items())
+    return f"---\n{lines}---\n\nOn files.\n"
+
+
+FURNITURE: Mapping[tuple[str, str], tuple[str, SigningKey | None]] = {
+    ("project", "tools/rye/file-system/read.py"): (READ, ANN),
+    ("user", "tools/rye/file-system/read.py"): (READ.replace("1.2.0", "1.10.0"), ANN),
+    ("system:shop", "tools/rye/file-system/read.py"): (READ.replace("1.2.0", "0.9"), key("shop")),
+    ("project", "knowledge/threads/orchestrator.md"): (THREAD, EVE),
+    ("project", "directives/agents/create_thread.md"): (CREATE, None),
+    ("user", "knowledge/notes/old.md"): (_entry("Old notes", status="superseded"), ANN),
+    ("user", "knowledge/notes/older.md"): (_entry("Older notes", deprecated="true"), ANN),
+    ("user", "knowledge/notes/new.md"): (_entry("New notes", updated="2026-02-18", priority="2"), ANN),
+    ("system:shop", "knowledge/notes/best.md"): (_entry("Best notes", created="2026-01", priority="10"), None),
+}
+"""Example items of three spaces, by source and path, each with who signs it: one id in all spaces, a stranger's
+signature, unsigned ones, withdrawn ones."""
+
+
+def furnish(sim: SpaceSim) -> None:
+    """Lay the example items."""
+    for (source, rel), (content, signer) in FURNITURE.items():
+        sim.write(source, rel, content)
+        if signer is not None:
+            sim.sign(source, rel, signer)

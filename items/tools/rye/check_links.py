@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:23:28Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:rz6RhF0JdUfowgfzkAfU5JYBfYOSsodF5SQifAzTT-_mATsadogIkx_qlmIz9ledzDaGPIHGLPBXnOlcWfOTDQ:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
+# rye:signed:v2:2026-11-21T23:39:44Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:MZx27JqNKG2AHzlsz8C4mWQXo-R8F3vPIruay_-AKlGKfmxQ7kW1ADYt2aXpgC0c9_ClMj2nxjclPalKTm-4DQ:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

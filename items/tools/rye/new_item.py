@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:23:28Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:VrH7mK-auJBaWofTnyc_BlHpcubtreFg-9FFW9I-8wX4N6uSq0Pap6a1JK69IdZmY_raXAshi7uu_IMtunuwBg:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
+# rye:signed:v2:2026-11-21T23:39:44Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:oqDm2pYr51RmpqLwESC33aJCsqpZmlwVi9HhvE5-pesNMIW28-73DcYzYRNh9yqL0gp5ss-Lw8MAgZupP18kBA:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

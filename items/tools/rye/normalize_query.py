@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:23:28Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:oayLMeF3PV9LQK8QzZ-mCequRtWJA1hWtPthqsXsPt03glFwTQtBJQWrJyegKJXNBjtsxLj39n0Aieuaz0vwCA:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
+# rye:signed:v2:2026-11-21T23:39:44Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:atLAZJ7Q7gj_jx2klr24aHDt_pUvwn9jZF98v2bPQv4XIgBDbda1ond39Tg5_gQNqJ2i2x7BIUfO-bB55agCAQ:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:23:28Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:keRicWmB-37uNiRbOHvO0TcKbOcE8UtQJ5YnMRxZm58Xjgx3-hsnkUxw04APqdBiWGdM3_mUew09J6ln6MunCQ:478116aad49be4fc014d8b57343e75967ff2dcd0b459b5019bc221f9657c4399
+# rye:signed:v2:2026-11-21T23:39:44Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:Z-iBE3ysc9ROrv6Dz7-ZDdb4300p5GjRKyE4TvBalinR4EkrSt6SMhNIzMXQzQjBAnwbKU2KsSMYiiT04fUMAQ:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

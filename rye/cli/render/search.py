@@ -67,10 +67,12 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     if hit.exact:
         facts.append(terminal.style("exact", "green"))
     yield f"{rank} {'  '.join(facts)}"
-    if hit.title:
-        yield from _indented(hit.title, hit.highlights.get("title", ()), terminal)
+    named = "title" if hit.title else "description"
+    if getattr(hit, named):
+        yield from _indented(getattr(hit, named), hit.highlights.get(named, ()), terminal)
     shown = "preview" if hit.preview else "description"
-    yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
+    if shown != named and not (named == "description" and hit.description.startswith(hit.preview.rstrip("…"))):
+        yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
     for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")

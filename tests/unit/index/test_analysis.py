@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import time
 import unicodedata
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -10,6 +12,7 @@ from hypothesis import strategies as st
 
 from rye.index import analysis
 from tests.support import naive_analysis
+from tests.unit.index.laying import item, write
 
 TRICKY = "aBcZ09_-./ \n'+\u0301\u0345\u093f\u0e31ßſﬁİıΣςǅŉⅣ½²٣你ガ한\u1112\u1161￥：，…\u00a0\ud800😀ẞᾈΐ"
 TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24)
@@ -73,6 +76,23 @@ def test_long_terms_are_cut() -> None:
     long = "ß" * 200
     assert [token.term for token in analysis.analyze_chunk(f"{long}-{long}")] == ["s" * 255, "s" * 255]
     assert analysis.analyze_chunk("a" * 300)[0].term == "a" * 255
+
+
+MARKS = st.text(st.sampled_from("\u0301\u0316\u0345\u093c\u3099\uff9e\uff9f\u0344\u034f😀"), min_size=20, max_size=60)
+
+
+@given(st.lists(st.one_of(MARKS, TEXTS), max_size=3).map("".join))
+def test_long_runs_of_marks_are_normalized_as_any_text(text: str) -> None:
+    """Putting marks in order beforehand changes nothing about the normal form."""
+    assert analysis.normalize(text) == unicodedata.normalize("NFKC", text)
+
+
+def test_attack_a_text_of_marks_is_normalized_in_time(tmp_path: Path) -> None:
+    """Marks in the worst order, which Python's own normalization takes a time for that grows with their square."""
+    began = time.perf_counter()
+    for marks in ("\u0301\u0316", "\u0301\uff9e", "\u0316😀\u0301\u0316"):
+        write(tmp_path / f"{ord(marks[1])}", [item("x", body=f"e{marks * 50_000} deploy")])
+    assert time.perf_counter() - began < 5
 
 
 @given(st.lists(TEXTS, max_size=3))

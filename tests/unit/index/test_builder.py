@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index import analysis, container
@@ -46,6 +46,7 @@ def naive_dump(found: list[Item]) -> Dump:
     }
 
 
+@settings(max_examples=50)
 @given(st.lists(items(), min_size=1, max_size=5))
 def test_a_segment_is_the_inverted_index_of_its_items(
     tmp_path_factory: pytest.TempPathFactory, found: list[Item]
@@ -55,6 +56,7 @@ def test_a_segment_is_the_inverted_index_of_its_items(
     assert dump(Segment(write(path, found))) == naive_dump(found)
 
 
+@settings(max_examples=40)
 @given(st.lists(items(), min_size=1, max_size=4))
 def test_entries_are_the_values_that_an_item_has(found: list[Item]) -> None:
     """Every metadata key but the reserved ones has an entry per value, folded; built-in fields come from the item."""

@@ -19,15 +19,17 @@ NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6).
 )
 NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
 MANIFESTS = st.builds(
-    lambda rows, problems, stamp: Manifest(
+    lambda rows, problems, stamp, listing: Manifest(
         tuple(path for path, _ in rows),
         np.asarray([stats for _, stats in rows], np.int64).reshape(-1, 4),
         tuple(problems),
         stamp,
+        listing,
     ),
     st.lists(st.tuples(NAMES, st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS)), max_size=5),
     st.lists(st.builds(Problem, NAMES, st.text(max_size=5), st.text(max_size=9)), max_size=3),
     st.text(max_size=9),
+    st.sampled_from(["", "ab" * 32]),
 )
 
 
@@ -43,7 +45,8 @@ def test_a_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, one: Ma
     path = tmp_path_factory.getbasetemp() / "files-1.ryx"
     one.write(path)
     found = Manifest.read(path)
-    assert (found.paths, found.problems, found.stamp) == (one.paths, one.problems, one.stamp)
+    assert (found.paths, found.problems) == (one.paths, one.problems)
+    assert (found.stamp, found.listing) == (one.stamp, one.listing)
     assert found.stats.tolist() == one.stats.tolist()
     assert found.same_files(one.paths, one.stats)
 
@@ -100,7 +103,7 @@ def test_a_late_change_of_permissions_counts_as_a_change() -> None:
 def test_what_is_no_manifest_is_damage(tmp_path: Path, kind: str) -> None:
     """A file that is missing, cut short, or holds something else raises DamagedError."""
     path = tmp_path / "files-1.ryx"
-    meta: dict[str, object] = {"problems": [], "stamp": ""}
+    meta: dict[str, object] = {"problems": [], "stamp": "", "listing": ""}
     arrays: dict[str, container.Array] = {"paths": np.frombuffer(b"a", np.uint8), "stats": np.zeros((1, 4), np.int64)}
     if kind == "no stats":
         del arrays["stats"]

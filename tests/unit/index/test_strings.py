@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.strings import Strings, order_of, pack
+from rye.index.strings import Strings, pack
 
 LETTERS = "ab*?\\.\n é你😀\ud800\x00\x7fß"
 WORDS = st.text(st.sampled_from(LETTERS.replace("\n", "")), max_size=6)
@@ -121,12 +121,3 @@ def test_attack_many_stars_do_not_multiply_the_time() -> None:
     assert strings.matching("*a" * 100 + "*").tolist() == [0]
     assert strings.matching("*a?" * 60 + "*b").tolist() == []
     assert time.perf_counter() - began < 1.0
-
-
-@given(st.lists(WORDS, max_size=8))
-def test_order_of_gives_each_text_its_place(texts: list[str]) -> None:
-    """Sorting by the ranks sorts the texts; equal texts keep their order."""
-    ranks = order_of(texts).tolist()
-    assert sorted(ranks) == list(range(len(texts)))
-    assert [texts[ranks.index(place)] for place in range(len(texts))] == sorted(texts)
-    assert all(ranks[i] < ranks[j] for j in range(len(texts)) for i in range(j) if texts[i] == texts[j])

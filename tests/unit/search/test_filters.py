@@ -48,7 +48,7 @@ def filtered(over: Reader, wanted: dict[str, Any]) -> list[int]:
     return np.flatnonzero(mask).tolist()
 
 
-@settings(max_examples=60)
+@settings(max_examples=40)
 @given(docs(most=5, sources=SOURCES, verdicts=["unsigned"]), st.data())
 def test_values_are_held_against_tests_as_the_twin_holds_them(
     tmp_path_factory: pytest.TempPathFactory, found: list[NaiveDoc], data: st.DataObject

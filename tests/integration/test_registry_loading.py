@@ -1,0 +1,91 @@
+"""``Registry.load`` and ``find``: the content of one item with the verdict on exactly that content."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rye import ItemError, NotFoundError, Registry
+from tests.support.spacesim import SpaceSim, furnish, no_own_items
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[SpaceSim]:
+    """Lay three spaces of signed and unsigned items."""
+    (tmp_path / "none").mkdir()
+    with no_own_items(tmp_path / "none"):
+        sim = SpaceSim(tmp_path)
+        furnish(sim)
+        yield sim
+
+
+@pytest.fixture
+def registry(sim: SpaceSim) -> Registry:
+    """Return a registry of them."""
+    return sim.registry()
+
+
+def test_loading_gives_content_and_verdict(sim: SpaceSim, registry: Registry) -> None:
+    """Highest priority first, or of one space; the content is the file, signature line and all."""
+    loaded = registry.load("tool", "rye/file-system/read")
+    path = sim.path("project", "tools/rye/file-system/read.py")
+    assert (loaded.space, loaded.path, loaded.content) == ("project", str(path), path.read_text(encoding="utf-8"))
+    assert (str(loaded.signature.verdict), loaded.shadows) == ("trusted", ("user", "system:shop"))
+    user = registry.load("tool", "rye/file-system/read", "user")
+    assert (user.item.version, user.shadowed_by, user.shadows) == ("1.10.0", ("project",), ("system:shop",))
+    system = registry.load("tool", "rye/file-system/read", "system")
+    assert (system.bundle, system.item.version) == ("shop", "0.9")
+    data = loaded.to_dict()
+    assert json.loads(json.dumps(data)) == data
+    with pytest.raises(NotFoundError):
+        registry.load("knowledge", "rye/file-system/read")
+    assert registry.find("rye/file-system/read") == ("tool:rye/file-system/read",)
+
+
+def test_sources_name_every_root(registry: Registry, tmp_path: Path) -> None:
+    """Highest priority first; a registry of nothing has a user space all the same."""
+    assert registry.sources == ("project", "user", "system:rye", "system:shop")
+    empty = Registry(tmp_path, user=tmp_path, bundles=(), cache_dir=tmp_path.parent / "empty-cache")
+    assert empty.sources == ("project", "user")
+    assert empty.search("anything").total == 0
+
+
+def test_finding_by_id_alone(sim: SpaceSim, registry: Registry) -> None:
+    """Every type that has the id, in the space asked for."""
+    sim.write("user", "knowledge/rye/file-system/read.md", "# Reading\n\nOn files.\n")
+    both = ("knowledge:rye/file-system/read", "tool:rye/file-system/read")
+    assert registry.find("rye/file-system/read") == registry.find("rye/file-system/read", "all") == both
+    assert registry.find("rye/file-system/read", "project") == both[1:]
+    assert registry.find("read") == registry.find("rye/file-system") == registry.find("") == ()
+
+
+def test_what_is_loaded_is_what_was_verified(sim: SpaceSim) -> None:
+    """A registry that never scans again reads the file now: new content comes with its own verdict."""
+    registry = sim.registry(max_staleness=float("inf"))
+    assert str(registry.load("tool", "rye/file-system/read").signature.verdict) == "trusted"
+    path = sim.path("project", "tools/rye/file-system/read.py")
+    path.write_bytes(path.read_bytes() + b"evil()\n")
+    loaded = registry.load("tool", "rye/file-system/read")
+    assert loaded.content.endswith("evil()\n")
+    assert str(loaded.signature.verdict) == "tampered"
+    path.write_bytes(b"\xff")
+    with pytest.raises(ItemError):
+        registry.load("tool", "rye/file-system/read")
+    path.unlink()
+    with pytest.raises(ItemError) as caught:
+        registry.load("tool", "rye/file-system/read")
+    assert caught.value.code == "vanished"
+    assert sim.registry().load("tool", "rye/file-system/read").space == "user"
+
+
+def test_content_is_the_text_of_the_file(sim: SpaceSim, registry: Registry) -> None:
+    """Line breaks, a missing one at the end and odd characters stay; only a byte order mark is no text."""
+    for text in ("a\r\nb\r\n", "no end", "\u202e\u0000\x1b[2J\n", "é\n"):
+        sim.write("project", "knowledge/odd.md", text)
+        assert registry.load("knowledge", "odd").content == text
+    sim.write("project", "knowledge/odd.md", b"\xef\xbb\xbf# Marked\n")
+    assert registry.load("knowledge", "odd").content == "# Marked\n"
+    assert registry.load("knowledge", "odd").item.title == "Marked"

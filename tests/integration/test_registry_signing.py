@@ -1,0 +1,376 @@
+"""``Registry.sign`` and ``verify``, and signing a whole bundle: from unsigned to trusted, or nothing written at all."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from rye import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.publishing import sign_bundle
+from rye.signing import Scope, load_key_file, parse_trust_file
+from tests.support.files import lay
+from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
+from tests.support.spacesim import SpaceSim
+
+TOOL = '"""Deploy a build."""\n\n__version__ = "1.0.0"\n'
+SCRIPT = "#!/bin/sh\n# ---\n# description: Deploy a build\n# version: 1.0.0\n# ---\necho\n"
+ENTRY = "---\ntitle: Deploying\nversion: 1.0.0\n---\n\n# Deploying\n\nHow to deploy.\n"
+GOOD: Mapping[str, str | bytes] = {
+    "tools/demo/deploy.py": TOOL,
+    "tools/demo/data.yaml": "description: Deploy as data\nversion: '1.0.0'\n",
+    "knowledge/demo/deploying.md": ENTRY,
+    "directives/deep/er/deploy.md": ENTRY,
+}
+BAD: Mapping[str, str | bytes] = {
+    "tools/demo/nothing.py": "x = 1\n",
+    "tools/demo/moved.py": f'{TOOL}__category__ = "elsewhere"\n',
+    "tools/demo/data.json": '{"description": "Deploy", "version": "1.0.0"}',
+    "knowledge/demo/latin.md": b"---\nversion: 1\n---\nd\xe9ploy\n",
+}
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Lay unsigned items in the project, and the user's private key where it belongs."""
+    sim = SpaceSim(tmp_path)
+    lay(sim.root("project"), GOOD)
+    sim.save_user_key()
+    return sim
+
+
+def verdicts(sim: SpaceSim, space: str = "project") -> dict[str, str]:
+    """Return the verdict on every item of a space."""
+    report = sim.registry().verify(space=space)
+    assert report.problems == ()
+    return {f"{item.type}:{item.id}": str(item.signature.verdict) for item in report.items}
+
+
+def contents(folder: Path) -> dict[Path, tuple[bytes, int]]:
+    """Return the bytes and inode of every file below a folder."""
+    return {path: (path.read_bytes(), path.stat().st_ino) for path in folder.rglob("*") if path.is_file()}
+
+
+# signing
+
+
+def test_from_unsigned_to_trusted(sim: SpaceSim) -> None:
+    """Signed with the user's own key, items are trusted as soon as the user says that the key is theirs."""
+    sim.distrust(ANN)
+    registry = sim.registry()
+    assert set(verdicts(sim).values()) == {"unsigned"}
+    report = registry.sign("tool:demo/deploy")
+    assert report.fingerprint == ANN.public.fingerprint
+    assert [(item.type, item.id, item.changed) for item in report.items] == [("tool", "demo/deploy", True)]
+    assert registry.search("is:untrusted", space="project").total == 1
+    assert verdicts(sim)["tool:demo/deploy"] == "untrusted"
+    sim.trust(ANN, owner="ann")
+    assert verdicts(sim)["tool:demo/deploy"] == "trusted"
+    (hit,) = registry.search("is:trusted", space="project").results
+    assert (hit.id, hit.signature.format, hit.signature.owner) == ("demo/deploy", "v2", "ann")
+
+
+def test_signing_adds_one_line_and_nothing_else(sim: SpaceSim) -> None:
+    """Each file is what it was below the line that was added; its mode is kept, and nothing is left beside it."""
+    path = sim.path("project", "tools/demo/deploy.py")
+    path.chmod(0o755)
+    before = contents(sim.root("project"))
+    sim.registry().sign("tool.*", "knowledge", "directive:*")
+    after = contents(sim.root("project"))
+    assert after.keys() == before.keys()
+    for place, (data, _) in after.items():
+        first, _, rest = data.partition(b"\n")
+        assert b"rye:signed:v2:" in first
+        assert rest == before[place][0]
+    assert path.stat().st_mode & 0o777 == 0o755
+    assert set(verdicts(sim).values()) == {"trusted"}
+
+
+def test_signing_again_changes_nothing(sim: SpaceSim) -> None:
+    """What stands signed by the same key in the same form is left alone; another form or an edit is signed anew."""
+    registry = sim.registry()
+    registry.sign("tool:*", "knowledge:*", "directive:*")
+    before = contents(sim.root("project"))
+    report = registry.sign("tool:*", "knowledge:*", "directive:*")
+    assert [item.changed for item in report.items] == [False] * 4
+    assert contents(sim.root("project")) == before
+    with sim.path("project", "tools/demo/deploy.py").open("a", encoding="utf-8") as stream:
+        stream.write("# more\n")
+    assert [item.changed for item in registry.sign("tool:demo/*").items].count(True) == 1
+    assert all(item.changed for item in registry.sign("tool:demo/*", format="v1").items)
+    path = sim.path("project", "tools/demo/deploy.py")
+    assert path.read_bytes().count(b"rye:signed:") == 1
+    assert verdicts(sim)["tool:demo/deploy"] == "trusted"
+    assert registry.load("tool", "demo/deploy").signature.format == "v1"
+
+
+def test_a_dry_run_says_and_does_nothing(sim: SpaceSim) -> None:
+    """The report is that of the real run; no file is touched."""
+    before = contents(sim.folder)
+    dry = sim.registry().sign("tool:demo/*", dry_run=True)
+    assert contents(sim.folder) == before
+    assert [item.changed for item in dry.items] == [True, True]
+    assert dry.to_dict() == sim.registry().sign("tool:demo/*").to_dict()
+    assert [item.changed for item in sim.registry().sign("tool:demo/*", dry_run=True).items] == [False, False]
+
+
+def test_invalid_items_are_all_reported_at_once(sim: SpaceSim) -> None:
+    """One error with every problem of every file; not even the valid ones have been written."""
+    lay(sim.root("project"), BAD)
+    before = contents(sim.folder)
+    for dry_run in (True, False):
+        with pytest.raises(SigningError) as caught:
+            sim.registry().sign("tool:*", "knowledge:*", "directive:*", dry_run=dry_run)
+        error = caught.value
+        assert error.code == "invalid-items"
+        problems = error.details["problems"]
+        for rel in BAD:
+            assert any(problem.startswith(rel) for problem in problems)
+        assert sum(problem.startswith("tools/demo/nothing.py") for problem in problems) == 2
+        assert not any(problem.startswith(rel) for problem in problems for rel in GOOD)
+        assert error.hint
+    assert contents(sim.folder) == before
+
+
+def test_an_item_altered_after_signing_is_signed_only_when_asked(sim: SpaceSim) -> None:
+    """Signing one item leaves its neighbours as they are: a tampered one stays tampered."""
+    registry = sim.registry()
+    registry.sign("tool:demo/*")
+    with sim.path("project", "tools/demo/data.yaml").open("a", encoding="utf-8") as stream:
+        stream.write("evil: true\n")
+    registry.sign("tool:demo/deploy")
+    assert verdicts(sim)["tool:demo/data"] == "tampered"
+
+
+def test_a_strangers_signature_is_replaced(sim: SpaceSim) -> None:
+    """A file signed by someone else, or in an older form, has one line afterwards: ours."""
+    sim.sign("project", "tools/demo/deploy.py", EVE)
+    sim.write("project", "knowledge/demo/deploying.md", html(old_envelope(ENTRY.encode(), EVE)) + ENTRY.encode())
+    sim.registry().sign("tool:demo/deploy", "knowledge:demo/deploying")
+    assert verdicts(sim)["tool:demo/deploy"] == "trusted"
+    assert verdicts(sim)["knowledge:demo/deploying"] == "trusted"
+    data = sim.path("project", "knowledge/demo/deploying.md").read_bytes()
+    assert (data.count(b"rye:signed:"), data.endswith(ENTRY.encode())) == (1, True)
+
+
+def test_targets_are_ids_globs_scopes_and_paths(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each way to name items; an item named twice is signed once."""
+    registry = sim.registry()
+
+    def named(*targets: str) -> list[str]:
+        return sorted(f"{item.type}:{item.id}" for item in registry.sign(*targets, dry_run=True).items)
+
+    every = sorted(verdicts(sim))
+    tools = ["tool:demo/data", "tool:demo/deploy"]
+    assert named("tool:demo/deploy") == ["tool:demo/deploy"]
+    assert named("tool:demo/d*", "tool:demo/deploy", "tool") == tools
+    assert named("tool.demo.*") == tools
+    assert named("*") == every
+    assert named(str(sim.path("project", "tools/demo/deploy.py"))) == ["tool:demo/deploy"]
+    assert named(str(sim.path("project", "tools"))) == tools
+    assert named(str(sim.root("project"))) == every
+    monkeypatch.chdir(sim.path("project", "tools/demo"))
+    assert named("deploy.py") == ["tool:demo/deploy"]
+    assert named("./deploy.py") == ["tool:demo/deploy"]
+    assert named(".") == tools
+
+
+def test_only_project_and_user_space_are_signed(sim: SpaceSim) -> None:
+    """A path into another space is refused, whatever else is named; the user space is signed when asked for."""
+    for source in ("user", "system:shop"):
+        sim.write(source, "tools/demo/other.py", TOOL)
+    before = contents(sim.folder)
+    for target in (sim.path("user", "tools/demo/other.py"), sim.path("system:shop", "tools/demo/other.py"), sim.folder):
+        with pytest.raises(ArgumentError):
+            sim.registry().sign("tool:demo/deploy", str(target))
+    with pytest.raises(ArgumentError):
+        sim.registry().sign("tool:demo/other")
+    assert contents(sim.folder) == before
+    sim.registry().sign("tool:demo/other", space="user")
+    assert verdicts(sim, "user")["tool:demo/other"] == "trusted"
+    assert verdicts(sim)["tool:demo/deploy"] == "unsigned"
+
+
+# keys
+
+
+def test_the_key_to_sign_with(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A named file, then ``RYE_SIGNING_KEY`` as text or path, then the user's own; without any an error that helps."""
+    path = tmp_path / "pat.pem"
+    path.write_bytes(PAT.to_pem())
+    path.chmod(0o600)
+    registry = sim.registry()
+    assert registry.sign("tool:demo/deploy").fingerprint == ANN.public.fingerprint
+    monkeypatch.setenv("RYE_SIGNING_KEY", EVE.to_pem().decode())
+    assert registry.sign("tool:demo/deploy").fingerprint == EVE.public.fingerprint
+    monkeypatch.setenv("RYE_SIGNING_KEY", str(path))
+    assert registry.sign("tool:demo/deploy").fingerprint == PAT.public.fingerprint
+    monkeypatch.setenv("RYE_SIGNING_KEY", EVE.to_pem().decode())
+    assert registry.sign("tool:demo/deploy", key=path).fingerprint == PAT.public.fingerprint
+    monkeypatch.delenv("RYE_SIGNING_KEY")
+    with pytest.raises(NotFoundError) as caught:
+        sim.registry(user=tmp_path / "nobody").sign("tool:demo/deploy")
+    assert caught.value.code == "no-signing-key"
+    assert "RYE_SIGNING_KEY" in caught.value.hint
+
+
+def test_a_key_that_others_can_read_is_not_used(sim: SpaceSim, tmp_path: Path) -> None:
+    """Nothing is signed with it, wherever it lies; the hint says what to run."""
+    before = contents(sim.root("project"))
+    path = tmp_path / "pat.pem"
+    path.write_bytes(PAT.to_pem())
+    path.chmod(0o640)
+    with pytest.raises(SigningError, match="chmod 600"):
+        sim.registry().sign("tool:demo/deploy", key=path)
+    (sim.root("user") / "config/keys/signing").chmod(0o755)
+    with pytest.raises(SigningError, match="chmod 700"):
+        sim.registry().sign("tool:demo/deploy")
+    assert contents(sim.root("project")) == before
+
+
+# verifying
+
+
+def test_verify_gives_a_verdict_for_every_item(sim: SpaceSim) -> None:
+    """Of every space; counts add up; the JSON has the documented keys; each item comes once however it is named."""
+    sim.registry().sign("tool:*")
+    sim.add("user", "tools/demo/deploy.py", TOOL, EVE)
+    sim.write("system:shop", "knowledge/demo/note.md", NOTE)
+    report = sim.registry(bundles=(sim.bundles["shop"],)).verify("tool:demo/*", "knowledge.demo.*", "tool:demo/deploy")
+    found = {(item.space, item.type, item.id): str(item.signature.verdict) for item in report.items}
+    assert found == {
+        ("project", "tool", "demo/data"): "trusted",
+        ("project", "tool", "demo/deploy"): "trusted",
+        ("project", "knowledge", "demo/deploying"): "unsigned",
+        ("user", "tool", "demo/deploy"): "untrusted",
+        ("system", "knowledge", "demo/note"): "unsigned",
+    }
+    assert len(report.items) == len(found)
+    data = report.to_dict()
+    assert data["counts"] == {"trusted": 2, "untrusted": 1, "unsigned": 2}
+    assert {"type", "id", "space", "path", "verdict", "reason"} <= set(data["items"][0])
+    assert json.loads(json.dumps(data)) == data
+
+
+def test_verify_reads_the_files_not_the_index(sim: SpaceSim) -> None:
+    """No index is made or asked: a change is seen at once, whatever ``max_staleness`` says."""
+    registry = sim.registry(max_staleness=float("inf"))
+    registry.sign("tool:demo/deploy")
+    assert str(registry.verify("tool:demo/deploy").items[0].signature.verdict) == "trusted"
+    with sim.path("project", "tools/demo/deploy.py").open("a", encoding="utf-8") as stream:
+        stream.write("evil()\n")
+    assert str(registry.verify("tool:demo/deploy").items[0].signature.verdict) == "tampered"
+    assert not sim.cache.exists()
+
+
+def test_verify_says_what_it_could_not_check(sim: SpaceSim) -> None:
+    """Files that are no items and targets that match nothing are problems; a trust file left out is a warning."""
+    lay(sim.root("project"), BAD)
+    sim.write("user", "config/keys/trusted/broken.toml", "public_key = 7\n")
+    report = sim.registry().verify("knowledge:demo/*", "tool:nothing/*")
+    for word in ("latin.md", "nothing/*"):
+        assert sum(word in problem for problem in report.problems) == 1
+    assert sum("broken.toml" in warning for warning in report.warnings) == 1
+    assert [item.id for item in report.items] == ["demo/deploying"]
+
+
+def test_verify_of_a_folder_elsewhere(sim: SpaceSim, tmp_path: Path) -> None:
+    """A bundle that is not installed can be verified by its folder; its own keys speak for it."""
+    bundle = tmp_path / "elsewhere" / "pack"
+    lay(bundle / ".ai", GOOD)
+    sign_bundle(bundle, owner="pack")
+    report = sim.registry().verify(str(bundle))
+    assert {str(item.signature.verdict) for item in report.items} == {"trusted"}
+    assert len(report.items) == len(GOOD)
+    assert report.problems == ()
+
+
+# bundles
+
+
+def test_sign_bundle_signs_all_with_a_key_that_is_gone(sim: SpaceSim) -> None:
+    """Every item is trusted through the one trust file it writes; no private key stays anywhere."""
+    lay(sim.bundles["shop"] / ".ai", {**GOOD, "tools/demo/run.sh": SCRIPT})
+    report = sign_bundle(sim.bundles["shop"], owner="shop keeper")
+    assert set(verdicts(sim, "system").values()) == {"trusted"}
+    trust_file = Path(report.trust_file)
+    entry = parse_trust_file(trust_file.read_bytes(), scope=Scope.BUNDLE)
+    assert (entry.owner, entry.fingerprint) == ("shop keeper", report.fingerprint)
+    assert list(trust_file.parent.iterdir()) == [trust_file]
+    assert len(report.items) == 5
+    assert all(item.changed for item in report.items)
+    for path in sim.bundles["shop"].rglob("*"):
+        assert not path.is_file() or b"PRIVATE" not in path.read_bytes()
+    first, second, *_ = sim.path("system:shop", "tools/demo/run.sh").read_text(encoding="utf-8").splitlines()
+    assert first == "#!/bin/sh"
+    assert second.startswith("# rye:signed:v2:")
+
+
+def test_sign_bundle_again_replaces_key_and_trust_file(sim: SpaceSim) -> None:
+    """A new key signs everything anew, and the old one is no longer trusted."""
+    lay(sim.bundles["shop"] / ".ai", GOOD)
+    first = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop")
+    second = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop", format="v1")
+    assert first.fingerprint != second.fingerprint
+    assert not Path(first.trust_file).exists()
+    assert set(verdicts(sim, "system").values()) == {"trusted"}
+
+
+def test_sign_bundle_of_invalid_items_writes_nothing(sim: SpaceSim) -> None:
+    """Not a line, not a key, not a trust file."""
+    lay(sim.bundles["shop"] / ".ai", {**GOOD, **BAD})
+    before = contents(sim.folder)
+    with pytest.raises(SigningError) as caught:
+        sign_bundle(sim.bundles["shop"], owner="shop")
+    assert caught.value.code == "invalid-items"
+    (sim.folder / "empty").mkdir()
+    calls: tuple[Callable[[], object], ...] = (
+        lambda: sign_bundle(sim.bundles["shop"], owner="shop", format="v9"),
+        lambda: sign_bundle(sim.folder / "gone", owner="shop"),
+        lambda: sign_bundle(sim.folder / "empty", owner="shop"),
+    )
+    for call in calls:
+        with pytest.raises(RyeError):
+            call()
+    assert contents(sim.folder) == before
+
+
+def test_a_bad_owner_is_found_before_anything_is_written(sim: SpaceSim) -> None:
+    """The trust file cannot be made: the items are as they were."""
+    lay(sim.bundles["shop"] / ".ai", GOOD)
+    before = contents(sim.folder)
+    with pytest.raises(SigningError):
+        sign_bundle(sim.bundles["shop"], owner="shop\nkeeper")
+    assert contents(sim.folder) == before
+
+
+def test_a_file_that_cannot_be_written_while_signing(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that refuses one file is an error of its own kind; that file is whole, old or new."""
+    victim = sim.path("project", "tools/demo/deploy.py")
+    before = victim.read_bytes()
+    original = os.replace
+
+    def refuse(source: str | Path, target: str | Path) -> None:
+        if Path(target) == victim:
+            raise OSError(28, "No space left on device")
+        original(source, target)
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(RyeError) as caught:
+        sim.registry().sign("tool:demo/*")
+    assert caught.value.code == "cannot-write"
+    assert victim.read_bytes() == before
+    assert not [path for path in victim.parent.iterdir() if path.name.startswith(".")]
+
+
+def test_a_key_file_is_read_back(sim: SpaceSim) -> None:
+    """What was saved as the user's key is that key; what is no key at all is refused with a code."""
+    path = sim.root("user") / "config/keys/signing/private_key.pem"
+    assert load_key_file(path).public == ANN.public
+    path.write_bytes(b"no key")
+    with pytest.raises(SigningError) as caught:
+        sim.registry().sign("tool:demo/deploy")
+    assert caught.value.code == "key-unreadable"

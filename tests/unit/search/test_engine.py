@@ -1,0 +1,240 @@
+"""A whole search over files: stages, filters, exact hits, and pages that are read and verified at that moment."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye.errors import ArgumentError, QueryError
+from rye.index.reader import Reader
+from rye.index.refresh import SpaceIndex
+from rye.search.engine import Search, World
+from rye.search.results import SearchResponse
+from rye.spaces import Root, Space
+from tests.support.files import lay
+from tests.support.signed import NOW, TOOL, TRUST, place, sign
+from tests.unit.search.asking import request
+
+Ask = Callable[..., SearchResponse]
+
+FILES: dict[str, str | bytes] = {
+    "tools/ops/deploy.py": '"""Deploy a build to servers."""\n\n__version__ = "2.0"\n',
+    "tools/ops/deploy-all.py": '"""Deploy everything, deploy it twice."""\n',
+    "knowledge/deploy.md": "# How to deploy\n\nFirst build, then deploy.\n",
+    "knowledge/old.md": "---\nstatus: superseded\n---\n\nDeploy as it was.\n",
+    "knowledge/older.md": "---\ndeprecated: true\n---\n\nDeploy as it was before.\n",
+    "directives/release.md": "---\ntitle: Release the orchestrator\ndescription: Builds are released\n---\n\nStep.\n",
+}
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Root:
+    """Return a project root with a few items."""
+    return Root(Space.PROJECT, lay(tmp_path / "project", FILES))
+
+
+@pytest.fixture
+def ask(root: Root, tmp_path: Path) -> Ask:
+    """Return what searches the root as it was when it was first searched."""
+    (tmp_path / "index").mkdir()
+    index = SpaceIndex(root, tmp_path / "index")
+    worlds: list[World] = []
+
+    def search(text: str = "", **options: Any) -> SearchResponse:
+        if not worlds:
+            snapshot = index.refresh().snapshot
+            assert snapshot is not None
+            reader = Reader([(root, snapshot)])
+            worlds.append(World(reader, reader, lambda: TRUST, [{}], NOW))
+        return Search(request(text, **options), replace(worlds[0])).run()
+
+    return search
+
+
+def ids(found: SearchResponse) -> list[str]:
+    """Return the ids of a page in order."""
+    return [hit.id for hit in found.results]
+
+
+@pytest.mark.parametrize(
+    ("text", "stage", "found"),
+    [
+        ("release orchestrator", "all", {"release"}),
+        ("relase orchestratr", "fuzzy", {"release"}),
+        ("orchestr leas", "substring", {"release"}),
+        ("orchestrator everything nonsense", "any", {"release", "ops/deploy-all"}),
+        ("nonsense", "all", set()),
+        ("-deploy nonsense", "all", set()),
+    ],
+)
+def test_the_first_stage_with_a_hit_answers(ask: Ask, text: str, stage: str, found: set[str]) -> None:
+    """A bag of words is tried more and more broadly, and a warning says how it was found."""
+    answer = ask(text)
+    assert (answer.stage, set(ids(answer))) == (stage, found)
+    assert bool(answer.warnings) is (stage != "all")
+
+
+def test_filters_decide_which_stage_has_a_hit(ask: Ask) -> None:
+    """A stage whose hits are all filtered away does not answer."""
+    assert ask("relase", scope="directive").stage == "fuzzy"
+    assert ask("deploy build", scope="knowledge").stage == "all"
+    assert ask("deploy orchestrator", scope="knowledge").stage == "any"
+
+
+def test_the_last_stage_is_capped(ask: Ask, root: Root) -> None:
+    """Low-confidence hits are at most ten, in total as well."""
+    lay(root.path, {f"knowledge/n{number}.md": "# Word\n\nalpha\n" for number in range(14)})
+    answer = ask("alpha qqqqqqqq", limit=4, offset=8)
+    assert (answer.stage, answer.total, len(answer.results), answer.next_offset) == ("any", 10, 2, None)
+    assert "10 of 14" in answer.warnings[-1]
+
+
+def test_what_equals_the_query_comes_first(ask: Ask) -> None:
+    """By id or name, in any case, however it scores; under another order it is only labelled."""
+    found = ask("Deploy")
+    assert [(hit.id, hit.exact) for hit in found.results] == [
+        ("deploy", True),
+        ("ops/deploy", True),
+        ("ops/deploy-all", False),
+    ]
+    assert next((hit.id, hit.exact) for hit in ask("ops/deploy").results) == ("ops/deploy", True)
+    by_name = ask("deploy", sort_by="name")
+    assert [hit.exact for hit in by_name.results] == [True, True, False]
+    assert ids(ask("deploy", scope="tool.ops.*"))[0] == "ops/deploy"
+    assert ids(ask("deploy", fields={"version": "2.0"})) == ["ops/deploy"]
+
+
+def test_superseded_and_deprecated_are_hidden_and_counted(ask: Ask) -> None:
+    """By reason; asked for, they are there."""
+    strict = ask("deploy as it was", relax=False)
+    assert (ids(strict), dict(strict.hidden)) == ([], {"superseded": 1, "deprecated": 1})
+    assert set(ids(ask("deploy as it was", relax=False, include_superseded=True))) == {"old", "older"}
+
+
+def test_pages_follow_each_other(ask: Ask) -> None:
+    """Every hit once, in order, with the offset of the next page until the last."""
+    whole = ask("", sort_by="name", limit=100)
+    pages, offset = [], 0
+    while True:
+        page = ask("", sort_by="name", limit=2, offset=offset)
+        assert page.total == whole.total == 4
+        pages += ids(page)
+        if page.next_offset is None:
+            break
+        offset = page.next_offset
+    assert pages == ids(whole) == ["deploy", "ops/deploy", "ops/deploy-all", "release"]
+    assert ask("", offset=50).results == ()
+
+
+@pytest.mark.parametrize(
+    ("scope", "found"),
+    [
+        ("tool", ["ops/deploy", "ops/deploy-all"]),
+        ("tool.ops.deploy", ["ops/deploy"]),
+        ("tool.ops.*", ["ops/deploy", "ops/deploy-all"]),
+        ("tool.op.*", []),
+        ("directive,knowledge", ["deploy", "release"]),
+        ("tool.ops.deploy*,directive", ["ops/deploy", "ops/deploy-all", "release"]),
+    ],
+)
+def test_a_scope_bounds_the_hits(ask: Ask, scope: str, found: list[str]) -> None:
+    """By type and namespace."""
+    assert ids(ask("", scope=scope, sort_by="name")) == found
+
+
+def test_scope_and_filters_do_not_change_scores(ask: Ask) -> None:
+    """N, df and lengths are those of all searched spaces."""
+    wide = {hit.id: hit.score for hit in ask("deploy").results}
+    narrow = {hit.id: hit.score for hit in ask("deploy", scope="tool", filters={"version": "2.0"}).results}
+    assert narrow == {"ops/deploy": wide["ops/deploy"]}
+
+
+def test_a_hit_says_what_its_file_says(ask: Ask, root: Root) -> None:
+    """Texts, path, verdict and what matched are those of the bytes read for the page."""
+    (hit,) = ask("released", explain=True).results
+    assert (hit.title, hit.description, hit.type, hit.source) == (
+        "Release the orchestrator",
+        "Builds are released",
+        "directive",
+        "project",
+    )
+    assert hit.path == str(root.path / "directives/release.md")
+    assert (hit.signature.verdict, hit.matched_fields) == ("unsigned", ("title", "name", "description", "id"))
+    assert hit.explain is not None
+    assert sum(trace.contribution for trace in hit.explain) == pytest.approx(hit.score, abs=1e-4)
+    assert ask("released").results[0].explain is None
+
+
+def test_a_file_that_changed_is_shown_as_it_is_now(ask: Ask, root: Root) -> None:
+    """The page reads the bytes again and says so."""
+    ask("deploy")
+    lay(root.path, {"knowledge/deploy.md": "# Other\n\nNothing of it.\n"})
+    found = ask("deploy", scope="knowledge")
+    assert [(hit.title, hit.preview) for hit in found.results] == [("Other", "Nothing of it.")]
+    assert "changed since it was indexed" in found.warnings[-1]
+
+
+def test_a_file_that_is_gone_or_broken_is_left_out(ask: Ask, root: Root) -> None:
+    """The total says so too."""
+    ask("deploy")
+    (root.path / "tools/ops/deploy.py").unlink()
+    lay(root.path, {"tools/ops/deploy-all.py": b"\xff"})
+    found = ask("deploy")
+    assert (ids(found), found.total) == (["deploy"], 1)
+    assert [warning.split(" ")[0] for warning in found.warnings] == ["tool:ops/deploy", "tool:ops/deploy-all"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"query": "is:trusted"},
+        {"query": "hello signer:*"},
+        {"filters": {"verdict": "trusted"}},
+        {"fields": {"IS": "trusted"}},
+    ],
+)
+def test_attack_a_file_changed_after_indexing_is_not_listed_as_trusted(
+    ask: Ask, root: Root, options: dict[str, Any]
+) -> None:
+    """Whoever asks for trusted items gets none that is not trusted at this moment, however the question is put."""
+    data = sign(TOOL, origin=place("demo/hello"))
+    lay(root.path, {"tools/demo/hello.py": data})
+    text = options.pop("query", "hello")
+    assert ids(ask(text, **options)) == ["demo/hello"]
+    lay(root.path, {"tools/demo/hello.py": data + b"evil()\n"})
+    found = ask(text, **options)
+    assert (ids(found), found.total) == ([], 0)
+    assert "is tampered now" in found.warnings[-1]
+    (hit,) = ask("hello").results
+    assert hit.signature.verdict == "tampered"
+
+
+def test_an_error_in_fields_is_drawn_under_its_own_text(ask: Ask) -> None:
+    """The message names the entry; an entry for no field at all is an argument error."""
+    with pytest.raises(QueryError) as caught:
+        ask("deploy", fields={"title": "a is:nosuch"})
+    assert caught.value.message.startswith("fields['title']: ")
+    assert caught.value.text == "a is:nosuch"
+    with pytest.raises(ArgumentError) as refused:
+        ask("deploy", fields={"titel": "a"})
+    assert refused.value.code == "unknown-field"
+
+
+def test_lenient_binding_says_what_it_left_out(ask: Ask) -> None:
+    """Once each, however many stages were tried."""
+    found = ask("release nosuch:x --", lenient=True)
+    assert [warning for warning in found.warnings if "left out of the query" in warning] == [
+        "left out of the query: 'nosuch' at 8: there is no field 'nosuch'",
+        "left out of the query: '--' at 17: '--' has no letter or digit to search for",
+    ]
+
+
+def test_a_typo_gets_a_suggestion(ask: Ask) -> None:
+    """Where words were relaxed or nothing was found."""
+    assert ask("orchestratr").did_you_mean == "orchestrator"
+    assert ask("-deploy orchestratr").did_you_mean == "-deploy orchestrator"
+    assert ask("deploy").did_you_mean == ""

@@ -1,0 +1,148 @@
+"""Matching and scoring by example and by formula; ``tests/property/test_positions_leaves.py`` has the rest."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.index.reader import Reader
+from rye.search import expand
+from rye.search.evaluate import idf
+from rye.search.fields import K1, TEXT_FIELDS
+from tests.unit.index.laying import item, reader
+from tests.unit.search.asking import evaluation, ids
+
+
+@pytest.fixture
+def over(tmp_path: Path) -> Reader:
+    """Return a reader over four items in two segments, a fifth deleted."""
+    first = [item("a", title="deploy files", body="one two"), item("b", title="deploy", body="files deploy")]
+    second = [item("c", body="files"), item("gone", title="deploy deploy"), item("d", title="other")]
+    return reader(tmp_path, first, second, gone={(1, 1)})
+
+
+@given(st.integers(0, 1000), st.data())
+def test_idf_is_the_formula_and_falls_with_df(count: int, data: st.DataObject) -> None:
+    """ln(1 + (N − df + ½) / (df + ½)): above zero, and less for what more items have."""
+    df = data.draw(st.integers(0, count))
+    assert idf(count, df) == pytest.approx(math.log(1 + (count - df + 0.5) / (df + 0.5)))
+    assert idf(count, df) > 0
+    assert df == 0 or idf(count, df) < idf(count, df - 1)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("deploy", ["a", "b"]),
+        ("deploy files", ["a", "b"]),
+        ("title:deploy files", ["a", "b"]),
+        ("title:(deploy files)", ["a"]),
+        ("deploy -one", ["b"]),
+        ("-deploy", ["c", "d"]),
+        ("NOT NOT deploy", ["a", "b"]),
+        ("one OR other", ["a", "d"]),
+        ("*", ["a", "b", "c", "d"]),
+        ("-*", []),
+        ("title:*", ["a", "b", "d"]),
+        ("-title:*", ["c"]),
+        ("never deploy", []),
+        ("never OR deploy", ["a", "b"]),
+        ("never -deploy", []),
+        ("(deploy OR other) -files", ["d"]),
+    ],
+)
+def test_boolean_structure_decides_what_matches(over: Reader, asked: str, found: list[str]) -> None:
+    """AND, OR and NOT over live items, a query of only exclusions too."""
+    assert ids(over, asked) == found
+
+
+def test_a_score_is_written_out(over: Reader) -> None:
+    """One word in two fields: tf~ over both, saturated, and the share of what can be reached."""
+    mine = evaluation(over, "deploy")
+    title, content = TEXT_FIELDS["title"], TEXT_FIELDS["content"]
+    average_title, average_content = 4 / 3, 5 / 3
+    tf = title.weight / (1 - title.b + title.b * 1 / average_title)
+    tf += content.weight / (1 - content.b + content.b * 2 / average_content)
+    assert mine.scores(np.asarray([1])).tolist() == pytest.approx([tf / (K1 + tf)])
+
+
+def test_only_positive_leaves_score(over: Reader) -> None:
+    """Excluded words take no part; a double negation does; a query without positive words scores 1."""
+    everything = np.flatnonzero(over.live)
+    plain = evaluation(over, "deploy").scores(everything).tolist()
+    for same in ("deploy -never", "NOT NOT deploy", "deploy title:*", "deploy *"):
+        assert evaluation(over, same).scores(everything).tolist() == plain, same
+    assert [row.found.leaf.label for row in evaluation(over, "deploy -(one -two)").scored] == ["deploy", "two"]
+    assert evaluation(over, "-deploy").scores(everything).tolist() == [1.0] * 4
+
+
+def test_a_leaf_contributes_wherever_it_matches(over: Reader) -> None:
+    """Whatever the boolean structure: an OR of two scores as the AND of them."""
+    everything = np.flatnonzero(over.live)
+    both, either = evaluation(over, "deploy files"), evaluation(over, "deploy OR files")
+    assert both.scores(everything).tolist() == either.scores(everything).tolist()
+
+
+def test_boosts_weigh_leaves_against_each_other(over: Reader) -> None:
+    """A boost of one leaf shifts shares; a boost of the whole query changes nothing."""
+    everything = np.flatnonzero(over.live)
+    plain = evaluation(over, "deploy OR other").scores(everything)
+    assert evaluation(over, "(deploy OR other)^5").scores(everything).tolist() == pytest.approx(plain.tolist())
+    raised = evaluation(over, "deploy^5 OR other").scores(everything)
+    assert raised[0] > plain[0]
+    assert raised[3] < plain[3]
+
+
+def test_a_word_that_nothing_has_lowers_the_rest(over: Reader) -> None:
+    """An unknown word has the greatest idf, and it counts in what could be reached."""
+    everything = np.asarray([0, 1])
+    known, mixed = evaluation(over, "deploy"), evaluation(over, "deploy OR never")
+    assert (mixed.scores(everything) < known.scores(everything)).all()
+    assert evaluation(over, "never").scores(everything).tolist() == [0.0, 0.0]
+
+
+def test_explanations_say_where_a_score_comes_from(over: Reader) -> None:
+    """One trace per leaf and field that occurs, with df, idf, boost and tf~; they sum to the score."""
+    mine = evaluation(over, "deploy^2 OR files OR never")
+    traces = mine.explain(1)
+    assert [(trace.leaf, trace.field, trace.df, trace.boost) for trace in traces] == [
+        ("deploy", "title", 2, 2.0),
+        ("deploy", "content", 2, 2.0),
+        ("files", "content", 3, 1.0),
+    ]
+    assert traces[0].idf == idf(4, 2)
+    assert sum(trace.contribution for trace in traces) == pytest.approx(mine.scores(np.asarray([1]))[0])
+    assert mine.explain(4) == ()
+    assert evaluation(over, "-deploy").explain(2) == ()
+
+
+def test_scores_of_some_documents_are_those_of_all(over: Reader) -> None:
+    """Asking for a few gives the same numbers; asking for none gives none."""
+    everything = np.flatnonzero(over.live)
+    mine = evaluation(over, "deploy files")
+    whole = dict(zip(everything.tolist(), mine.scores(everything).tolist(), strict=True))
+    assert mine.scores(np.asarray([4, 0])).tolist() == [whole[4], whole[0]]
+    assert mine.scores(np.empty(0, np.int64)).tolist() == []
+    single = evaluation(over, "deploy")
+    assert single.scores(np.asarray([0, 1])).tolist() == single.scores(everything).tolist()[:2]
+
+
+def test_a_cut_expansion_is_noted_when_it_is_evaluated(over: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A leaf that stands for too many terms says so."""
+    monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
+    mine = evaluation(over, "*o* one")
+    assert mine.scored
+    assert [(found.leaf.label, found.cut) for found in mine.found()] == [("*o*", True), ("one", False)]
+
+
+def test_the_same_leaf_twice_counts_twice(over: Reader) -> None:
+    """A repeated word is two leaves, and shares stay the same."""
+    everything = np.flatnonzero(over.live)
+    once, twice = evaluation(over, "deploy"), evaluation(over, "deploy deploy")
+    assert len(twice.scored) == 2
+    assert twice.scores(everything).tolist() == pytest.approx(once.scores(everything).tolist())

@@ -1,0 +1,153 @@
+"""Weights that the user or a bundle sets, and how they reach the items of each root and type."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rye.index.reader import Reader
+from rye.index.schema import FIELD_NUMBER, TYPE_NAMES
+from rye.items.model import ItemType
+from rye.search.evaluate import Evaluation
+from rye.search.fields import TEXT_FIELDS
+from rye.search.settings import MAX_WEIGHT, read_overrides
+from rye.search.weights import Overrides, weights_for
+from rye.spaces import Root, Space
+from tests.support.files import lay
+from tests.unit.index.laying import item, snapshot
+from tests.unit.search.asking import bound_query, states
+
+FILE = "config/search.yaml"
+
+
+def roots(folder: Path, **files: str | bytes) -> tuple[Root, ...]:
+    """Lay settings in a project, the user space and two bundles, where given; return the four roots."""
+    found = (
+        Root(Space.PROJECT, folder / "project"),
+        Root(Space.USER, folder / "user"),
+        Root(Space.SYSTEM, folder / "alpha", "alpha"),
+        Root(Space.SYSTEM, folder / "beta", "beta"),
+    )
+    for name, content in files.items():
+        lay(folder / name, {FILE: content})
+    return found
+
+
+def test_without_files_nothing_is_overridden(tmp_path: Path) -> None:
+    """No file is no problem."""
+    assert read_overrides(roots(tmp_path)) == ({}, [])
+
+
+def test_a_bundle_weighs_its_own_items_and_the_user_all(tmp_path: Path) -> None:
+    """The user's word is above a bundle's, field by field."""
+    found, problems = read_overrides(
+        roots(
+            tmp_path,
+            user="weights:\n  tool: {title: 4}\n",
+            alpha="weights:\n  tool: {title: 9, symbols: 2.5}\n  knowledge: {content: 0}\n",
+        )
+    )
+    assert problems == []
+    everyone = {"tool": {"title": 4.0}}
+    assert found == {
+        "project": everyone,
+        "user": everyone,
+        "system:alpha": {"tool": {"title": 4.0, "symbols": 2.5}, "knowledge": {"content": 0.0}},
+        "system:beta": everyone,
+    }
+
+
+def test_attack_a_project_does_not_weigh_its_own_items(tmp_path: Path) -> None:
+    """A cloned repository cannot raise itself: its file is not even read."""
+    found, problems = read_overrides(roots(tmp_path, project="weights:\n  tool: {title: 100}\n"))
+    assert (found, problems) == ({}, [])
+    assert read_overrides(roots(tmp_path, project=b"\xff broken"))[1] == []
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        ("weights: [", "search.yaml is left out"),
+        (b"\xff\xfe", "is left out"),
+        ("- a list", "may hold only 'weights'"),
+        ("weight: {}", "may hold only 'weights'"),
+        ("weights: {}\nmore: 1", "may hold only 'weights'"),
+        ("weights: 5", "must be a mapping of item types"),
+        ("weights: {tools: {title: 1}}", "must be one of directive, tool, knowledge"),
+        ("weights: {tool: 5}", "each a mapping of fields"),
+        ("weights: {tool: {titel: 1}}", "did you mean 'title'?"),
+        ("weights: {tool: {qqqq: 1}}", "there is no field 'qqqq'"),
+        ("weights: {tool: {author: 1}}", "there is no field 'author'"),
+        ("weights: {tool: {title: '4'}}", "must be a number from 0 to 100"),
+        ("weights: {tool: {title: true}}", "must be a number"),
+        ("weights: {tool: {title: -1}}", "must be a number"),
+        (f"weights: {{tool: {{title: {MAX_WEIGHT + 1}}}}}", "must be a number"),
+        ("weights: {tool: {title: .nan}}", "must be a number"),
+        ("weights: {tool: {title: .inf}}", "must be a number"),
+        ("weights: {tool: {1: 1}}", "there is no field '1'"),
+        ("weights: {1: {title: 1}}", "must be one of"),
+        ("#" * 70_000 + "\nweights: {tool: {title: 4}}", "more than"),
+    ],
+)
+def test_a_fault_is_reported_and_the_file_left_out(tmp_path: Path, content: str | bytes, problem: str) -> None:
+    """All of a faulty file is left out, the problem names it; the other files count all the same."""
+    found, problems = read_overrides(roots(tmp_path, user=content, alpha="weights: {tool: {title: 9}}"))
+    assert found == {"system:alpha": {"tool": {"title": 9.0}}}
+    assert len(problems) == 1
+    assert problem in problems[0]
+    assert str(tmp_path / "user" / FILE) in problems[0]
+
+
+@pytest.mark.parametrize("content", ["", "# nothing yet\n", "weights:\n", "weights: {}\n", "weights: {tool: {}}\n"])
+def test_an_empty_file_says_nothing(tmp_path: Path, content: str) -> None:
+    """A file with no weights is fine."""
+    found, problems = read_overrides(roots(tmp_path, user=content))
+    assert problems == []
+    assert not any(any(rows.values()) for rows in found.values())
+
+
+def test_attack_a_pipe_for_settings_does_not_hang(tmp_path: Path) -> None:
+    """A folder or a pipe in place of the file is a problem like any other."""
+    (tmp_path / "alpha" / "config").mkdir(parents=True)
+    os.mkfifo(tmp_path / "alpha" / FILE)
+    (tmp_path / "beta" / FILE).mkdir(parents=True)
+    found, problems = read_overrides(roots(tmp_path))
+    assert found == {}
+    assert [str(tmp_path / name / FILE) in text for name, text in zip(("alpha", "beta"), problems, strict=True)] == [
+        True
+    ] * 2
+
+
+def test_weights_follow_root_and_type(tmp_path: Path) -> None:
+    """Each item has the weights of its root and type; where nothing is overridden one row serves all."""
+    found = roots(tmp_path)[:3]
+    snapshots = []
+    for number, root in enumerate(found):
+        (tmp_path / str(number)).mkdir()
+        items = [item("t", title="deploy"), item("k", ItemType.KNOWLEDGE, title="deploy")]
+        snapshots.append((root, snapshot(tmp_path / str(number), [items], root=root)))
+    over = Reader(snapshots)
+    titles = np.full(6, FIELD_NUMBER["title"])
+    assert weights_for(over).of(np.arange(6), titles).tolist() == [3.0] * 6
+    overrides: list[Overrides] = [{}, {"tool": {"title": 10.0}}, {"knowledge": {"title": 0.0}}]
+    weights = weights_for(over, overrides)
+    assert weights.of(np.arange(6), titles).tolist() == [3.0, 3.0, 10.0, 3.0, 3.0, 0.0]
+    query = bound_query("deploy")
+    assert query is not None
+    scores = Evaluation(over, query, weights, states(over)).scores(np.arange(6)).tolist()
+    assert scores[2] == max(scores)
+    assert scores[5] == 0.0
+    assert scores[0] == scores[1] == scores[3] == scores[4]
+
+
+def test_documented_weights_are_those_of_the_catalogue() -> None:
+    """A reader of nothing has the default weights and length normalization, in the order of the fields."""
+    weights = weights_for(Reader([]), [{}])
+    assert weights.w.tolist() == [field.weight for field in TEXT_FIELDS.values()]
+    assert weights.b.tolist() == [field.b for field in TEXT_FIELDS.values()]
+    assert weights_for(Reader([]), [{"tool": {"title": 1.0}}]).w.shape == (len(TYPE_NAMES), len(TEXT_FIELDS))
+    assert isinstance(TEXT_FIELDS, Mapping)

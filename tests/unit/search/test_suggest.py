@@ -1,0 +1,105 @@
+"""What the caller may have meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rye import query
+from rye.index.reader import Reader
+from rye.query import ast
+from rye.search.bind import searched_fields
+from rye.search.query_plan import Plan, make_plan
+from rye.search.suggest import did_you_mean, is_unknown
+from tests.unit.index.laying import item, reader
+from tests.unit.search.asking import evaluation, request
+
+
+@pytest.fixture
+def over(tmp_path: Path) -> Reader:
+    """Return a reader in which some words are frequent, some rare, and one is dead."""
+    items = [
+        item("a", title="deploy directive", body="signing files"),
+        item("b", title="deploy", body="file-system employ"),
+        item("c", title="depot", body="orchestrator"),
+        item("gone", title="vanished"),
+    ]
+    return reader(tmp_path, items, gone={(0, 3)})
+
+
+def meant(over: Reader, text: str) -> str:
+    """Return the suggestion for a query, counted over everything."""
+    plan = make_plan(request(text))
+    found = evaluation(over, plan.main)
+
+    def count(node: ast.Node, _plan: Plan) -> int:
+        return int(evaluation(over, node).matches.sum())
+
+    return did_you_mean(plan, found, int(found.matches.sum()), count)
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        ("direcive", "directive"),
+        ("deplyo directive", "deploy directive"),
+        ("deplo", "deploy"),
+        ("orchestratr", "orchestrator"),
+        ("direcive OR nothing", "directive OR nothing"),
+        ("-direcive deploy", ""),
+        ("deploy -direcivx", ""),
+        ("direcive^2", "directive^2"),
+        ("orchestratr NEAR/3 x", ""),
+        ("deploy", ""),
+        ("deploys", ""),
+        ("signed", ""),
+        ("files-systems", ""),
+        ("filesystem", ""),
+        ("vanishd", ""),
+        ("zzzzzz", ""),
+        ("fi1e-systm", ""),
+        ("*", ""),
+        ('"direcive"', ""),
+        ("direc*x", ""),
+    ],
+)
+def test_unknown_words_are_replaced_by_the_nearest_known(over: Reader, text: str, suggestion: str) -> None:
+    """The nearest term, among equals the most frequent, where that finds more; known words and inflections stay."""
+    assert meant(over, text) == suggestion
+    if suggestion:
+        assert str(query.parse(suggestion).ast) == suggestion
+        assert evaluation(over, suggestion).matches.any()
+
+
+def test_a_suggestion_that_finds_nothing_more_is_not_made(over: Reader) -> None:
+    """Each word alone would be found, but not both together."""
+    assert meant(over, "direcive orchestratr") == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "unknown"),
+    [
+        ("deploy", False),
+        ("deployed", False),
+        ("file-system", False),
+        ("filesystem", False),
+        ("files-systems", False),
+        ("file-deploy", False),
+        ("file-nothing", True),
+        ("vanished", True),
+        ("nothing", True),
+        ("--", False),
+    ],
+)
+def test_a_word_is_unknown_when_no_live_item_has_it(over: Reader, word: str, unknown: bool) -> None:  # noqa: FBT001
+    """Every part must be there, itself or inflected, or the joined form; what only deleted items have is not."""
+    assert is_unknown(over, word) is unknown
+
+
+def test_fields_bound_what_is_known(over: Reader) -> None:
+    """A word that stands only in bodies is unknown on level 1."""
+    assert is_unknown(over, "employ", searched_fields(1))
+    assert not is_unknown(over, "employ", searched_fields(2))
+    assert not is_unknown(over, "employ", np.ones(9, bool))
