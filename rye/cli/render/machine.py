@@ -107,7 +107,7 @@ def render_sarif(run: Run) -> Iterator[str]:
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
     codes += [*POLICY_REASONS, *(code for code, kind in FINDINGS.items() if kind.severity is Severity.ERROR)]
     rules = [_rule(code) for code in codes]
-    driver = {"name": "rye", "informationUri": "https://pypi.org/project/rye-search/", "rules": rules}
+    driver = {"name": "rye", "rules": rules}
     yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
     yield f'"tool": {_one({"driver": driver})},'
     yield f'"originalUriBaseIds": {_one({"ROOT": {"uri": folder_uri()}})},'
