@@ -7,7 +7,10 @@ import pickle
 import shutil
 import subprocess
 import sys
+import time
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -183,6 +186,47 @@ def test_an_item_changed_between_index_and_page(sim: SpaceSim) -> None:
     assert any("demo/deploy" in warning for warning in plain.warnings)
     filtered = registry.search("deploy", space="project", filters={"is": "trusted"})
     assert [each.id for each in filtered.results] == ["demo/other"]
+
+
+@pytest.mark.parametrize("change", ["text", "line", "signer"])
+@pytest.mark.parametrize(
+    ("query", "options"),
+    [
+        ("IS:trusted", {}),
+        ("(deploy is:(trusted OR misplaced))^2 OR zzz", {}),
+        ("is:tr* -is:tampered", {}),
+        ("deploy", {"fields": {"is": "trusted"}}),
+        ("", {"filters": {"verdict": ["trusted", "partial"]}}),
+        ("deploy is:trusted OR", {"lenient": True}),
+        (f"signer:{ANN.public.fingerprint} is:trusted", {}),
+    ],
+)
+def test_however_trusted_items_are_asked_for(sim: SpaceSim, query: str, options: dict[str, Any], change: str) -> None:
+    """In whatever words: an item that is trusted no longer is not listed, and a warning names it."""
+    path = sim.add("project", "tools/demo/deploy.py", TOOL)
+    registry = sim.registry(max_staleness=float("inf"))
+    assert registry.search(query, space="project", **options).total == 1
+    if change == "text":
+        path.write_bytes(path.read_bytes() + b"evil()\n")
+    elif change == "line":
+        path.write_text(TOOL, encoding="utf-8")
+    else:
+        sim.sign("project", "tools/demo/deploy.py", EVE)
+    response = registry.search(query, space="project", **options)
+    assert (response.results, response.total) == ((), 0)
+    assert any("demo/deploy" in warning for warning in response.warnings)
+
+
+def test_a_key_that_expires_while_a_registry_is_open(sim: SpaceSim) -> None:
+    """Time alone ends trust, also for a registry that never scans again."""
+    end = datetime.now(UTC) + timedelta(seconds=1)
+    sim.trust(ANN, not_after=end)
+    sim.add("project", "tools/demo/deploy.py", TOOL)
+    registry = sim.registry(max_staleness=float("inf"))
+    assert registry.search("is:trusted", space="project").total == 1
+    time.sleep(max(0.0, (end - datetime.now(UTC)).total_seconds()) + 0.05)
+    assert registry.search("is:trusted", space="project").total == 0
+    assert registry.load("tool", "demo/deploy").signature.code == "expired"
 
 
 def test_a_key_revoked_between_index_and_page(sim: SpaceSim) -> None:

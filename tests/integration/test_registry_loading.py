@@ -89,3 +89,16 @@ def test_content_is_the_text_of_the_file(sim: SpaceSim, registry: Registry) -> N
     sim.write("project", "knowledge/odd.md", b"\xef\xbb\xbf# Marked\n")
     assert registry.load("knowledge", "odd").content == "# Marked\n"
     assert registry.load("knowledge", "odd").item.title == "Marked"
+
+
+def test_an_id_that_two_files_of_one_space_have(sim: SpaceSim, registry: Registry) -> None:
+    """Both are found and verified; which of them to load cannot be told, and the error names both."""
+    sim.write("project", "tools/rye/file-system/read.yaml", "description: Read as data\n")
+    asked = registry.search("*", scope="tool.rye.*", space="project").results
+    assert sorted(Path(hit.path).suffix for hit in asked) == [".py", ".yaml"]
+    assert len(registry.verify("tool:rye/file-system/read", space="project").items) == 2
+    with pytest.raises(ItemError) as caught:
+        registry.load("tool", "rye/file-system/read")
+    assert caught.value.code == "ambiguous-item"
+    assert all(f"read{suffix}" in caught.value.message for suffix in (".py", ".yaml"))
+    assert registry.load("tool", "rye/file-system/read", "user").space == "user"

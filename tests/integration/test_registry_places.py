@@ -193,6 +193,27 @@ def test_no_bundles_means_no_system_space(sim: SpaceSim) -> None:
     assert sim.registry().sources == ("project", "user", "system:rye", "system:shop")
 
 
+def test_trust_files_that_cannot_be_used(sim: SpaceSim) -> None:
+    """Broken ones, folders and pipes in their place are warnings; the keys that are left count."""
+    sim.sign("project", "tools/deploy.py")
+    folder = sim.root("user") / "config" / "keys" / "trusted"
+    lay(
+        folder,
+        {
+            "broken.toml": "owner = [",
+            "empty.toml": "",
+            "key.toml": 'public_key = "ed25519:AAAA"',
+            "big.toml": "#" * 70_000,
+        },
+    )
+    (folder / "folder.toml").mkdir()
+    os.mkfifo(folder / "pipe.toml")
+    response = sim.registry().search("is:trusted", space="project")
+    assert response.total == 1
+    for name in ("broken", "empty", "key", "big", "folder", "pipe"):
+        assert sum(f"{name}.toml" in warning for warning in response.warnings) == 1
+
+
 # installed bundles
 
 BUNDLES = {
