@@ -20,6 +20,7 @@ it did.
 
 from __future__ import annotations
 
+from rye.query._bare import read_bare
 from rye.query.ast import Parsed, children, fold, walk
 from rye.query.limits import LIMITS
 from rye.query.tree import as_words, dump, leaves, loosen, to_dict
@@ -49,6 +50,9 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
     Raises:
         QueryError: The text is no query; never when ``lenient``.
     """
+    bare = read_bare(text)
+    if bare is not None:
+        return bare
     from rye.query import _manners  # lark is costly to import, and most of this room works without it
 
     return _manners.forgive(text) if lenient else _manners.insist(text)

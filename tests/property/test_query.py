@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import string
 
+import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rye.errors import QueryError
-from rye.query import as_words, dump, fold, leaves, loosen, parse, to_dict, walk
+from rye.query import _manners, as_words, dump, fold, leaves, loosen, parse, to_dict, walk
 from rye.query.ast import (
     And,
     Boost,
@@ -278,3 +279,24 @@ def test_showing_a_tree_shows_each_node(query: Node) -> None:
     count = len(list(walk(query)))
     assert len(dump(query).split("\n")) == count
     assert str(to_dict(query)).count("'type': ") == count
+
+
+@given(st.lists(st.sampled_from(["a", "Is42", "the", "AND", "TO", "NEAR", "7"]), min_size=1, max_size=6), st.booleans())
+@example(["a"] * (MAX_LEAVES + 1), False)
+def test_bare_words_mean_what_the_grammar_says(words: list[str], lenient: bool) -> None:  # noqa: FBT001 - as drawn
+    """The short cut for text without any mark gives the tree, spans and errors that the grammar gives."""
+    text = "  ".join(words) + " "
+    read = _manners.forgive if lenient else _manners.insist
+    refused = ""
+    try:
+        expected = read(text)
+    except QueryError as error:
+        refused = error.code
+    if refused:
+        with pytest.raises(QueryError) as caught:
+            parse(text, lenient=lenient)
+        assert caught.value.code == refused
+        return
+    found = parse(text, lenient=lenient)
+    assert found == expected
+    assert [node.span for node in walk(found.ast)] == [node.span for node in walk(expected.ast)]
