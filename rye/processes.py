@@ -13,6 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from itertools import chain, islice
 from multiprocessing import connection, get_context, parent_process
 
@@ -27,7 +28,7 @@ Place = tuple[int, FileStat]
 SERIAL_BELOW = 512
 """Fewer files than this are verified in this process alone: starting another takes as long."""
 
-_CHUNK = 64
+_CHUNK = 32
 _AHEAD = 2
 _MOST = 61
 """No more processes than Windows can wait for."""
@@ -80,6 +81,9 @@ class _Crew:
         self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
             helpers, mp_context=get_context("spawn"), initializer=_begin, initargs=(tuple(roots), verifier)
         )
+        with suppress(BrokenProcessPool, OSError):
+            for _ in range(helpers):
+                self._pool.submit(_check_chunk, [])  # a helper is started with the first thing that is asked of it
 
     def work(self, files: Iterator[Place]) -> Iterator[Outcome]:
         """Hand out chunks, do one whenever all helpers are busy, and yield the results in order."""
@@ -91,6 +95,8 @@ class _Crew:
             if not chunk:
                 break
             waiting.append((chunk, self._handed_out(chunk, waiting) or self._own(chunk)))
+        if self._pool is not None:
+            self._pool.shutdown(wait=False)  # each helper may end as soon as nothing is left for it
         for entry in waiting:
             yield from self._result(*entry)
 

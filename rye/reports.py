@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye.items.model import Item
 from rye.signing.model import Signature
@@ -55,9 +55,11 @@ class LoadedItem:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class VerifiedItem:
-    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of its bytes."""
+class VerifiedItem(NamedTuple):
+    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of its bytes.
+
+    A named tuple, as :class:`rye.signing.Signature` and for the same reason.
+    """
 
     type: str
     id: str

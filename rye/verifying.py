@@ -55,7 +55,7 @@ class Verifier:
                 signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
             if signature is None or signature.code == "signature" or signature.verdict is Verdict.UNSIGNED:
                 declared = items.declared(data, item_type=item_type, item_id=item_id, suffix=file.suffix)
-                evidence = signing.inspect(data, origin=origin, declared=declared, content_digest="")
+                evidence = signing.with_declared(evidence, declared, origin)
                 signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
         except ItemError as error:
             return Unchecked(error.message, error.code, error.hint, path)

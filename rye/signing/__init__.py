@@ -18,7 +18,7 @@ Importing this room does not load the cryptography library; the first signature 
 
 from rye.signing.account import Account, account
 from rye.signing.endorse import endorse, endorser
-from rye.signing.evidence import disagreements, inspect
+from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
@@ -96,6 +96,7 @@ __all__ = [
     "system_clock",
     "trust_file_name",
     "unsigned_bytes",
+    "with_declared",
     "write_atomically",
     "write_secret",
     "write_trust_file",

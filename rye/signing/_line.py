@@ -18,8 +18,9 @@ _OLDER: Final = re.compile(
     rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}})(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?",
     re.ASCII,
 )
-_V2: Final = re.compile(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})", re.ASCII)
+_NEWER: Final = re.compile(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})", re.ASCII)
 _SPACE: Final = " \t"
+_V2: Final = EnvelopeFormat.V2
 _SIGNS: Final = frozenset("-_")
 _LAST: Final = "AQgw"
 """What the 86th character of 64 bytes in base64 may be: the others have unused bits that are not zero."""
@@ -48,8 +49,8 @@ def parse_line(line: str) -> ParsedLine | None:
     inner = _uncomment(line)
     if inner is None:
         return None
-    if match := _V2.fullmatch(inner):
-        parsed = ParsedLine(EnvelopeFormat.V2, match[1], match[2], match[3], match[4])
+    if match := _NEWER.fullmatch(inner):
+        parsed = ParsedLine(_V2, match[1], match[2], match[3], match[4])
     elif match := _OLDER.fullmatch(inner):
         form = EnvelopeFormat.V1 if match[1] == "rye" else EnvelopeFormat.RYEOS
         parsed = ParsedLine(form, match[2], match[3], match[4], match[5])
@@ -75,13 +76,9 @@ def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:
     v2 is base64url without padding. The older formats may use either alphabet, but not both at once, and either all
     padding or none. Unused bits must be zero, so that one signature has one spelling.
     """
-    bare = text if form is EnvelopeFormat.V2 else text.removesuffix("==")
+    bare = text if form is _V2 else text.removesuffix("==")
     standard = "+" in bare or "/" in bare
-    if (
-        len(bare) != 86
-        or bare[-1] not in _LAST
-        or (standard and (form is EnvelopeFormat.V2 or not _SIGNS.isdisjoint(bare)))
-    ):
+    if len(bare) != 86 or bare[-1] not in _LAST or (standard and (form is _V2 or not _SIGNS.isdisjoint(bare))):
         return None
     try:
         return binascii.a2b_base64(bare.replace("-", "+").replace("_", "/") + "==", strict_mode=True)

@@ -9,11 +9,12 @@ from rye.signing.model import EnvelopeFormat
 
 __all__ = ["CONTEXT", "signed_message"]
 
-CONTEXT: Final = b"rye:signed:v2"
+_V2: Final = EnvelopeFormat.V2
+CONTEXT: Final = "rye:signed:v2"
 """Label that opens every v2 message. No v1 message, 64 hex digits, begins so."""
 
 
-def signed_message(form: EnvelopeFormat, digest: str, *, item_type: str, item_id: str, signed_at: str) -> bytes:
+def signed_message(form: str, digest: str, *, item_type: str, item_id: str, signed_at: str) -> bytes:
     r"""Return the exact bytes an Ed25519 signature is over.
 
     v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding::
@@ -29,13 +30,14 @@ def signed_message(form: EnvelopeFormat, digest: str, *, item_type: str, item_id
         ...                signed_at="2026-01-01T00:00:00Z")[:53]
         b'rye:signed:v2 4 tool 3 a/b 20 2026-01-01T00:00:00Z 64'
     """
-    if form is not EnvelopeFormat.V2:
+    if form != _V2:
         return digest.encode("ascii")
-    if item_type.isascii() and item_id.isascii() and signed_at.isascii() and digest.isascii():
-        head = f"{len(item_type)} {item_type} {len(item_id)} {item_id} {len(signed_at)} {signed_at}"
-        return b"%b %b %d %b" % (CONTEXT, head.encode("ascii"), len(digest), digest.encode("ascii"))
+    head = f"{CONTEXT} {len(item_type)} {item_type} {len(item_id)} {item_id}"
+    text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
+    if text.isascii():
+        return text.encode("ascii")
     parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest)
-    message = CONTEXT
+    message = CONTEXT.encode("ascii")
     for part in parts:
         raw = part.encode("utf-8", "surrogatepass")
         message += b" %d %b" % (len(raw), raw)

@@ -12,12 +12,14 @@ from rye.signing._coverage import find_coverage, line_end_change, whole_digest
 from rye.signing._line import ParsedLine, decode_signature, line_elsewhere, parse_line
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin
 
-__all__ = ["ITEM_TYPES", "disagreements", "inspect"]
+__all__ = ["ITEM_TYPES", "disagreements", "inspect", "with_declared"]
 
 ITEM_TYPES: Final = ("directive", "tool", "knowledge")
 """The words that say what type an item is; any other value of a ``type`` key means something else."""
 
 _LONGEST_ID: Final = 1024
+_V2: Final = EnvelopeFormat.V2
+"""Members are looked up here once: Python 3.11 takes longer to find one in its class than to parse a field."""
 
 
 def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str], content_digest: str | None = None) -> Evidence:
@@ -51,25 +53,36 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str], content
     if signature is None:
         return _fault(content, line, "encoding")
     # 5. The digest, and what it covers.
-    if line.format is EnvelopeFormat.V2:
+    if line.format is _V2:
         coverage = Coverage.WHOLE if whole_digest(data, envelope) == line.digest else None
     else:
         coverage = find_coverage(data, envelope, line.digest)
     if coverage is None:
         change = line_end_change(data, envelope, line.digest)
         return _fault(content, line, "line-ends" if change else "digest", change)
-    # 6. Whether the file is where it says it is.
-    return Evidence(
+    evidence = Evidence(
         content_digest=content,
         format=str(line.format),
         coverage=coverage,
-        misplaced="" if line.format is EnvelopeFormat.V2 else "; ".join(disagreements(declared, origin)),
-        claims=_claims(declared, origin) if line.format is EnvelopeFormat.V2 else (),
         digest=line.digest,
         signature=signature,
         fingerprint=line.fingerprint,
         signed_at=line.signed_at,
     )
+    # 6. Whether the file is where it says it is.
+    return with_declared(evidence, declared, origin) if declared else evidence
+
+
+def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:
+    """Return evidence that was found without asking what the file says of itself, and that as well.
+
+    Arguments as for :func:`inspect`. Where the bytes are at fault, nothing is added.
+    """
+    if evidence.code:
+        return evidence
+    if evidence.format == _V2:
+        return evidence._replace(claims=_claims(declared, origin))
+    return evidence._replace(misplaced="; ".join(disagreements(declared, origin)))
 
 
 def _fault(content: str, line: ParsedLine, code: str, detail: str = "") -> Evidence:

@@ -23,6 +23,8 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
     }
 )
 
+_V2: Final = EnvelopeFormat.V2
+
 
 class _Case(NamedTuple):
     """What is being judged."""
@@ -100,7 +102,7 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     evidence, origin = case.evidence, case.origin
     if found := _holding(entries, evidence, origin.item_type, origin.item_id):
         return found, ""
-    if evidence.format == EnvelopeFormat.V2:
+    if evidence.format == _V2:
         for item_id in (origin.item_id, *evidence.claims):
             for item_type in ITEM_TYPES:
                 if found := _holding(entries, evidence, item_type, item_id):
@@ -111,8 +113,9 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
 def _holding(
     entries: tuple[TrustEntry, ...], evidence: Evidence, item_type: str, item_id: str
 ) -> tuple[TrustEntry, ...]:
-    form = EnvelopeFormat(evidence.format)
-    message = signed_message(form, evidence.digest, item_type=item_type, item_id=item_id, signed_at=evidence.signed_at)
+    message = signed_message(
+        evidence.format, evidence.digest, item_type=item_type, item_id=item_id, signed_at=evidence.signed_at
+    )
     if len(entries) == 1:
         return entries if entries[0].public.verify(evidence.signature, message) else ()
     for public in dict.fromkeys(entry.public for entry in entries):
@@ -163,4 +166,4 @@ def _about_file(entry: TrustEntry, moved_from: str, case: _Case) -> Signature:
     if evidence.coverage is not Coverage.WHOLE:
         return case.found(_PARTIAL_CODES[evidence.coverage], entry)
     # 10. Nothing speaks against it.
-    return case.found("ok" if evidence.format == EnvelopeFormat.V2 else "ok-unbound", entry)
+    return case.found("ok" if evidence.format == _V2 else "ok-unbound", entry)

@@ -1,13 +1,16 @@
-"""Verdicts, evidence and signatures as values."""
+"""Verdicts, evidence and signatures as values.
+
+Those made for every file are named tuples: they are made, and sent between processes, several times as fast as frozen
+dataclasses.
+"""
 
 from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Final, NewType, Protocol
+from typing import Final, NamedTuple, NewType, Protocol
 
 from rye.errors import SigningError
 
@@ -55,8 +58,7 @@ class Coverage(StrEnum):
     BELOW_FRONT_MATTER = "below-front-matter"
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where the bytes were found: decides which keys may speak and what a signature must name.
 
     Attributes:
@@ -71,8 +73,7 @@ class Origin:
     item_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     """The judgement on one file, as every surface shows it.
 
     Attributes:
@@ -106,8 +107,7 @@ class Signature:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
 
     Attributes:

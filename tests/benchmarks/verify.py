@@ -6,8 +6,9 @@
 - one core: reading, digests, Ed25519 and all else, in one process;
 - all cores: the same with a process on each processor.
 
-Rates of one core are of the processor time of this process, so that other work on the machine does not count; the gain
-of more cores is of the wall clock. Bare and full rounds alternate, and of each the best round counts.
+Rates of one core are of the processor time of this process. Bare and full take turns every few hundred items, so that
+whatever else the machine does slows both alike, and the median round counts. The gain of more cores is of wall clocks,
+best round against best round.
 """
 
 from __future__ import annotations
@@ -17,9 +18,10 @@ import json
 import platform
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
@@ -34,6 +36,7 @@ RESULTS = Path(__file__).parent / "results"
 GOALS = {"v2": 0.8, "v1": 0.5}
 GOAL_CORES = 1.7
 SIZE = 2048
+TURN = 250
 _SENTENCE = "Restore the newest snapshot, check every table against its digest, and write down how long it took. "
 
 
@@ -58,10 +61,10 @@ def lay(folder: Path, form: EnvelopeFormat, count: int) -> Layout:
     return Layout.find(project=root.parent, user=folder / "home", bundles=())
 
 
-def bare(count: int) -> Callable[[], None]:
-    """Return what checks as many signatures and does nothing else."""
+def bare() -> Callable[[], None]:
+    """Return what checks as many signatures as a turn has and does nothing else."""
     private = Ed25519PrivateKey.generate()
-    public, messages = private.public_key(), [b"%0150d" % number for number in range(count)]
+    public, messages = private.public_key(), [b"%0150d" % number for number in range(TURN)]
     signed = [(private.sign(message), message) for message in messages]
 
     def run() -> None:
@@ -71,46 +74,56 @@ def bare(count: int) -> Callable[[], None]:
     return run
 
 
-def full(layout: Layout, processes: int) -> Callable[[], None]:
-    """Return what verifies every item of a layout and insists that all are trusted."""
+def full(layout: Layout, processes: int) -> Iterator[int]:
+    """Verify every item of a layout, insist that all are trusted, and yield how many there were at every turn."""
+    done = 0
+    for outcome in start_checking((), layout, space="project", digests=False, processes=processes):
+        assert isinstance(outcome, VerifiedItem)
+        assert outcome.signature.verdict is Verdict.TRUSTED
+        done += 1
+        if done % TURN == 0:
+            yield TURN
+    yield done % TURN
 
-    def run() -> None:
-        for outcome in start_checking((), layout, space="project", digests=False, processes=processes):
-            assert isinstance(outcome, VerifiedItem)
-            assert outcome.signature.verdict is Verdict.TRUSTED
 
-    return run
+def in_turns(layout: Layout, other: Callable[[], None]) -> tuple[float, float]:
+    """Return the processor seconds that an item takes in full, and bare."""
+    began, spent, spent_bare, done, turns = time.process_time(), 0.0, 0.0, 0, 0
+    for number in full(layout, 1):
+        spent += time.process_time() - began
+        began = time.process_time()
+        other()
+        spent_bare += time.process_time() - began
+        done, turns, began = done + number, turns + 1, time.process_time()
+    return spent / done, spent_bare / (turns * TURN)
 
 
-def seconds(run: Callable[[], None], clock: Callable[[], float]) -> float:
-    """Return how long a run takes by a clock."""
-    began = clock()
-    run()
-    return clock() - began
+def wall(layout: Layout, processes: int) -> float:
+    """Return how many seconds all items take."""
+    began = time.perf_counter()
+    assert sum(full(layout, processes))
+    return time.perf_counter() - began
 
 
 def measure(count: int, rounds: int) -> dict[str, object]:
     """Return items per second and the ratios that are the goals."""
     with tempfile.TemporaryDirectory() as folder:
         layouts = {form: lay(Path(folder, form), EnvelopeFormat(form), count) for form in GOALS}
-        runs = {"bare": bare(count)} | {form: full(layout, 1) for form, layout in layouts.items()}
-        many = full(layouts["v2"], cores())
-        runs["v2"]()
-        best = dict.fromkeys(runs, float("inf"))
-        one_wall = many_wall = float("inf")
-        for _ in range(rounds):
-            for name, run in runs.items():
-                best[name] = min(best[name], seconds(run, time.process_time))
-            one_wall = min(one_wall, seconds(runs["v2"], time.perf_counter))
-            many_wall = min(many_wall, seconds(many, time.perf_counter))
+        only, every = bare(), cores()
+        in_turns(layouts["v2"], only)
+        found = {form: [in_turns(layout, only) for _ in range(rounds)] for form, layout in layouts.items()}
+        walls = [(wall(layouts["v2"], 1), wall(layouts["v2"], every)) for _ in range(rounds)]
+    one_wall, many_wall = (min(each) for each in zip(*walls, strict=True))
+    rates = {"bare": 1 / median(alone for turns in found.values() for _, alone in turns)}
+    rates |= {form: 1 / median(each for each, _ in turns) for form, turns in found.items()}
     return {
         "items": count,
         "bytes": SIZE,
         "cores": cores(),
         "python": platform.python_version(),
         "machine": platform.machine(),
-        "per_second_and_core": {name: round(count / best[name]) for name in runs},
-        "of_bare": {form: round(best["bare"] / best[form], 3) for form in GOALS},
+        "per_second_and_core": {name: round(rate) for name, rate in rates.items()},
+        "of_bare": {form: round(median(alone / each for each, alone in turns), 3) for form, turns in found.items()},
         "per_second": {"one core": round(count / one_wall), "all cores": round(count / many_wall)},
         "gain": round(one_wall / many_wall, 2),
     }
@@ -120,7 +133,7 @@ def main() -> None:
     """Measure, print a table, and write the result beside the others."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--items", type=int, default=10_000, help="how many of each format")
-    parser.add_argument("--rounds", type=int, default=5, help="of which the best counts")
+    parser.add_argument("--rounds", type=int, default=5, help="of each measurement")
     parser.add_argument("--no-write", action="store_true", help="leave the results folder alone")
     options = parser.parse_args()
     found = measure(options.items, options.rounds)
