@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rye.items import Item
-from tests.benchmarks import engines
+from tests.benchmarks import engines, refresh, registry
 from tests.benchmarks.asking import KINDS, Query, queries, values_of, words_of
 from tests.benchmarks.corpus import BLOCK, LONG, Corpus
 from tests.benchmarks.ours import Rye
@@ -138,3 +138,21 @@ def test_the_result_is_json_and_a_table_of_ratios(found: dict[str, Any]) -> None
     assert found["machine"]["cores"] > 0
     assert found["engines"]["rye"]["memory"]["resident"] >= 0
     assert "multiple of" in text
+
+
+def test_a_whole_search_is_measured_over_signed_files(tmp_path: Path) -> None:
+    """Pages of verified hits without and with a scan, and a command beside the imports it needs."""
+    found = registry.measure(60, 40, each=1, rounds=1, pairs=1, folder=tmp_path)
+    assert found["process"]["ratio"] > 1
+    assert set(found["page"]) == set(found["scan"]) == {"all", *KINDS}
+    text = registry.tables(found)
+    assert "| fuzzy " in text
+    assert "× its bare imports" in text
+
+
+def test_a_refresh_is_measured_beside_a_bare_walk(tmp_path: Path) -> None:
+    """The benchmark itself insists that nothing, or just the one file, had changed."""
+    found = refresh.measure(60, 40, rounds=2, folder=tmp_path)
+    assert found["unchanged_ms"] > 0
+    assert found["one_changed"]["p95"] >= found["one_changed"]["p50"]
+    assert "| nothing changed, of the walk " in refresh.tables(found)
