@@ -1,0 +1,122 @@
+"""rye as one of the engines: its index built by its own builder, its queries from text to ranked documents."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from rye.index.builder import SegmentBuilder
+from rye.index.manifest import Manifest
+from rye.index.reader import Reader
+from rye.index.records import to_line
+from rye.index.schema import Place
+from rye.index.store import Commit, Store
+from rye.items import Item, ItemType
+from rye.search.engine import Search, World
+from rye.search.query_plan import make_plan
+from rye.search.request import make_request
+from rye.signing import Evidence, TrustSet
+from rye.spaces import Root, Space
+from tests.benchmarks.asking import DISTANCE, Query
+from tests.benchmarks.engine import Answer, Ask
+
+OPTIONS = {
+    "scope": "*",
+    "space": "all",
+    "limit": 10,
+    "sort_by": "score",
+    "fields": None,
+    "fuzzy": None,
+    "proximity": None,
+    "mode": "keyword",
+    "level": None,
+    "relax": False,
+    "lenient": False,
+    "include_superseded": True,
+    "explain": False,
+}
+"""Of every search: the one query is measured, without the further stages that follow when it finds nothing."""
+
+
+def text_of(query: Query) -> str:
+    """Return a query in rye's language."""
+    match query.kind:
+        case "or3":
+            return " OR ".join(query.words)
+        case "phrase":
+            return f'"{" ".join(query.words)}"'
+        case "near":
+            return f" NEAR/{DISTANCE} ".join(query.words)
+        case "prefix":
+            return f"{query.words[0]}*"
+        case "infix":
+            return f"*{query.words[0]}*"
+        case "fuzzy":
+            return f"{query.words[0]}~2"
+        case _:
+            return " ".join(query.words)
+
+
+def evidence_line(item: Item) -> str:
+    """Return what a signed file of this item would prove, with digests and a signature of the right length."""
+    digest = hashlib.sha256(f"{item.type}:{item.id}".encode())
+    found = Evidence(
+        content_digest=digest.hexdigest(),
+        format="v2",
+        digest=digest.hexdigest()[::-1],
+        signature=base64.b64decode(base64.b64encode(digest.digest() * 2)),
+        fingerprint="8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a",
+        signed_at="2026-02-18T12:00:00Z",
+    )
+    return to_line(found)
+
+
+class Rye:
+    """The engine that this project is."""
+
+    name = "rye"
+
+    def __init__(self) -> None:
+        self.lacks: dict[str, str] = {}
+
+    def prepare(self, items: Sequence[Item]) -> list[tuple[Item, Place, str]]:
+        """Return what reading the files would have given, which is not timed."""
+        suffix = {ItemType.TOOL: ".py"}
+        rows = []
+        for item in items:
+            end = suffix.get(item.type, ".md")
+            place = Place("project", "", f"{item.type.folder}/{item.id}{end}", end)
+            rows.append((item, place, evidence_line(item)))
+        return rows
+
+    def build(self, rows: list[tuple[Item, Place, str]], folder: Path) -> None:
+        """Write one generation of the index."""
+        store, builder = Store(folder), SegmentBuilder()
+        for item, place, evidence in rows:
+            builder.add(item, place, evidence)
+        manifest = Manifest(tuple(place.path for _, place, _ in rows), np.zeros((len(rows), 4), np.int64))
+        with store.locked() as held:
+            assert held
+            store.commit(None, Commit((), builder.write, manifest))
+
+    def open(self, folder: Path) -> Ask:
+        """Return what answers queries from the index in a folder."""
+        snapshot = Store(folder).open()
+        assert snapshot is not None
+        reader = Reader([(Root(Space.PROJECT, folder / "nowhere"), snapshot)])
+        world = World(reader, reader, lambda: TrustSet(()), (), datetime(2026, 2, 18, tzinfo=UTC))
+        return partial(_ask, world)
+
+
+def _ask(world: World, query: Query) -> Answer:
+    """Go the whole way of a search but for reading the ten files of the page."""
+    filters = {"type": query.item_type} if query.item_type else None
+    search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
+    answer = search._first_answer(make_plan(search.request), search._allowed())
+    return Answer(len(answer.docs), tuple(answer.docs[query.offset : query.offset + 10].tolist()))
