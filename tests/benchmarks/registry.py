@@ -7,7 +7,7 @@
 - process: ``rye search`` from start to end, beside a process that only imports what that one had imported of other
   people's, in pairs, one after the other.
 
-Of each query the median over the rounds counts; p50 and p95 are over the queries of a kind.
+Of each query the best round counts; p50 and p95 are over the queries of a kind.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ def pages(registries: Mapping[str, Registry], asked: Sequence[Query], rounds: in
                 samples[name][number] += [took] if turn else []
     found: dict[str, Any] = {}
     for name, rows in samples.items():
-        times = list(map(median, rows))
+        times = list(map(min, rows))
         kinds = {
             kind: report.spread([took for took, query in zip(times, asked, strict=True) if query.kind == kind])
             for kind in dict.fromkeys(query.kind for query in asked)
