@@ -6,21 +6,25 @@ documents only, so they depend neither on segments nor on deletions.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.schema import FIELD_NUMBER, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
+from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.index.segment import POSITION_BITS, Bools, Ints, Segment
 from rye.index.store import Listed, Snapshot
 from rye.spaces import Root
 
 Floats = npt.NDArray[np.float64]
+
+_NONE: Ints = np.empty(0, np.int64)
 
 
 class Postings(NamedTuple):
@@ -128,8 +132,7 @@ class Reader:
 
     def locate(self, doc: int) -> tuple[Part, int]:
         """Return the part that holds a global document number, and its number there."""
-        bases = [part.base for part in self.parts]
-        part = self.parts[int(np.searchsorted(bases, doc, side="right")) - 1]
+        part = self.parts[bisect_right(self.parts, doc, key=attrgetter("base")) - 1]
         return part, doc - part.base
 
     def having_key(self, item_type: str, item_id: str) -> Iterator[tuple[Part, int]]:
@@ -193,11 +196,17 @@ class Reader:
             mask[local + part.base] = True
         return mask & self.live
 
-    def having(self, key: str, value: str) -> Bools:
-        """Return a mask of the documents with one exact keyword entry."""
-        found = []
+    def having(self, key: str, value: str) -> Ints:
+        """Return the live documents with one exact keyword entry, ascending."""
+        found = [_NONE]
         for part in self.parts:
             entry = part.segment.entries.find(f"{key}{SEPARATOR}{value}")
-            ids = np.asarray([entry] if entry >= 0 else [], np.int64)
-            found.append(part.segment.entry_docs(ids))
-        return self.mark(found)
+            if entry >= 0:
+                docs = part.segment.entry_docs(np.asarray([entry]))
+                found.append(docs[part.live[docs]] + part.base)
+        return np.concatenate(found)
+
+    @cached_property
+    def hidden(self) -> dict[str, Ints]:
+        """The live documents, ascending, in each of the states that are not shown unless asked for."""
+        return {state: self.having("is", state) for state in HIDDEN_STATES}

@@ -37,6 +37,8 @@ POSITION_BITS = 26
 
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+Numbers = npt.NDArray[np.integer[Any]]
+"""Integers as narrow as they are stored."""
 
 
 def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer[Any]]) -> Ints:
@@ -134,8 +136,10 @@ class Segment:
             return np.arange(starts[0], stops[0]), np.zeros(int(stops[0] - starts[0]), np.int64)
         return ranges(starts, stops), np.repeat(np.arange(len(terms)), stops - starts)
 
-    def frequencies(self, postings: Ids) -> Ints:
+    def frequencies(self, postings: Ids | slice) -> Ints:
         """Return how often the term of each posting occurs in its field."""
+        if isinstance(postings, slice):
+            return np.diff(self.posting_positions[postings.start : postings.stop + 1]).astype(np.int64)
         return self.posting_positions[postings + 1].astype(np.int64) - self.posting_positions[postings]
 
     def occurrences(self, postings: Ids) -> tuple[Ints, Ints]:

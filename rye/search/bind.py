@@ -201,7 +201,7 @@ def _bind_leaf(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
     fields = searched_fields(context.level)
     if scope.name:
         fields = np.asarray([name == scope.name for name in TEXT_FIELDS])
-    return Leaf(pattern, fields, scope.boost, f"{scope.name}:{node}" if scope.name else str(node), node.span)
+    return Leaf(pattern, fields, scope.boost, scope.name, node)
 
 
 def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:

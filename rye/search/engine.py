@@ -6,18 +6,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 import numpy as np
 
 from rye.errors import QueryError
 from rye.index.reader import Reader
-from rye.index.schema import BUILT_IN_KEYS, HIDDEN_STATES, SEPARATOR, TYPE_NUMBER, fold_value
+from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER, fold_value
 from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_verdict
+from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
 from rye.search.order import ranked
 from rye.search.page import Desk, Hit
@@ -51,10 +53,11 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
-    """What one stage found: ``docs`` in order, after all filters."""
+    """What one stage found, after all filters: how many, and the first of them in order, to the end of the page."""
 
     stage: str
     evaluation: Evaluation
+    total: int
     docs: Ints
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
@@ -85,7 +88,7 @@ class Search:
         plan = make_plan(request)
         allowed = self._allowed()
         answer = self._first_answer(plan, allowed)
-        total = min(len(answer.docs), ANY_LIMIT) if answer.stage == "any" else len(answer.docs)
+        total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
         window = slice(request.offset, min(request.offset + request.limit, total))
         hits = [
             Hit(int(doc), float(score), int(doc) in answer.exact)
@@ -122,7 +125,7 @@ class Search:
             hidden=answer.hidden,
         )
 
-    def _first_answer(self, plan: Plan, allowed: Bools) -> _Answer:
+    def _first_answer(self, plan: Plan, allowed: Docs) -> _Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
         answer: _Answer | None = None
         first: _Answer | None = None
@@ -130,26 +133,27 @@ class Search:
         for stage in plan.stages(lambda word: is_unknown(self.reader, word, fields)):
             answer = self._answer(stage, plan, allowed)
             first = first or answer
-            if len(answer.docs):
+            if answer.total:
                 return answer
         if first is None or answer is None:
             message = "a plan has at least one stage"
             raise AssertionError(message)
-        return first if not len(answer.docs) else answer
+        return first if not answer.total else answer
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Bools) -> _Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> _Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        mask = evaluation.matches & allowed
+        found = evaluation.docs & allowed
         exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
-        mask[exact] = True
+        if len(exact):
+            found |= Docs(self.reader.size, numbers=exact)
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
-            mask, hidden = self._hide(mask)
-            exact = exact[mask[exact]]
-        docs = np.flatnonzero(mask)
+            found, hidden = self._hide(found)
+            exact = exact[found.mask[exact]] if hidden else exact
+        docs = found.numbers
         scores = np.round(evaluation.scores(docs), 4)
         order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
-        return _Answer(stage.name, evaluation, docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        return _Answer(stage.name, evaluation, len(docs), docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
@@ -180,7 +184,7 @@ class Search:
                 self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
 
     def _count(self, node: ast.Node, plan: Plan) -> int:
-        return int((self.evaluate(node, plan).matches & self._allowed()).sum())
+        return len((self.evaluate(node, plan).docs & self._allowed()).numbers)
 
     @cached_property
     def _filters(self) -> tuple[bound.Bound, ...]:
@@ -189,17 +193,15 @@ class Search:
     def _metadata_keys(self) -> frozenset[str]:
         return frozenset(self.reader.keys()) - frozenset(BUILT_IN_KEYS)
 
-    def _allowed(self) -> Bools:
+    def _allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
-        mask = self.reader.live.copy()
+        size = self.reader.size
+        docs = Docs(size, mask=self.reader.live)
         if self.request.scopes != (Scope(""),):
-            inside = np.zeros(self.reader.size, bool)
-            for scope in self.request.scopes:
-                inside |= self._in_scope(scope)
-            mask &= inside
+            docs &= reduce(or_, (Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes))
         for node in self._filters:
-            mask &= Evaluation(self.reader, node, self.weights, self.states).matches
-        return mask
+            docs &= Evaluation(self.reader, node, self.weights, self.states).docs
+        return docs
 
     def _in_scope(self, scope: Scope) -> Bools:
         masks = [np.zeros(0, bool)]
@@ -216,26 +218,24 @@ class Search:
             masks.append(mask)
         return np.concatenate(masks)
 
-    def _exact(self, allowed: Bools, plan: Plan) -> Ints:
+    def _exact(self, allowed: Docs, plan: Plan) -> Ints:
         """Return the documents whose id or name equals the whole query, if ``fields`` lets them through."""
         text = fold_value(self.request.query)
-        if not text:
+        named = [self.reader.having(key, text) for key in ("id", "name")] if text else []
+        if not any(map(len, named)):
             return np.empty(0, np.int64)
-        mask = (self.reader.having("id", text) | self.reader.having("name", text)) & allowed
-        if plan.fixed and mask.any():
-            mask &= self.evaluate(ast.Everything(), plan).matches
-        found: Ints = np.flatnonzero(mask)
-        return found
+        found = Docs(self.reader.size, numbers=np.union1d(*named)) & allowed
+        return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
-    def _hide(self, mask: Bools) -> tuple[Bools, dict[str, int]]:
+    def _hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded or deprecated, and count it by reason."""
         hidden = {}
-        for state in HIDDEN_STATES:
-            these = self.states.having(state) & mask
-            if these.any():
-                hidden[state] = int(these.sum())
-                mask = mask & ~these
-        return mask, hidden
+        for state, docs in self.reader.hidden.items():
+            these = Docs(self.reader.size, numbers=docs)
+            if len(docs) and (count := len((found & these).numbers)):
+                hidden[state] = count
+                found &= ~these
+        return found, hidden
 
     def _said(self, plan: Plan) -> list[str]:
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
@@ -248,7 +248,7 @@ class Search:
         elif answer.stage == "substring":
             self._warnings.append("nothing had all words; they were matched as parts of words")
         elif answer.stage == "any":
-            rest = f"; the best {total} of {len(answer.docs)} are listed" if len(answer.docs) > total else ""
+            rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
             self._warnings.append(
                 f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"
             )

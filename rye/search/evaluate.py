@@ -1,7 +1,8 @@
 """A bound query evaluated over a reader: which items match, and how well.
 
-Boolean structure is evaluated on masks over all documents; scores are a sum over the positive leaves, whatever the
-structure (BM25F after Robertson and Zaragoza, The Probabilistic Relevance Framework: BM25 and Beyond, 2009)::
+Boolean structure is evaluated on sets of documents, the rarest leaf of an AND first; scores are a sum over the
+positive leaves, whatever the structure (BM25F after Robertson and Zaragoza, The Probabilistic Relevance Framework:
+BM25 and Beyond, 2009)::
 
     tf~(q, d) = Σ_field w_field · tf_field / (1 − b_field + b_field · len_field(d) / avglen_field)
     score(d)  = Σ_q boost_q · idf_q · tf~ / (k1 + tf~)  /  Σ_q boost_q · idf_q
@@ -11,29 +12,33 @@ structure (BM25F after Robertson and Zaragoza, The Probabilistic Relevance Frame
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
+from typing import TypeVar
 
 import numpy as np
 
 from rye.index.reader import Floats, Reader
 from rye.index.segment import Bools, Ints
 from rye.search import bound, filters
+from rye.search.docs import Docs
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.leaves import Found, Leaf
 from rye.search.results import LeafTrace
 from rye.search.states import States
 from rye.search.weights import Weights
 
+T = TypeVar("T", float, Floats)
+
 
 @dataclass(frozen=True, eq=False)
 class Scored:
-    """One positive leaf with what scoring needs of it."""
+    """One positive leaf with what it counts for."""
 
     found: Found
-    docs: Ints
-    tf: Floats
     idf: float
 
     @property
@@ -41,11 +46,9 @@ class Scored:
         """``boost · idf``."""
         return self.found.leaf.boost * self.idf
 
-    @property
-    def contributions(self) -> Floats:
+    def contributions(self, tf: T) -> T:
         """``boost · idf · tf~ / (k1 + tf~)`` per document."""
-        values: Floats = self.weight * self.tf / (K1 + self.tf)
-        return values
+        return self.weight * tf / (K1 + tf)
 
 
 def idf(count: int, df: int) -> float:
@@ -75,43 +78,46 @@ class Evaluation:
         return list(self._found.values())
 
     @cached_property
+    def docs(self) -> Docs:
+        """The live documents that match."""
+        found = self._docs(self.query)
+        return found if isinstance(self.query, Leaf) else found & Docs(self.reader.size, mask=self.reader.live)
+
+    @property
     def matches(self) -> Bools:
         """Shape ``(size,)``: the live documents that match."""
-        return self._mask(self.query) & self.reader.live
+        return self.docs.mask
 
-    def _mask(self, node: bound.Bound) -> Bools:
+    def _docs(self, node: bound.Bound) -> Docs:
+        size = self.reader.size
         match node:
-            case bound.Everything():
-                return np.ones(self.reader.size, bool)
-            case bound.All(operands=operands):
-                mask = self._mask(operands[0])
-                for operand in operands[1:]:
-                    if not mask.any():
-                        break
-                    mask = mask & self._mask(operand)
-                return mask
-            case bound.Any(operands=operands):
-                mask = self._mask(operands[0])
-                for operand in operands[1:]:
-                    mask = mask | self._mask(operand)
-                return mask
-            case bound.Not(operand=operand):
-                return ~self._mask(operand)
             case Leaf():
-                mask = np.zeros(self.reader.size, bool)
-                mask[self._found[id(node)].slots.docs] = True
-                return mask
-        return filters.mask(self.reader, node, self.states)
+                return Docs(size, numbers=self._found[id(node)].docs)
+            case bound.Everything():
+                return Docs(size, mask=np.ones(size, bool))
+            case bound.All(operands=operands):
+                first, *others = sorted(operands, key=self._cost)
+                docs = self._docs(first)
+                for operand in others:
+                    if not docs:
+                        break
+                    docs &= self._docs(operand)
+                return docs
+            case bound.Any(operands=operands):
+                return reduce(or_, map(self._docs, operands))
+            case bound.Not(operand=operand):
+                return ~self._docs(operand)
+        return Docs(size, mask=filters.mask(self.reader, node, self.states))
+
+    def _cost(self, node: bound.Bound) -> int:
+        """Return what to evaluate first in an AND: leaves by their postings, then all else."""
+        return self._found[id(node)].size if isinstance(node, Leaf) else sys.maxsize
 
     @cached_property
     def scored(self) -> list[Scored]:
-        """The positive leaves, evaluated."""
-        rows = []
-        for leaf in _positive(self.query):
-            found = self._found[id(leaf)]
-            docs, tf = found.weigh(self.weights)
-            rows.append(Scored(found, docs, tf, idf(self.reader.count, len(docs))))
-        return rows
+        """The positive leaves."""
+        found = [self._found[id(leaf)] for leaf in _positive(self.query)]
+        return [Scored(one, idf(self.reader.count, len(one.docs))) for one in found]
 
     @cached_property
     def norm(self) -> float:
@@ -119,23 +125,17 @@ class Evaluation:
         return sum(row.weight for row in self.scored)
 
     def scores(self, docs: Ints) -> Floats:
-        """Return the score of some documents, unrounded, 0 ≤ score < 1; 1 for queries with no positive leaf."""
+        """Return the unrounded score of documents, ascending: 0 ≤ score < 1, and 1 for a query with no positive leaf."""
         if not len(docs):
             return np.empty(0)
         if not self.scored:
             return np.ones(len(docs))
         if self.norm <= 0:
             return np.zeros(len(docs))
-        if (
-            len(self.scored) == 1
-            and len(docs) == len(self.scored[0].docs)
-            and np.array_equal(docs, self.scored[0].docs)
-        ):
-            return self.scored[0].contributions / self.norm
-        total = np.zeros(self.reader.size)
+        total = np.zeros(len(docs))
         for row in self.scored:
-            total[row.docs] += row.contributions
-        values: Floats = total[docs] / self.norm
+            total += row.contributions(row.found.weigh(docs, self.weights))
+        values: Floats = total / self.norm
         return values
 
     def explain(self, doc: int) -> tuple[LeafTrace, ...]:
@@ -143,22 +143,21 @@ class Evaluation:
         traces = []
         names = tuple(TEXT_FIELDS)
         for row in self.scored:
-            at = np.searchsorted(row.docs, doc)
-            if self.norm <= 0 or at >= len(row.docs) or row.docs[at] != doc:
-                continue
-            slots, values = row.found.slots, row.found.field_values(self.weights)
-            share = row.contributions[at] / row.tf[at] / self.norm if row.tf[at] > 0 else 0.0
+            values = row.found.field_values(doc, self.weights)
+            tf = sum(values.values())
+            share = float(row.contributions(tf)) / tf / self.norm if tf > 0 and self.norm > 0 else 0.0
             traces += [
                 LeafTrace(
                     leaf=row.found.leaf.label,
-                    field=names[slots.fields[slot]],
-                    df=len(row.docs),
+                    field=names[field],
+                    df=len(row.found.docs),
                     idf=row.idf,
                     boost=row.found.leaf.boost,
-                    tf=float(values[slot]),
-                    contribution=float(values[slot] * share),
+                    tf=value,
+                    contribution=value * share,
                 )
-                for slot in np.flatnonzero(slots.docs == doc).tolist()
+                for field, value in values.items()
+                if self.norm > 0
             ]
         return tuple(traces)
 

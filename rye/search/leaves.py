@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, reduce
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import POSITION_BITS, Bools, Ints, slot_keys
-from rye.query.ast import Span
+from rye.index.segment import POSITION_BITS, Bools, Ints, Numbers, slot_keys
+from rye.query import ast
 from rye.search import positions
+from rye.search.docs import SPARSE
 from rye.search.expand import How, Pattern, Terms, expand
 from rye.search.positions import Occurrences
 from rye.search.weights import Weights
@@ -64,6 +65,36 @@ class Slots(NamedTuple):
     lengths: Ints
 
 
+class Rows(NamedTuple):
+    """What a leaf finds in one segment: a row per term, document and field.
+
+    Attributes:
+        docs: Document numbers in the segment.
+        fields: Field numbers.
+        tf: Weighted occurrences.
+        ordered: Whether ``docs`` ascend.
+    """
+
+    docs: Numbers
+    fields: Numbers
+    tf: Floats
+    ordered: bool
+
+    def take(self, which: Ints) -> Rows:
+        """Return some of the rows, in their order."""
+        return Rows(self.docs[which], self.fields[which], self.tf[which], self.ordered)
+
+    def distinct(self, size: int) -> Ints:
+        """Return each document once, ascending; ``size`` is that of the segment."""
+        if self.ordered:
+            return self.docs[_fresh(self.docs)].astype(np.int64)
+        if len(self.docs) * SPARSE > size:
+            mask = np.zeros(size, bool)
+            mask[self.docs] = True
+            return np.flatnonzero(mask)
+        return np.unique(self.docs).astype(np.int64)
+
+
 @dataclass(frozen=True, eq=False)
 class Leaf:
     """One scored leaf bound to fields.
@@ -72,15 +103,20 @@ class Leaf:
         pattern: What to look for.
         fields: Shape ``(fields,)``: the fields it is bound to.
         boost: Product of the boosts around it.
-        label: Canonical text, for explanations.
-        span: Where it stands in the query.
+        name: The field it was written for, else empty.
+        node: As parsed.
     """
 
     pattern: Run | Window | Nearby
     fields: Bools
     boost: float
-    label: str
-    span: Span
+    name: str
+    node: ast.Node
+
+    @property
+    def label(self) -> str:
+        """Canonical text, for explanations."""
+        return f"{self.name}:{self.node}" if self.name else str(self.node)
 
 
 class Found:
@@ -92,6 +128,8 @@ class Found:
         self.cut = False
         """Whether an expansion left terms out; known once the leaf has been evaluated."""
         self._placed: dict[tuple[int, Pattern], Occurrences] = {}
+        self._held: dict[tuple[int, Pattern], tuple[Ints, Floats]] = {}
+        self._common: dict[int, Bools] = {}
 
     @cached_property
     def _terms(self) -> dict[Pattern, Terms]:
@@ -107,58 +145,86 @@ class Found:
         return frozenset().union(*(terms.words for terms in self._terms.values()))
 
     @cached_property
-    def slots(self) -> Slots:
-        """What was found, over all segments."""
-        rows = [self._in_part(index, part) for index, part in enumerate(self.reader.parts)]
-        none = np.empty(0, np.int64)
-        return Slots(
-            docs=np.concatenate([none, *(row.docs for row in rows)]),
-            fields=np.concatenate([none, *(row.fields for row in rows)]),
-            tf=np.concatenate([np.empty(0), *(row.tf for row in rows)]),
-            lengths=np.concatenate([none, *(row.lengths for row in rows)]),
+    def _rows(self) -> list[Rows]:
+        return [self._in_part(index, part) for index, part in enumerate(self.reader.parts)]
+
+    @cached_property
+    def docs(self) -> Ints:
+        """Shape ``(df,)``: the documents found, ascending global numbers."""
+        parts = self.reader.parts
+        found = [rows.distinct(part.segment.docs) + part.base for part, rows in zip(parts, self._rows, strict=True)]
+        return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
+
+    @property
+    def size(self) -> int:
+        """Number of postings of all terms, deleted documents included: an upper bound of ``df``, known at once."""
+        choices = [terms.choices for terms in self._terms.values()]
+        return sum(
+            int((part.segment.term_postings[ids + 1] - part.segment.term_postings[ids]).sum())
+            for chosen in choices
+            for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )
 
-    def _in_part(self, index: int, part: Part) -> Slots:
+    def _in_part(self, index: int, part: Part) -> Rows:
         pattern = self.leaf.pattern
         if isinstance(pattern, Run) and len(pattern.parts) == 1 and pattern.joined is None:
-            keys, tf = self._count(index, part, pattern.parts[0])
-        elif isinstance(pattern, Run):
+            return self._word(index, part, pattern.parts[0])
+        if isinstance(pattern, Run):
             run = self._occurrences(index, part, pattern)
             keys, tf = _sum_by(run.starts >> POSITION_BITS, run.weights)
         elif isinstance(pattern, Window):
             keys, tf = self._window(index, part, pattern)
         else:
             keys, tf = self._nearby(index, part, pattern)
-        docs, fields = keys >> FIELD_BITS, keys & _FIELD_MASK
-        return Slots(docs + part.base, fields, tf, part.segment.lengths[fields, docs].astype(np.int64))
+        return Rows(keys >> FIELD_BITS, keys & _FIELD_MASK, tf, ordered=True)
+
+    def _word(self, index: int, part: Part, pattern: Pattern) -> Rows:
+        """Return the rows of a word, wildcard or fuzzy word: those of its terms, one after the other."""
+        segment, ids = part.segment, self._terms[pattern].choices[index][0]
+        if len(ids) == 1 and part.intact and self.leaf.fields.all():
+            own = slice(*segment.term_postings[ids[0] : ids[0] + 2].tolist())
+            tf = segment.frequencies(own) * self._terms[pattern].choices[index][1][0]
+            return Rows(segment.posting_doc[own], segment.posting_field[own], tf, ordered=True)
+        postings, weights = self._postings(index, part, pattern)
+        tf = weights * segment.frequencies(postings)
+        return Rows(segment.posting_doc[postings], segment.posting_field[postings], tf, ordered=len(ids) < 2)
 
     def _postings(self, index: int, part: Part, pattern: Pattern) -> tuple[Ints, Floats]:
         """Return posting numbers, live and in the leaf's fields, with the weights of their terms."""
-        ids, weights = self._terms[pattern].choices[index]
-        if not len(ids):
-            return np.empty(0, np.int64), np.empty(0)
-        postings, owner = part.segment.postings(ids)
-        if not (part.intact and self.leaf.fields.all()):
-            keep = self.leaf.fields[part.segment.posting_field[postings]]
-            keep &= part.live[part.segment.posting_doc[postings]]
-            postings, owner = postings[keep], owner[keep]
-        return postings, weights[owner]
+        found = self._held.get((index, pattern))
+        if found is None:
+            ids, weights = self._terms[pattern].choices[index]
+            postings, owner = part.segment.postings(ids) if len(ids) else (ids, ids)
+            if not (part.intact and self.leaf.fields.all()):
+                keep = self.leaf.fields[part.segment.posting_field[postings]]
+                keep &= part.live[part.segment.posting_doc[postings]]
+                postings, owner = postings[keep], owner[keep]
+            found = self._held[index, pattern] = postings, weights[owner]
+        return found
 
-    def _count(self, index: int, part: Part, pattern: Pattern) -> tuple[Ints, Floats]:
-        postings, weights = self._postings(index, part, pattern)
-        keys = slot_keys(part.segment.posting_doc[postings], part.segment.posting_field[postings])
-        tf = weights * part.segment.frequencies(postings)
-        if len(self._terms[pattern].choices[index][0]) == 1:
-            return keys, tf
-        return _sum_by(keys, tf)
+    def _holding(self, index: int, part: Part, pattern: Pattern) -> Bools:
+        return _mask(part.segment.posting_doc[self._postings(index, part, pattern)[0]], part.segment.docs)
+
+    def _candidates(self, index: int, part: Part, pattern: Run | Window | Nearby) -> Bools:
+        """Return which documents have all it takes, wherever it stands: positions are read in those alone."""
+        if isinstance(pattern, Nearby):
+            return _all(_any(self._candidates(index, part, run) for run in runs) for runs in pattern.operands)
+        if isinstance(pattern, Window):
+            words = (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
+            return _all(self._holding(index, part, word) for word in words)
+        parts = _all(self._holding(index, part, one) for one in dict.fromkeys(pattern.parts))
+        return parts if pattern.joined is None else parts | self._holding(index, part, pattern.joined)
 
     def _positions(self, index: int, part: Part, pattern: Pattern) -> Occurrences:
         """Return where a part of the leaf occurs; kept, because parts recur and every hit of a page asks again."""
         found = self._placed.get((index, pattern))
         if found is None:
+            if index not in self._common:
+                self._common[index] = self._candidates(index, part, self.leaf.pattern)
             postings, weights = self._postings(index, part, pattern)
-            keys, of = part.segment.occurrences(postings)
-            found = Occurrences(keys, keys, weights[of])
+            keep = np.flatnonzero(self._common[index][part.segment.posting_doc[postings]])
+            keys, of = part.segment.occurrences(postings[keep])
+            found = Occurrences(keys, keys, weights[keep[of]])
             if len(self._terms[pattern].choices[index][0]) != 1:
                 found = positions.distinct(found, by_start=True)
             self._placed[index, pattern] = found
@@ -222,19 +288,77 @@ class Found:
                 places.setdefault(field, []).append((start & mask, end & mask))
         return places
 
-    def weigh(self, weights: Weights) -> tuple[Ints, Floats]:
-        """Return the documents found, ascending, and tf~ of each: field weights over length normalization, summed."""
-        docs, values = self.slots.docs, self.field_values(weights)
-        first = _fresh(docs)
-        return docs[first], np.add.reduceat(values, first) if len(first) else values
+    def slots_of(self, docs: Ints) -> Slots:
+        """Return what was found in some documents, ascending; each (document, field) once."""
+        columns: list[list[npt.NDArray[Any]]] = [[np.empty(0, np.int64)] for _ in Slots._fields]
+        for part, rows, local in self._split(docs):
+            if not len(local):
+                continue
+            chosen = rows.take(np.flatnonzero(_mask(local, part.segment.docs)[rows.docs]))
+            keys, tf = _sum_by(slot_keys(chosen.docs, chosen.fields), chosen.tf)
+            within, fields = keys >> FIELD_BITS, keys & _FIELD_MASK
+            lengths = part.segment.lengths[fields, within].astype(np.int64)
+            for column, values in zip(columns, (within + part.base, fields, tf, lengths), strict=True):
+                column.append(values)
+        return Slots(*map(np.concatenate, columns))
 
-    def field_values(self, weights: Weights) -> Floats:
-        """Return tf~ per slot: ``w · tf / (1 − b + b · length / average length)``."""
-        slots = self.slots
-        b = weights.b[slots.fields]
-        norm = 1.0 - b + b * slots.lengths / self.reader.average_lengths[slots.fields]
-        values: Floats = weights.of(slots.docs, slots.fields) * slots.tf / norm
-        return values
+    def fields_of(self, doc: int) -> list[int]:
+        """Return the numbers of the fields in which one document has the leaf."""
+        fields: list[int] = self.slots_of(np.asarray([doc])).fields.tolist()
+        return fields
+
+    def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
+        """Return what each field, by its number, adds to tf~ of one document."""
+        slots = self.slots_of(np.asarray([doc]))
+        part, local = self.reader.locate(doc)
+        values = slots.tf * weights.normalized(part, np.full(len(slots.docs), local), slots.fields, self.reader)
+        return dict(zip(slots.fields.tolist(), values.tolist(), strict=True))
+
+    def weigh(self, docs: Ints, weights: Weights) -> Floats:
+        """Return tf~ in some documents, ascending: ``Σ w · tf / (1 − b + b · length / average)``; 0 where not found."""
+        values = [
+            self._weigh(part, rows, local, weights) if len(local) else np.empty(0)
+            for part, rows, local in self._split(docs)
+        ]
+        return values[0] if len(values) == 1 else np.concatenate([np.empty(0), *values])
+
+    def _split(self, docs: Ints) -> Iterator[tuple[Part, Rows, Ints]]:
+        """Yield every segment with its rows and the documents that lie in it, by their numbers there."""
+        start = 0
+        for part, rows in zip(self.reader.parts, self._rows, strict=True):
+            stop = len(docs) if part is self.reader.parts[-1] else int(
+                np.searchsorted(docs, part.base + part.segment.docs)
+            )  # fmt: skip
+            yield part, rows, docs[start:stop] - part.base if part.base else docs[start:stop]
+            start = stop
+
+    def _weigh(self, part: Part, rows: Rows, local: Ints, weights: Weights) -> Floats:
+        size = part.segment.docs
+        if len(local) * 4 < len(rows.docs):
+            rows = rows.take(np.flatnonzero(_mask(local, size)[rows.docs]))
+        values = weights.normalized(part, rows.docs, rows.fields, self.reader) * rows.tf
+        if len(rows.docs) * SPARSE > size:
+            total: Floats = np.bincount(rows.docs, values, size).astype(np.float64, copy=False)
+            return total[local]
+        at = np.searchsorted(local, rows.docs)
+        at[at == len(local)] = 0
+        hit = local[at] == rows.docs
+        found: Floats = np.bincount(at[hit], values[hit], len(local)).astype(np.float64, copy=False)
+        return found
+
+
+def _all(masks: Iterator[Bools]) -> Bools:
+    return reduce(np.logical_and, masks)
+
+
+def _any(masks: Iterator[Bools]) -> Bools:
+    return reduce(np.logical_or, masks)
+
+
+def _mask(numbers: Numbers, size: int) -> Bools:
+    mask = np.zeros(size, bool)
+    mask[numbers] = True
+    return mask
 
 
 def _patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:
@@ -250,18 +374,18 @@ def _patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:
                 yield from _patterns(run)
 
 
-def _fresh(ordered: npt.NDArray[np.int64]) -> Ints:
-    """Return where each run of equal numbers begins."""
+def _fresh(ordered: Numbers) -> Bools:
+    """Return which of some ascending numbers differ from the one before."""
     fresh = np.ones(len(ordered), bool)
-    fresh[1:] = ordered[1:] != ordered[:-1]
-    return np.flatnonzero(fresh)
+    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
+    return fresh
 
 
 def _sum_by(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
     """Return the distinct keys, ascending, and the sum of the values of each."""
     order = np.argsort(keys, kind="stable")
     keys, values = keys[order], values[order]
-    first = _fresh(keys)
+    first = np.flatnonzero(_fresh(keys))
     return keys[first], np.add.reduceat(values, first) if len(first) else values
 
 

@@ -13,7 +13,7 @@ FEW = 2_000
 
 
 def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, request: Request) -> Ints:
-    """Return the order of the hits as indices into ``docs``; only the part up to the end of the page is in order.
+    """Return the hits up to the end of the page, in order, as indices into ``docs``.
 
     Args:
         reader: Where ties are looked up.
@@ -22,32 +22,35 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, request: 
         exact: Those whose id or name equals the query.
         request: Names the sort order and the page.
     """
+    wanted = min(request.offset + request.limit, len(docs))
     if request.sort_by == "name":
         names = [reader.key_of(doc)[1].rpartition("/")[2].casefold() for doc in docs.tolist()]
-        return np.asarray(sorted(range(len(docs)), key=lambda i: (names[i], *reader.tie_key(int(docs[i])))), np.int64)
+        ordered = sorted(range(len(docs)), key=lambda i: (names[i], *reader.tie_key(int(docs[i]))))
+        return np.asarray(ordered[:wanted], np.int64)
     primary = -scores
     if request.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
     elif len(exact):
         primary = primary - 2.0 * np.isin(docs, exact)
-    return _by(reader, docs, primary, request.offset + request.limit)
+    return _by(reader, docs, primary, wanted)
 
 
 def _by(reader: Reader, docs: Ints, primary: Floats, wanted: int) -> Ints:
-    """Order by ``primary`` ascending, then by the tie-break, at least as far as ``wanted`` hits."""
+    """Return the first of the hits by ``primary``, ascending, then by the tie-break."""
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
-        bound = np.partition(primary, wanted - 1)[wanted - 1]
-        candidates = np.flatnonzero(primary <= bound)
-    if len(candidates) <= FEW:
-        keys = [reader.tie_key(doc) for doc in docs[candidates].tolist()]
-        chosen = sorted(range(len(candidates)), key=lambda i: (primary[candidates[i]], keys[i]))
-        head = candidates[np.asarray(chosen, np.int64)]
-    else:
-        head = candidates[np.lexsort((reader.order[docs[candidates]], primary[candidates]))]
-    if len(head) == len(docs):
-        return head
-    rest = np.ones(len(docs), bool)
-    rest[head] = False
-    return np.concatenate([head, np.flatnonzero(rest)])
+        candidates = np.flatnonzero(primary <= np.partition(primary, wanted)[wanted])
+    order = candidates[np.argsort(primary[candidates], kind="stable")]
+    values = primary[order]
+    same = values[1:] == values[:-1]
+    if not same.any():
+        return order[:wanted]
+    if len(order) > FEW:
+        return order[np.lexsort((reader.order[docs[order]], values))][:wanted]
+    tied = np.zeros(len(order), bool)
+    tied[1:] |= same
+    tied[:-1] |= same
+    keyed = [(value, *reader.tie_key(int(docs[at])), at) for value, at in zip(values[tied], order[tied], strict=True)]
+    order[tied] = [row[-1] for row in sorted(keyed)]
+    return order[:wanted]

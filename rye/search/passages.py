@@ -79,11 +79,8 @@ def _wanted(doc: int, leaves: Iterable[Found], *, positions_hold: bool) -> dict[
     """Return per field number what the leaves matched there in this document."""
     wanted: dict[int, _Wanted] = {}
     for found in leaves:
-        slots = found.slots
-        at = bisect_left(slots.docs, doc)
         places = None
-        while at < len(slots.docs) and slots.docs[at] == doc:
-            number = int(slots.fields[at])
+        for number in found.fields_of(doc):
             words, spots = frozenset[str](), list[tuple[int, int]]()
             pattern = found.leaf.pattern
             if isinstance(pattern, Run) and len(pattern.parts) == 1:
@@ -93,7 +90,6 @@ def _wanted(doc: int, leaves: Iterable[Found], *, positions_hold: bool) -> dict[
                 spots = places.get(number, [])
             before = wanted.get(number, _Wanted(frozenset(), ()))
             wanted[number] = _Wanted(before.words | words, (*before.places, *spots))
-            at += 1
     return wanted
 
 

@@ -34,7 +34,9 @@ class States:
     def having(self, state: str) -> Bools:
         """Return a mask of the documents in one of :data:`rye.search.fields.STATES`."""
         if state in HIDDEN_STATES:
-            return self._reader.having("is", state)
+            mask = np.zeros(self._reader.size, bool)
+            mask[self._reader.hidden[state]] = True
+            return mask
         if state == "signed":
             signed: Bools = self.verdicts != VERDICT_NUMBER[Verdict.UNSIGNED]
             return signed

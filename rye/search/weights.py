@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rye.index.reader import Floats, Reader
+from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import TYPE_NAMES
-from rye.index.segment import Ints
+from rye.index.segment import Ints, Numbers
 from rye.search.fields import TEXT_FIELDS
 
 Overrides = Mapping[str, Mapping[str, float]]
@@ -30,10 +30,17 @@ class Weights:
     b: Floats
     rows: Ints | None = None
 
-    def of(self, docs: Ints, fields: Ints) -> Floats:
+    def of(self, docs: Numbers, fields: Numbers) -> Floats:
         """Return the weight of a field in a document, pair by pair."""
         chosen: Floats = self.w[fields] if self.rows is None else self.w[self.rows[docs], fields]
         return chosen
+
+    def normalized(self, part: Part, docs: Numbers, fields: Numbers, reader: Reader) -> Floats:
+        """Return ``w / (1 − b + b · length / average length)`` of a field in a document of a segment, pair by pair."""
+        flat, slope = 1.0 - self.b, self.b / reader.average_lengths
+        norm = flat[fields] + slope[fields] * part.segment.lengths[fields, docs]
+        values: Floats = self.of(docs + part.base, fields) / norm
+        return values
 
 
 def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:

@@ -119,4 +119,4 @@ def _ask(world: World, query: Query) -> Answer:
     filters = {"type": query.item_type} if query.item_type else None
     search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
     answer = search._first_answer(make_plan(search.request), search._allowed())
-    return Answer(len(answer.docs), tuple(answer.docs[query.offset : query.offset + 10].tolist()))
+    return Answer(answer.total, tuple(answer.docs[query.offset : query.offset + 10].tolist()))

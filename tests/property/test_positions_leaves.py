@@ -20,7 +20,7 @@ from tests.support.naive_docs import NaiveDoc, read_corpus
 from tests.support.query_strategies import fielded, group, leaves
 from tests.support.strategies import items
 from tests.unit.index.laying import reader
-from tests.unit.search.asking import evaluation
+from tests.unit.search.asking import all_slots, evaluation
 
 Collection = tuple[list[list[Item]], set[tuple[int, int]]]
 
@@ -71,7 +71,7 @@ def test_a_leaf_occurs_as_often_as_the_twin_counts(
             for doc, texts in zip(live, corpus.texts, strict=True)
             for name, field in texts.items()
         }
-        slots = evaluation(over, node).found()[0].slots
+        slots = all_slots(evaluation(over, node))
         rows = zip(slots.docs.tolist(), slots.fields.tolist(), slots.tf.tolist(), slots.lengths.tolist(), strict=True)
         got = {(doc, field): (tf, length) for doc, field, tf, length in rows}
         assert len(got) == len(slots.docs)
@@ -117,7 +117,8 @@ def test_a_leaf_stands_where_it_says(
     """The places given for highlighting lie in the fields that match, start before end, where there is text."""
     over, live, _ = opened(tmp_path_factory, found)
     leaf = evaluation(over, node).found()[0]
-    slots = list(zip(leaf.slots.docs.tolist(), leaf.slots.fields.tolist(), strict=True))
+    rows = leaf.slots_of(leaf.docs)
+    slots = list(zip(rows.docs.tolist(), rows.fields.tolist(), strict=True))
     for doc in live:
         places = leaf.places(doc)
         assert {field for one, field in slots if one == doc} == places.keys()

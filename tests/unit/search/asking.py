@@ -13,6 +13,7 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.evaluate import Evaluation
+from rye.search.leaves import Slots
 from rye.search.request import Request, make_request
 from rye.search.states import States
 from rye.search.weights import weights_for
@@ -60,6 +61,12 @@ def evaluation(reader: Reader, asked: str | ast.Node, **more: Any) -> Evaluation
     """Bind a query and prepare its evaluation over a reader."""
     node = bound_query(asked, reader.keys(), **more)
     return Evaluation(reader, node or bound.Everything(), weights_for(reader), states(reader))
+
+
+def all_slots(evaluation: Evaluation) -> Slots:
+    """Return all that the first leaf of a query finds."""
+    found = evaluation.found()[0]
+    return found.slots_of(found.docs)
 
 
 def ids(reader: Reader, asked: str | ast.Node, **more: Any) -> list[str]:

@@ -126,7 +126,7 @@ def test_scores_of_some_documents_are_those_of_all(over: Reader) -> None:
     everything = np.flatnonzero(over.live)
     mine = evaluation(over, "deploy files")
     whole = dict(zip(everything.tolist(), mine.scores(everything).tolist(), strict=True))
-    assert mine.scores(np.asarray([4, 0])).tolist() == [whole[4], whole[0]]
+    assert mine.scores(np.asarray([0, 4])).tolist() == [whole[0], whole[4]]
     assert mine.scores(np.empty(0, np.int64)).tolist() == []
     single = evaluation(over, "deploy")
     assert single.scores(np.asarray([0, 1])).tolist() == single.scores(everything).tolist()[:2]

@@ -8,12 +8,12 @@ import pytest
 
 from rye.index.schema import TEXT_FIELDS
 from tests.unit.index.laying import item, reader
-from tests.unit.search.asking import evaluation
+from tests.unit.search.asking import all_slots, evaluation
 
 
 def counts(tmp_path: Path, body: str, asked: str) -> float:
     """Return tf of a leaf in the body of one item."""
-    slots = evaluation(reader(tmp_path, [item("z", body=body)]), asked).found()[0].slots
+    slots = all_slots(evaluation(reader(tmp_path, [item("z", body=body)]), asked))
     found = dict(zip(slots.fields.tolist(), slots.tf.tolist(), strict=True))
     return float(found.get(TEXT_FIELDS.index("content"), 0.0))
 
@@ -82,7 +82,7 @@ def test_a_leaf_counts_only_in_its_fields(tmp_path: Path) -> None:
     """A field bounds a leaf, and so does a level."""
     over = reader(tmp_path, [item("z", title="deploy", body="deploy deploy")])
     names = {
-        asked: [TEXT_FIELDS[number] for number in evaluation(over, asked).found()[0].slots.fields.tolist()]
+        asked: [TEXT_FIELDS[number] for number in all_slots(evaluation(over, asked)).fields.tolist()]
         for asked in ("deploy", "title:deploy", "body:deploy", "tag:deploy")
     }
     assert names == {
@@ -91,7 +91,7 @@ def test_a_leaf_counts_only_in_its_fields(tmp_path: Path) -> None:
         "body:deploy": ["content"],
         "tag:deploy": [],
     }
-    slots = evaluation(over, "deploy", level=2).found()[0].slots
+    slots = all_slots(evaluation(over, "deploy", level=2))
     assert [TEXT_FIELDS[number] for number in slots.fields.tolist()] == ["content"]
 
 

@@ -51,7 +51,7 @@ def naive_key(root: Root, one: Item, path: str, *, primary: tuple[object, ...], 
 def test_the_page_is_that_of_a_full_sort(
     tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]], data: st.DataObject
 ) -> None:
-    """Up to the end of the page the order equals sorting everything; what comes after is there, in any order."""
+    """Up to the end of the page the order equals sorting everything."""
     folder = tmp_path_factory.mktemp("order")
     snapshots, docs = [], []
     for number, (root, found) in enumerate(zip(ROOTS, groups, strict=False)):
@@ -74,9 +74,9 @@ def test_the_page_is_that_of_a_full_sort(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(order, "FEW", data.draw(st.sampled_from([0, 2, 2000])))
         found_order = ranked(Reader(snapshots), hits, scores, exact=exact, request=asked).tolist()
-    assert sorted(found_order) == list(range(len(hits)))
     end = asked.offset + asked.limit
-    assert [key(index) for index in found_order[:end]] == sorted(map(key, range(len(hits))))[:end]
+    assert len(set(found_order)) == min(end, len(hits))
+    assert [key(index) for index in found_order] == sorted(map(key, range(len(hits))))[:end]
 
 
 def test_undated_items_come_last(tmp_path: Path) -> None:

@@ -1,0 +1,81 @@
+"""Sets of documents: ascending numbers where they are few, a mask over all of them where they are many."""
+
+from __future__ import annotations
+
+from typing import overload
+
+import numpy as np
+
+from rye.index.segment import Bools, Ints
+
+SPARSE = 16
+"""Up to one document in so many, numbers are cheaper than masks."""
+
+
+class Docs:
+    """A set of document numbers below ``size``; each of the two forms is made when first asked for.
+
+    Args:
+        size: How many documents there are.
+        numbers: Shape ``(n,)``, ascending, each once; or else
+        mask: Shape ``(size,)``.
+    """
+
+    __slots__ = ("_mask", "_numbers", "size")
+
+    @overload
+    def __init__(self, size: int, *, numbers: Ints) -> None: ...
+    @overload
+    def __init__(self, size: int, *, mask: Bools) -> None: ...
+    def __init__(self, size: int, *, numbers: Ints | None = None, mask: Bools | None = None) -> None:
+        self.size = size
+        self._numbers = numbers
+        self._mask = mask
+
+    @property
+    def numbers(self) -> Ints:
+        """Shape ``(n,)``: the members, ascending."""
+        if self._numbers is None:
+            assert self._mask is not None
+            self._numbers = np.flatnonzero(self._mask)
+        return self._numbers
+
+    @property
+    def mask(self) -> Bools:
+        """Shape ``(size,)``: whether each document is a member."""
+        if self._mask is None:
+            assert self._numbers is not None
+            self._mask = np.zeros(self.size, bool)
+            self._mask[self._numbers] = True
+        return self._mask
+
+    def __bool__(self) -> bool:
+        return bool(self._mask.any()) if self._numbers is None and self._mask is not None else bool(len(self.numbers))
+
+    def __and__(self, other: Docs) -> Docs:
+        few, many = (self, other) if self._cost() <= other._cost() else (other, self)
+        if few._numbers is None:
+            return Docs(self.size, mask=few.mask & many.mask)
+        if many._mask is None and many._numbers is not None and len(few._numbers) * SPARSE < len(many._numbers):
+            return Docs(self.size, numbers=few._numbers[_among(few._numbers, many._numbers)])
+        return Docs(self.size, numbers=few._numbers[many.mask[few._numbers]])
+
+    def __or__(self, other: Docs) -> Docs:
+        mine, others = self._numbers, other._numbers
+        if mine is not None and others is not None and (len(mine) + len(others)) * SPARSE < self.size:
+            return Docs(self.size, numbers=np.union1d(mine, others))
+        return Docs(self.size, mask=self.mask | other.mask)
+
+    def __invert__(self) -> Docs:
+        return Docs(self.size, mask=~self.mask)
+
+    def _cost(self) -> int:
+        return self.size if self._numbers is None else len(self._numbers)
+
+
+def _among(some: Ints, ordered: Ints) -> Bools:
+    """Return which of some numbers are in a longer ascending array, by bisection."""
+    at = np.searchsorted(ordered, some)
+    at[at == len(ordered)] = 0
+    found: Bools = ordered[at] == some
+    return found
