@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye import signing, spaces
-from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring import Keyring, Passphrase
 from rye.layout import Layout
+from rye.observing import Observed, observe
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 
 if TYPE_CHECKING:
-    from rye.manifest import Delegation, Finding, ListedItem, ManifestCheck, RootKeys, Written
+    from rye.manifest import Delegation, Finding, ManifestCheck, RootKeys, Written
 
 DAYS = 90
 """After how many days a manifest expires when nothing else is said."""
@@ -35,12 +36,14 @@ class ManifestReport:
         root: The folder.
         check: Version, expiry, signers and findings.
         problems: Files that could not be read, so that nothing can be said of them.
+        digest: SHA-256 of all files of the manifest, names and bytes, hex; empty where there is none.
     """
 
     source: str
     root: str
     check: ManifestCheck
     problems: tuple[str, ...] = ()
+    digest: str = ""
 
     @property
     def errors(self) -> tuple[Finding, ...]:
@@ -85,29 +88,6 @@ class ManifestWritten:
         return facts | lists | {"changes": changes}
 
 
-def observe(root: Root) -> tuple[tuple[ListedItem, ...], tuple[str, ...]]:
-    """Read every item of a root; return what a manifest says of each, and a sentence per file that cannot be read."""
-    files, faults = spaces.walk(root)
-    found, problems = [], [f"{root.source}: {fault.message}" for fault in faults]
-    for file in files:
-        try:
-            data = spaces.read_file(root, file.rel_path)
-        except ItemError as error:
-            problems.append(f"{root.source}: {error.message}")
-        else:
-            found.append(listed_item(root, file.rel_path, (str(file.item_type), file.item_id), data))
-    return tuple(found), tuple(problems)
-
-
-def listed_item(root: Root, rel_path: str, key: tuple[str, str], data: bytes) -> ListedItem:
-    """Return what a manifest says of an item: path, type and id, length, digest, and the time in its line."""
-    from rye.manifest import ListedItem
-
-    origin = signing.Origin(str(root.space), root.bundle, *key)
-    signed_at = signing.inspect(data, origin=origin, declared={}).signed_at
-    return ListedItem(rel_path, *key, len(data), hashlib.sha256(data).hexdigest(), signed_at)
-
-
 def has_manifest(root: Root) -> bool:
     """Return whether a root holds a manifest, without reading it."""
     return (root.path / "config" / "manifest").is_dir()
@@ -118,7 +98,7 @@ def check_root(
     *,
     trust: TrustSet,
     now: datetime,
-    items: Sequence[ListedItem] | None = None,
+    observed: Observed | None = None,
     remember: bool = True,
 ) -> ManifestReport:
     """Check the manifest of a root, and keep what was seen when it is good.
@@ -127,7 +107,7 @@ def check_root(
         root: The space.
         trust: The keys of this run.
         now: The moment of checking.
-        items: What is on disk where the caller has read it already; None reads it.
+        observed: What is on disk where the caller has read it already; None reads it.
         remember: Whether to compare with what was last seen and to keep what is seen now.
 
     Raises:
@@ -135,27 +115,30 @@ def check_root(
     """
     from rye import manifest
 
-    found, problems = (tuple(items), ()) if items is not None else observe(root)
+    if observed is None:
+        observed = observe(root)
     place = manifest.Place(str(root.space), root.bundle)
     seen = manifest.load_seen(root.path) if remember else None
     files = manifest.read_manifest(root.path)
-    check = manifest.check_manifest(files, found, place=place, trust=trust, now=now, seen=seen)
+    check = manifest.check_manifest(
+        files, observed.found.values(), place=place, trust=trust, now=now, seen=seen, unread=observed.unread.keys()
+    )
     if remember and check.seen is not None and check.seen != seen:
         try:
             manifest.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
             note = manifest.Finding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
             check = _with(check, note)
-    return ManifestReport(root.source, str(root.path), check, problems)
+    return ManifestReport(root.source, str(root.path), check, observed.problems, _digest(files))
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    rows = (f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in sorted(files.items()))
+    return hashlib.sha256("".join(rows).encode()).hexdigest() if files else ""
 
 
 def _with(check: ManifestCheck, finding: Finding) -> ManifestCheck:
     return replace(check, findings=(finding, *check.findings))
-
-
-def _is_empty(root: Root) -> bool:
-    files, faults = spaces.walk(root)
-    return not files and not faults
 
 
 def reset_root(root: Root) -> bool:
@@ -169,7 +152,6 @@ def check_manifests(
     layout: Layout,
     *,
     space: str = "all",
-    roots: Sequence[Root] | None = None,
     named_trust: Sequence[Path] = (),
     require: bool = False,
 ) -> tuple[ManifestReport, ...]:
@@ -178,17 +160,16 @@ def check_manifests(
     Args:
         layout: The spaces.
         space: Which of them.
-        roots: These, whatever ``space`` says.
         named_trust: Trust files that count as the user's own.
         require: Whether a root that has items but no manifest is a finding too.
     """
     trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
     reports = []
-    for root in layout.in_space(space) if roots is None else roots:
-        if require or concerns(root):
-            report = check_root(root, trust=trust, now=now)
-            if report.check.version or concerns(root) or not _is_empty(root):
-                reports.append(report)
+    for root in layout.in_space(space):
+        if concerns(root):
+            reports.append(check_root(root, trust=trust, now=now))
+        elif require and ((observed := observe(root)).found or observed.unread):
+            reports.append(check_root(root, trust=trust, now=now, observed=observed))
     return tuple(reports)
 
 
@@ -233,33 +214,27 @@ def write_root(
         raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
     if not signers:
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
-    found, problems = observe(root)
-    if problems:
-        raise SigningError(
-            "unreadable-items",
-            f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
-            hint="mend or remove them; nothing was written",
-            problems=list(problems),
-        )
+    observed = _observe_all(root)
     files = {} if new else manifest.read_manifest(root.path)
-    changes = _changes(root, files, found, trust) if files else ()
+    changes = _changes(files, observed, trust) if files else ()
     written = manifest.write_manifest(
         files,
-        found,
+        observed.found.values(),
         signers=signers,
         now=signing.system_clock(),
         days=days,
         root=root_keys,
         delegations=delegations,
     )
-    return _written(root, written, changes, len(found))
+    return _written(root, written, changes, len(observed.found))
 
 
 def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -> ManifestWritten:
     """Add signatures to the manifest that stands, after checking that the items are those it lists.
 
     Raises:
-        SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``.
+        ArgumentError: ``nothing-to-sign`` where there is none.
+        SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``, ``unreadable-items``.
     """
     from rye import manifest
 
@@ -267,24 +242,34 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     if not files:
         raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
     written = manifest.cosign_manifest(files, signers=signers)
-    found, _ = observe(root)
-    changes = _changes(root, written.files, found, trust)
+    observed = _observe_all(root)
+    changes = _changes(written.files, observed, trust)
     if changes:
         raise SigningError(
             "manifest-differs",
             f"the items are not those that the manifest lists: {changes[0].message}",
             hint="rye manifest check shows all; nothing was signed",
         )
-    return _written(root, written, changes, len(found))
+    return _written(root, written, changes, len(observed.found))
+
+
+def _observe_all(root: Root) -> Observed:
+    observed = observe(root)
+    if problems := observed.problems:
+        raise SigningError(
+            "unreadable-items",
+            f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
+            hint="mend or remove them; nothing was written",
+            problems=list(problems),
+        )
+    return observed
 
 
 _MENDED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", "manifest-first-use"})
 """What writing anew mends: a manifest with these alone may be built upon."""
 
 
-def _changes(
-    root: Root, files: Mapping[str, bytes], found: Sequence[ListedItem], trust: TrustSet
-) -> tuple[Finding, ...]:
+def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[Finding, ...]:
     """Return how the items differ from a manifest that stands.
 
     Raises:
@@ -292,9 +277,16 @@ def _changes(
     """
     from rye import manifest
 
-    place = manifest.Place(str(root.space), root.bundle)
+    place = manifest.Place(str(observed.root.space), observed.root.bundle)
+    seen = manifest.load_seen(observed.root.path)
     check = manifest.check_manifest(
-        files, found, place=place, trust=trust, now=signing.system_clock(), seen=manifest.load_seen(root.path)
+        files,
+        observed.found.values(),
+        place=place,
+        trust=trust,
+        now=signing.system_clock(),
+        seen=seen,
+        unread=observed.unread.keys(),
     )
     for one in check.errors:
         if one.code.startswith("manifest-") and one.code not in _MENDED:

@@ -57,7 +57,11 @@ class LoadedItem:
 
 @dataclass(frozen=True, slots=True)
 class VerifiedItem:
-    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of its bytes."""
+    """The verdict on one file.
+
+    ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on, ``length``
+    their number, for what else is to be said of the very same bytes.
+    """
 
     type: str
     id: str
@@ -67,6 +71,7 @@ class VerifiedItem:
     signature: Signature
     line: int = 1
     digest: str = ""
+    length: int = 0
 
     @property
     def ref(self) -> str:

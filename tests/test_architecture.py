@@ -50,6 +50,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "keyring",
         "layout",
         "manifests",
+        "observing",
         "policy",
         "processes",
         "publishing",

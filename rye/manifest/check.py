@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -64,6 +64,7 @@ def check_manifest(
     trust: TrustSet,
     now: datetime,
     seen: Seen | None = None,
+    unread: Collection[str] = (),
 ) -> ManifestCheck:
     """Check a manifest against trust, time and what was last seen, and a space's items against the manifest.
 
@@ -78,6 +79,7 @@ def check_manifest(
         trust: The keys of this run.
         now: The moment of checking.
         seen: What the last good check returned; None on first use, which trusts the versions it sees and says so.
+        unread: Files and folders below the root that are there but could not be read: none of them counts as removed.
     """
     if not files:
         code = "manifest-missing" if seen is None else "manifest-gone"
@@ -94,7 +96,7 @@ def check_manifest(
         message = f"version {check.versions['timestamp']} is the first one seen here; an older one would look the same"
         check.findings.append(Finding("manifest-first-use", message))
     return ManifestCheck(
-        (*check.findings, *compare(check.listed, found)),
+        (*check.findings, *compare(check.listed, found, unread)),
         version=check.versions["timestamp"],
         expires=min(check.expiries),
         listed=len(check.listed),
