@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rye import signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring import Keyring, Passphrase
 from rye.layout import Layout
 from rye.observing import Observed, observe
+from rye.reports import ManifestReport, ManifestWritten
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 
@@ -25,67 +27,6 @@ DAYS = 90
 
 MAX_DAYS = 3650
 """The longest time for which a manifest may be valid."""
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestReport:
-    """What the check of one space's manifest found.
-
-    Attributes:
-        source: ``project``, ``user`` or ``system:<bundle>``.
-        root: The folder.
-        check: Version, expiry, signers and findings.
-        problems: Files that could not be read, so that nothing can be said of them.
-        digest: SHA-256 of all files of the manifest, names and bytes, hex; empty where there is none.
-    """
-
-    source: str
-    root: str
-    check: ManifestCheck
-    problems: tuple[str, ...] = ()
-    digest: str = ""
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """The findings that fail the check."""
-        return self.check.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-able values."""
-        place = {"source": self.source, "root": self.root}
-        return place | self.check.to_dict() | {"problems": list(self.problems)}
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestWritten:
-    """What writing a manifest did.
-
-    Attributes:
-        source: The space.
-        folder: Where the files are.
-        version: Of the manifest.
-        written: Roles that are new.
-        missing: Role → signatures it lacks before the manifest passes a check.
-        waiting: Delegated roles whose keys were not given.
-        changes: What the manifest before said otherwise, as findings; empty for a first one.
-        listed: How many items there are.
-    """
-
-    source: str
-    folder: str
-    version: int
-    written: tuple[str, ...]
-    missing: Mapping[str, int]
-    waiting: tuple[str, ...]
-    changes: tuple[Finding, ...]
-    listed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-able values."""
-        lists = {"written": list(self.written), "waiting": list(self.waiting), "missing": dict(self.missing)}
-        changes = [found.to_dict() for found in self.changes]
-        facts = {"source": self.source, "folder": self.folder, "version": self.version, "listed": self.listed}
-        return facts | lists | {"changes": changes}
 
 
 def has_manifest(root: Root) -> bool:
@@ -216,6 +157,8 @@ def write_root(
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
     observed = _observe_all(root)
     files = {} if new else manifest.read_manifest(root.path)
+    if not any(name.endswith(".root.json") for name in files) and not manifest.was_seen(root.path):
+        files = {}  # without a root, which comes last, it never was a manifest
     changes = _changes(files, observed, trust) if files else ()
     written = manifest.write_manifest(
         files,
@@ -243,8 +186,8 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
         raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
     written = manifest.cosign_manifest(files, signers=signers)
     observed = _observe_all(root)
-    changes = _changes(written.files, observed, trust)
-    if changes:
+    _changes(written.files, observed, trust)
+    if changes := manifest.compare(written.listed, observed.found.values()):
         raise SigningError(
             "manifest-differs",
             f"the items are not those that the manifest lists: {changes[0].message}",
@@ -312,6 +255,7 @@ def _written(root: Root, written: Written, changes: tuple[Finding, ...], listed:
         written.waiting,
         changes,
         listed,
+        written.pending,
     )
 
 
@@ -336,19 +280,21 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
 
 
 def read_delegation(text: str) -> Delegation:
-    """Return the delegation that ``NAMESPACE[,NAMESPACE…]=FILE[,FILE…]`` names; each file is a key's trust file.
+    """Return the delegation that ``NAMESPACE[,NAMESPACE…]=[N:]FILE[,FILE…]`` names.
+
+    Each file is the trust file of a key; of these keys N must sign, or one.
 
     Raises:
         ArgumentError: ``bad-delegation``.
     """
     from rye.manifest import Delegation
 
-    namespaces, sign, names = text.partition("=")
-    if not sign or not namespaces or not names:
-        hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml'"
+    match = re.fullmatch(r"([^=]+)=(?:(\d{1,3}):)?(.+)", text, re.ASCII)
+    if match is None:
+        hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml', or NAMESPACE=2:FILE,FILE,FILE"
         raise ArgumentError("bad-delegation", f"{text!r} is no delegation", hint=hint)
-    keys = tuple(read_public_key(Path(name)) for name in names.split(","))
-    return Delegation(tuple(namespaces.split(",")), keys)
+    keys = tuple(read_public_key(Path(name)) for name in match[3].split(","))
+    return Delegation(tuple(match[1].split(",")), keys, int(match[2] or 1))
 
 
 def read_public_key(path: Path) -> signing.PublicKey:

@@ -24,6 +24,7 @@ which is loaded when a manifest is first made or checked: most runs only ask whe
 
 from typing import TYPE_CHECKING, Any
 
+from rye.manifest._compare import compare
 from rye.manifest.model import FINDINGS, Delegation, Finding, FindingKind, ListedItem, Place, RootKeys, Seen, Severity
 from rye.manifest.store import (
     MANIFEST_FOLDER,
@@ -54,6 +55,7 @@ __all__ = [
     "Severity",
     "Written",
     "check_manifest",
+    "compare",
     "cosign_manifest",
     "forget",
     "load_seen",

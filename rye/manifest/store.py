@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import json
 import os
-import re
+import shutil
 import stat
+import time
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from rye.errors import EnvironmentFault
-from rye.manifest.model import MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
-from rye.signing import write_atomically
+from rye.manifest._names import is_name, is_remains, root_versions
+from rye.manifest.model import MAX_MANIFEST_BYTES, MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
+from rye.signing.store import sync_folder, write_atomically
 
 __all__ = [
     "MANIFEST_FOLDER",
@@ -31,27 +34,79 @@ MANIFEST_FOLDER: Final = Path("config", "manifest")
 """Where the files of a manifest stand below the root of a space."""
 
 _STATE_VARIABLE: Final = "RYE_STATE_DIR"
-_NAMES: Final = re.compile(r"(?:timestamp|[1-9]\d{0,8}\.[a-z0-9_-]+)\.json")
 _MOST_FILES: Final = MAX_ROOTS + 2 * MAX_ROLES
 _FORMAT: Final = 1
+_MOST_ATTEMPTS: Final = 50
+_PAUSE: Final = 0.02
+"""Seconds until a manifest that changed while it was read is read again."""
 
 
 def read_manifest(root: Path) -> dict[str, bytes]:
     """Return name → bytes of a space's manifest, empty where there is none.
 
+    Where somebody writes meanwhile it is read again, so that what is returned stood there at one moment.
+
     Raises:
         EnvironmentFault: ``unreadable``.
     """
-    folder = root / MANIFEST_FOLDER
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if _NAMES.fullmatch(entry.name) and entry.is_file())
-        return {name: _read(folder / name, MAX_MANIFEST_FILE) for name in names[:_MOST_FILES]}
+        folder = _folder(root)
+        for _ in range(_MOST_ATTEMPTS):
+            stood = _listing(folder)
+            files = _read_all(folder, stood)
+            if files is not None and _listing(folder) == stood:
+                return files
+            time.sleep(_PAUSE)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as fault:
-        problem = f"the manifest in {folder} cannot be read: {fault.strerror}"
+        problem = f"the manifest in {root / MANIFEST_FOLDER} cannot be read: {fault.strerror}"
         raise EnvironmentFault("unreadable", problem, hint="check its permissions") from fault
+    problem = f"the manifest in {folder} changes all the time"
+    raise EnvironmentFault("unreadable", problem, hint="try again when nobody writes it")
+
+
+def _folder(root: Path) -> Path:
+    """Return the folder of a manifest.
+
+    Raises:
+        OSError: It is reached by a link that leads out of the root.
+    """
+    folder = root / MANIFEST_FOLDER
+    base = os.path.realpath(root)
+    if not Path(os.path.realpath(folder)).is_relative_to(base):
+        raise OSError(errno.ELOOP, f"a link leads out of {base}")
+    return folder
+
+
+def _listing(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return the files of a manifest in a folder, each with what shows that it was replaced; links are none."""
+    found = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if is_name(entry.name) and entry.is_file(follow_symlinks=False):
+                status = entry.stat(follow_symlinks=False)
+                found[entry.name] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return dict(sorted(found.items())[:_MOST_FILES])
+
+
+def _read_all(folder: Path, names: Iterable[str]) -> dict[str, bytes] | None:
+    """Return the files; None when one of them has gone since it was listed.
+
+    Raises:
+        OSError: They are too large.
+    """
+    files: dict[str, bytes] = {}
+    left = MAX_MANIFEST_BYTES
+    for name in names:
+        try:
+            files[name] = _read(folder / name, MAX_MANIFEST_FILE)
+        except FileNotFoundError:
+            return None
+        left -= len(files[name])
+        if left < 0:
+            raise OSError(errno.EFBIG, f"it has more than {MAX_MANIFEST_BYTES:,} bytes")
+    return files
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -62,31 +117,70 @@ def _read(path: Path, most: int) -> bytes:
 def replace_manifest(root: Path, files: Mapping[str, bytes]) -> Path:
     """Write a manifest's files and remove those of versions before; return the folder.
 
-    The timestamp is written last, and until then names files that still stand: whoever looks meanwhile, or after this
-    was killed, finds the old manifest whole or the new one. Only where the root's keys change can a kill leave one that
-    passes no check until it is written again.
+    Whoever looks meanwhile, or after this was killed, finds the old manifest whole or the new one: no file that the
+    timestamp that stands names is touched, the new timestamp holds under the old root too, and a new root comes last.
+    Where there was no manifest, its folder appears with everything in it. Only one begun anew over another is not so:
+    its keys are strangers to the old ones, and between them nothing holds. What a killed writer left is removed.
 
     Raises:
         EnvironmentFault: ``cannot-write``; the old manifest is still in force.
     """
-    folder = root / MANIFEST_FOLDER
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in sorted(files, key=lambda name: name == "timestamp.json"):
-            path = folder / name
-            if not path.is_file() or _read(path, MAX_MANIFEST_FILE) != files[name]:
-                write_atomically(path, files[name])
-        _remove(folder / name for name in os.listdir(folder) if _NAMES.fullmatch(name) and name not in files)  # noqa: PTH208
+        folder = _folder(root)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        _remove_remains(folder)
+        if folder.is_dir() and any(folder.iterdir()):
+            _write(folder, files)
+            _remove(folder / name for name in os.listdir(folder) if is_name(name) and name not in files)  # noqa: PTH208
+        else:
+            _begin(folder, files)
     except OSError as fault:
         raise EnvironmentFault(
-            "cannot-write", f"{folder} cannot be written: {fault.strerror}", hint="check permissions and disk space"
+            "cannot-write",
+            f"{root / MANIFEST_FOLDER} cannot be written: {fault.strerror}",
+            hint="check permissions and disk space",
         ) from fault
     return folder
 
 
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write what differs: lists and snapshot, then the timestamp, then the roots from the oldest; links go."""
+    roots = root_versions(files)
+    last = ["timestamp.json", *roots.values()]
+    for name in [*sorted(files.keys() - set(last)), *last]:
+        path = folder / name
+        if name not in files:
+            continue
+        if path.is_symlink():
+            path.unlink()
+        if not (path.is_file() and _read(path, MAX_MANIFEST_FILE) == files[name]):
+            write_atomically(path, files[name])
+
+
+def _begin(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make the folder with all files in it, in one step."""
+    staged = folder.with_name(f".{folder.name}.{os.urandom(8).hex()}.tmp")
+    staged.mkdir()
+    try:
+        _write(staged, files)
+        if folder.is_dir() and os.name != "posix":
+            folder.rmdir()
+        staged.rename(folder)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    sync_folder(folder.parent)
+
+
+def _remove_remains(folder: Path) -> None:
+    for each in folder.parent.glob(f".{folder.name}.*.tmp"):
+        if is_remains(each.name):
+            shutil.rmtree(each, ignore_errors=True)
+    _remove(each for each in folder.glob(".*.tmp") if is_remains(each.name))
+
+
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 # What was last seen
