@@ -30,8 +30,11 @@ MAX_DAYS = 3650
 
 
 def has_manifest(root: Root) -> bool:
-    """Return whether a root holds a manifest, without reading it."""
-    return (root.path / "config" / "manifest").is_dir()
+    """Return whether a root holds a manifest, or that cannot be told, without reading it."""
+    try:
+        return (root.path / "config" / "manifest").is_dir()
+    except OSError:
+        return True
 
 
 def check_root(
@@ -157,7 +160,13 @@ def write_root(
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
     observed = _observe_all(root)
     files = {} if new else manifest.read_manifest(root.path)
-    if not any(name.endswith(".root.json") for name in files) and not manifest.was_seen(root.path):
+    if not new and not any(name.endswith(".root.json") for name in files):
+        if manifest.was_seen(root.path):
+            raise SigningError(
+                "manifest-untrusted",
+                f"there is no manifest in {root.path}, but one was seen before",
+                hint="restore config/manifest, or begin anew with --new; who has seen the old one must --reset",
+            )
         files = {}  # without a root, which comes last, it never was a manifest
     changes = _changes(files, observed, trust) if files else ()
     written = manifest.write_manifest(

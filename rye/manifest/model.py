@@ -81,7 +81,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         "manifest-expired": _error("get the newest manifest, or: rye manifest write"),
         "manifest-rollback": _error(_ASK),
         "manifest-fork": _error(_ASK),
-        "manifest-mixed": _error("get all files of one manifest, or: rye manifest write"),
+        "manifest-mixed": _error("get all files of one manifest, or as its owner: rye manifest write --new"),
         "manifest-delegation": _error("have the owner of the manifest list it, or delegate the namespace"),
         "item-removed": _error(_RESTORE),
         "item-unlisted": _error(_WRITE),

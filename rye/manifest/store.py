@@ -81,11 +81,16 @@ def _folder(root: Path) -> Path:
 
 def _listing(folder: Path) -> dict[str, tuple[int, ...]]:
     """Return the files of a manifest in a folder, each with what shows that it was replaced; links are none."""
-    found = {}
+    found: dict[str, tuple[int, ...]] = {}
     with os.scandir(folder) as entries:
         for entry in entries:
-            if is_name(entry.name) and entry.is_file(follow_symlinks=False):
+            if not (is_name(entry.name) and entry.is_file(follow_symlinks=False)):
+                continue
+            try:
                 status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # it has just gone, so reading it fails, and all is listed again
+                found[entry.name] = ()
+            else:
                 found[entry.name] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
     return dict(sorted(found.items())[:_MOST_FILES])
 
@@ -187,10 +192,18 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def state_folder() -> Path:
-    """Return where what was last seen is kept: ``RYE_STATE_DIR``, else the user's state folder."""
+    """Return where what was last seen is kept: ``RYE_STATE_DIR``, else the user's state folder.
+
+    Raises:
+        EnvironmentFault: ``state-unreadable``.
+    """
     given = os.environ.get(_STATE_VARIABLE)
     if given:
-        return Path(given).expanduser()
+        try:
+            return Path(given).expanduser()
+        except RuntimeError as fault:
+            problem = f"{_STATE_VARIABLE} is {given!r}, and there is no such home folder"
+            raise EnvironmentFault("state-unreadable", problem, hint="name a folder by its whole path") from fault
     import platformdirs
 
     return Path(platformdirs.user_state_dir("rye", appauthor=False))
@@ -220,7 +233,7 @@ def load_seen(root: Path) -> Seen | None:
         return _seen(record)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as fault:
+    except (OSError, ValueError, ArithmeticError, AttributeError, TypeError, KeyError, RecursionError) as fault:
         raise EnvironmentFault(
             "state-unreadable",
             f"what was last seen of this manifest, {path}, cannot be read",
@@ -239,8 +252,14 @@ def _seen(record: Any) -> Seen:
 
 
 def was_seen(root: Path) -> bool:
-    """Return whether a manifest of a space was ever seen, without reading what."""
-    return _place(root).exists()
+    """Return whether a manifest of a space was ever seen, or that cannot be told, without reading what."""
+    try:
+        _place(root).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def save_seen(root: Path, seen: Seen) -> None:

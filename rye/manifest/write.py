@@ -154,15 +154,19 @@ class _Draft:
         timestamp = self.roles["timestamp"] = self._read("timestamp.json", Timestamp)
         snapshot = self._read(f"{timestamp.signed.snapshot_meta.version}.snapshot.json", Snapshot)
         self.roles["snapshot"] = snapshot
-        for name, meta in snapshot.signed.meta.items():
-            role = name.removesuffix(".json")
-            self.roles[role] = self._read(f"{meta.version}.{role}.json", Targets)
-        if "targets" not in self.roles:
+        if not self._load_list("targets"):
             raise Refused("manifest-mixed", "the snapshot names no list", "")
         for role in _roles(self.roles["targets"].signed.delegations):
+            self._load_list(role)
             newer = self._newer(role)
             if newer is not None:
                 self.pending[role] = newer
+
+    def _load_list(self, role: str) -> bool:
+        meta = self.roles["snapshot"].signed.meta.get(f"{role}.json")
+        if meta is not None:
+            self.roles[role] = self._read(f"{meta.version}.{role}.json", Targets)
+        return meta is not None
 
     def _newer(self, role: str) -> Metadata[Targets] | None:
         """Return the newest list that a key of the role has signed since the snapshot named one."""
