@@ -23,7 +23,7 @@ from rye.signing import REASONS, system_clock, write_atomically
 from rye.verifying import Outcome
 
 if TYPE_CHECKING:
-    from rye.reports import ManifestReport
+    from rye.manifest_reports import ManifestReport
 
 __all__ = ["MAX_BASELINE_FILE", "Baseline", "Finding", "Run", "Tally", "find", "start_run"]
 

@@ -14,8 +14,8 @@ from rye import signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring import Keyring, Passphrase
 from rye.layout import Layout
+from rye.manifest_reports import ManifestReport, ManifestWritten
 from rye.observing import Observed, observe
-from rye.reports import ManifestReport, ManifestWritten
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 
@@ -298,7 +298,7 @@ def read_delegation(text: str) -> Delegation:
     """
     from rye.manifest import Delegation
 
-    match = re.fullmatch(r"([^=]+)=(?:(\d{1,3}):)?(.+)", text, re.ASCII)
+    match = re.fullmatch(r"([^=]+)=(?:(\d{1,3}):)?([^:].*)", text, re.ASCII)
     if match is None:
         hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml', or NAMESPACE=2:FILE,FILE,FILE"
         raise ArgumentError("bad-delegation", f"{text!r} is no delegation", hint=hint)

@@ -16,7 +16,7 @@ from rye.verifying import Outcome
 
 if TYPE_CHECKING:
     from rye.checking import Checking
-    from rye.reports import ManifestReport
+    from rye.manifest_reports import ManifestReport
 
 __all__ = ["Amiss", "Manifests"]
 

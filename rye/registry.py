@@ -35,16 +35,9 @@ from rye.spaces import Root
 if TYPE_CHECKING:
     from rye.findings import Run
     from rye.keyring import Passphrase
+    from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
-    from rye.reports import (
-        LoadedItem,
-        ManifestReport,
-        ManifestWritten,
-        RefreshReport,
-        SignReport,
-        SpaceStatus,
-        VerifyReport,
-    )
+    from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 
 __all__ = ["Registry"]
 

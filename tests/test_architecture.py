@@ -49,6 +49,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "inventory",
         "keyring",
         "layout",
+        "manifest_reports",
         "manifests",
         "observing",
         "policy",

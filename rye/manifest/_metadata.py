@@ -96,7 +96,8 @@ def _check_shape(signed: Signed, name: str) -> None:
     if roles is None or len(roles) > MAX_ROLES:
         raise Refused("manifest-malformed", f"{name} has delegations of a kind rye does not read", name)
     for role in roles.values():
-        if not _ROLE_NAME.fullmatch(str(role.name)) or role.name in ROLES or role.paths is None:
+        name_ = str(role.name)  # which a file may have as a number
+        if name_ != role.name or not _ROLE_NAME.fullmatch(name_) or name_ in ROLES or role.paths is None:
             raise Refused("manifest-malformed", f"{name} delegates to {role.name!r} without paths", name)
 
 

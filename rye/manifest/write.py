@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from tuf.api.metadata import (
-    DelegatedRole,
-    Delegations,
-    Key,
     Metadata,
     MetaFile,
     Role,
@@ -25,17 +22,16 @@ from rye.errors import SigningError
 from rye.manifest._metadata import (
     ROLES,
     Refused,
-    delegated_paths,
     listed_items,
     load,
-    role_name,
     sign,
     to_bytes,
     to_key,
 )
 from rye.manifest._names import list_versions, root_versions
+from rye.manifest._signers import check_threshold, lacking, make_delegations, roles_of, without_part
 from rye.manifest.model import Delegation, ListedItem, RootKeys
-from rye.signing import SigningKey
+from rye.signing import PublicKey, SigningKey
 
 __all__ = ["Written", "cosign_manifest", "write_manifest"]
 
@@ -93,7 +89,8 @@ def write_manifest(
         signers: Who signs. For a new root that must be enough keys of the old one and of the new one.
         now: The moment of writing.
         days: After how many days it expires.
-        root: Other keys or another threshold from now on; for a new manifest by default one signature of the signers.
+        root: Other keys or another threshold from now on; for a new manifest by default one signature of the signers
+            to whom nothing is delegated.
         delegations: The namespaces that others list from now on; None leaves them as they are.
 
     Raises:
@@ -102,7 +99,7 @@ def write_manifest(
     """
     try:
         draft = _Draft(dict(files), tuple(signers), now.astimezone(UTC).replace(microsecond=0), days)
-        draft.root(root)
+        draft.root(root, {key for one in delegations or () for key in one.keys})
         draft.lists(tuple(items), delegations)
         return draft.seal()
     except Refused as fault:
@@ -156,7 +153,7 @@ class _Draft:
         self.roles["snapshot"] = snapshot
         if not self._load_list("targets"):
             raise Refused("manifest-mixed", "the snapshot names no list", "")
-        for role in _roles(self.roles["targets"].signed.delegations):
+        for role in roles_of(self.roles["targets"].signed.delegations):
             self._load_list(role)
             newer = self._newer(role)
             if newer is not None:
@@ -189,13 +186,17 @@ class _Draft:
     def _newest(self) -> Root:
         return self.roots[max(self.roots)].signed
 
-    def root(self, wanted: RootKeys | None) -> None:
-        """Make the first root, or the next one where its keys change or it would expire before the list."""
+    def root(self, wanted: RootKeys | None, delegates: Collection[PublicKey]) -> None:
+        """Make the first root, or the next one where its keys change or it would expire before the list.
+
+        Who signs a first one for a namespace of their own is not thereby an owner of the whole.
+        """
         if self.files:
             self.load_all()
         fresh = not self.roots
         if fresh and wanted is None:
-            wanted = RootKeys(tuple(signer.public for signer in self.signers))
+            keys = tuple(signer.public for signer in self.signers)
+            wanted = RootKeys(tuple(key for key in keys if key not in delegates) or keys)
         if not fresh and wanted is not None:
             self._require_owner()
         if wanted is None and (self._newest.expires > self._expiry(self.days) or not self._owned):
@@ -206,7 +207,7 @@ class _Draft:
             signed.keys, signed.roles = dict(self._newest.keys), dict(self._newest.roles)
         else:
             keyids = [key.fingerprint for key in wanted.keys]
-            _check_threshold(wanted.threshold, len(set(keyids)))
+            check_threshold(wanted.threshold, len(set(keyids)))
             signed.keys = {str(key.fingerprint): to_key(key) for key in wanted.keys}
             needed = {"root": wanted.threshold, "targets": wanted.threshold}
             signed.roles = {role: Role(list(dict.fromkeys(keyids)), needed.get(role, 1)) for role in ROLES}
@@ -218,7 +219,7 @@ class _Draft:
         """The root before the newest one, while that is new or has not all the signatures it needs of it."""
         version = max(self.roots)
         before = self.roots.get(version - 1)
-        if before is None or not ("root" in self.changed or _lacking(before.signed, "root", self.roots[version])):
+        if before is None or not ("root" in self.changed or lacking(before.signed, "root", self.roots[version])):
             return None
         return before
 
@@ -229,12 +230,12 @@ class _Draft:
         parts |= set(delegations.keys) if delegations else set()
         for signer in self.signers:
             if signer.public.fingerprint not in parts:
-                raise _without_part(signer)
+                raise without_part(signer)
 
     def _require_owner(self) -> None:
         """Refuse to change who signs and lists what, on the word of others."""
         if not self._owned:
-            raise _without_part(*self.signers)
+            raise without_part(*self.signers)
 
     @property
     def _owned(self) -> bool:
@@ -258,8 +259,8 @@ class _Draft:
         standing = old.signed.delegations if old else None
         if delegations is not None:
             self._require_owner()
-            standing = _delegations(delegations)
-        shares: dict[str, list[ListedItem]] = {name: [] for name in ("targets", *_roles(standing))}
+            standing = make_delegations(delegations)
+        shares: dict[str, list[ListedItem]] = {name: [] for name in ("targets", *roles_of(standing))}
         for item in items:
             owners = standing.get_roles_for_target(item.path) if standing else iter(())
             shares[next((name for name, _ in owners), "targets")].append(item)
@@ -267,7 +268,7 @@ class _Draft:
             signed = self._next("targets", Targets, self.days)
             signed.delegations = standing
             self._fill(signed, shares["targets"])
-        for role in _roles(standing):
+        for role in roles_of(standing):
             if self._signs(role) or role not in self.roles:
                 self._fill(self._next(role, Targets, self.days), shares[role])
         self.roles = {name: role for name, role in self.roles.items() if name in {*ROLES, *shares}}
@@ -285,7 +286,7 @@ class _Draft:
     def _adopt(self) -> None:
         """Take the pending lists that have all their signatures, where there will be a snapshot to name them."""
         for role, metadata in list(self.pending.items()) if self._signs("snapshot") else ():
-            if not _lacking(self._delegator(role), role, metadata):
+            if not lacking(self._delegator(role), role, metadata):
                 self.roles[role] = self.pending.pop(role)
                 self.changed.append(role)
 
@@ -348,7 +349,7 @@ class _Draft:
         delegators = [root.signed, *([before.signed] if before else [])]
         for delegator in delegators:
             sign(root, delegator.roles["root"].keyids, self.signers)
-        return max(_lacking(delegator, "root", root) for delegator in delegators)
+        return max(lacking(delegator, "root", root) for delegator in delegators)
 
     def _seal_role(self, role: str, metadata: Metadata[Any]) -> int:
         """Sign a role; return how many signatures it lacks.
@@ -360,49 +361,10 @@ class _Draft:
         sign(metadata, delegator.get_delegated_role(role).keyids, self.signers)
         if role in ROLES and self._before is not None:
             sign(metadata, self._before.signed.get_delegated_role(role).keyids, self.signers)
-        return _lacking(delegator, role, metadata)
+        return lacking(delegator, role, metadata)
 
     def _kept(self, name: str, metadata: Metadata[Any]) -> bytes:
         """Return the bytes of a file; those it had, where nothing about it is new."""
         data = to_bytes(metadata)
         old = self.files.get(name, b"")
         return old if old and to_bytes(Metadata.from_bytes(old)) == data else data
-
-
-def _without_part(*signers: SigningKey) -> SigningError:
-    names = ", ".join(str(signer.public.fingerprint)[:16] for signer in signers)
-    return SigningError(
-        "manifest-key",
-        f"key {names} has no part in this manifest",
-        hint="sign with one of its keys, or have its owner add this one",
-    )
-
-
-def _check_threshold(threshold: int, keys: int) -> None:
-    if not 1 <= threshold <= keys:
-        raise SigningError(
-            "manifest-threshold", f"a threshold of {threshold} with {keys} key(s)", hint=f"use 1 to {keys}"
-        )
-
-
-def _roles(delegations: Delegations | None) -> tuple[str, ...]:
-    return tuple(delegations.roles or ()) if delegations is not None else ()
-
-
-def _delegations(wanted: Sequence[Delegation]) -> Delegations | None:
-    if not wanted:
-        return None
-    keys: dict[str, Key] = {}
-    roles: dict[str, DelegatedRole] = {}
-    for one in wanted:
-        _check_threshold(one.threshold, len(set(one.keys)))
-        keyids = [str(key.fingerprint) for key in dict.fromkeys(one.keys)]
-        keys |= {str(key.fingerprint): to_key(key) for key in one.keys}
-        name = role_name(one.namespaces)
-        roles[name] = DelegatedRole(name, keyids, one.threshold, True, delegated_paths(one.namespaces))
-    return Delegations(keys, roles)
-
-
-def _lacking(delegator: Root | Targets, role: str, metadata: Metadata[Any]) -> int:
-    result = delegator.get_verification_result(role, metadata.signed_bytes, metadata.signatures)
-    return max(0, result.threshold - len(result.signed))
