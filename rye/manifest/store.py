@@ -9,8 +9,10 @@ import json
 import os
 import shutil
 import stat
+import sys
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -18,6 +20,9 @@ from rye.errors import EnvironmentFault
 from rye.manifest._names import is_name, is_remains, root_versions
 from rye.manifest.model import MAX_MANIFEST_BYTES, MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
 from rye.signing.store import sync_folder, write_atomically
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = [
     "MANIFEST_FOLDER",
@@ -133,12 +138,8 @@ def replace_manifest(root: Path, files: Mapping[str, bytes]) -> Path:
     try:
         folder = _folder(root)
         folder.parent.mkdir(parents=True, exist_ok=True)
-        _remove_remains(folder)
-        if folder.is_dir() and any(folder.iterdir()):
-            _write(folder, files)
-            _remove(folder / name for name in os.listdir(folder) if is_name(name) and name not in files)  # noqa: PTH208
-        else:
-            _begin(folder, files)
+        with _alone(folder.parent):
+            _replace(folder, files)
     except OSError as fault:
         raise EnvironmentFault(
             "cannot-write",
@@ -146,6 +147,30 @@ def replace_manifest(root: Path, files: Mapping[str, bytes]) -> Path:
             hint="check permissions and disk space",
         ) from fault
     return folder
+
+
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other writers out, who would remove what this one has just written; who is killed keeps nobody out."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    _remove_remains(folder)
+    if folder.is_dir() and any(folder.iterdir()):
+        _write(folder, files)
+        _remove(each for each in folder.iterdir() if is_name(each.name) and each.name not in files)
+    else:
+        _begin(folder, files)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:

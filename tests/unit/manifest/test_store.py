@@ -157,6 +157,27 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_manifest(tmp_path: Path, m
     assert [new_codes == [] for _, new_codes in outcomes] == [False, False, True]
 
 
+@posix
+def test_two_who_write_at_once_take_turns(tmp_path: Path) -> None:
+    """Neither removes what the other has just written: the manifest in the end is that of one of them, whole."""
+    board = written()
+    states = []
+    for _ in range(4):
+        states.append(dict(board.files))
+        board.write()
+
+    def write(mine: list[dict[str, bytes]]) -> None:
+        for number in range(20):
+            replace_manifest(tmp_path, mine[number % 2])
+
+    writers = [threading.Thread(target=write, args=(mine,)) for mine in (states[:2], states[2:])]
+    for writer in writers:
+        writer.start()
+    for writer in writers:
+        writer.join()
+    assert read_manifest(tmp_path) in states
+
+
 def test_what_was_seen_is_kept_for_its_space_alone(tmp_path: Path) -> None:
     """The state is found again by the real path of the root, also through a link."""
     one, other = tmp_path / "one", tmp_path / "other"
