@@ -21,6 +21,7 @@ Progress = Callable[[int, int, str], None]
 """Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
 
 Wanted = Callable[[Root, FileStat], bool]
+LeftOut = Callable[[Root, FileStat], None]
 
 
 @dataclass(slots=True)
@@ -42,7 +43,19 @@ class Checking:
     _wanted: Wanted | None = None
     _processes: int = 1
     _progress: Progress | None = None
+    _left_out: LeftOut | None = None
     _problems: list[Unchecked] = field(default_factory=list)
+
+    @property
+    def verifier(self) -> Verifier:
+        """What judges the files: trust set and moment of the run."""
+        assert self._verifier is not None
+        return self._verifier
+
+    def tell_all(self, left_out: LeftOut) -> None:
+        """Give every item its ``digest``, and call ``left_out`` with each file of the roots that was not named."""
+        self._verifier = replace(self.verifier, digests=True)
+        self._left_out = left_out
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -51,10 +64,9 @@ class Checking:
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
-        assert self._verifier is not None
         matched: set[str] = set()
         roots = self.roots
-        outcomes = verify_files(self._files(roots, matched), roots, self._verifier, processes=self._processes)
+        outcomes = verify_files(self._files(roots, matched), roots, self.verifier, processes=self._processes)
         for done, outcome in enumerate(outcomes, 1):
             yield outcome
             if self._progress is not None:
@@ -79,12 +91,18 @@ class Checking:
                 if not self._all_named:
                     naming = [target.text for target in targets if target.accepts(root, file)]
                     if not naming:
+                        self._leave_out(root, file)
                         continue
                     matched.update(naming)
                 if self._wanted is None or self._wanted(root, file):
                     yield number, file
                 else:
                     self.passed_over += 1
+                    self._leave_out(root, file)
+
+    def _leave_out(self, root: Root, file: FileStat) -> None:
+        if self._left_out is not None:
+            self._left_out(root, file)
 
 
 def start_checking(

@@ -23,7 +23,7 @@ from rye.signing import REASONS, system_clock, write_atomically
 from rye.verifying import Outcome
 
 if TYPE_CHECKING:
-    from rye.inventory import ManifestReport
+    from rye.manifest_reports import ManifestReport
 
 __all__ = ["MAX_BASELINE_FILE", "Baseline", "Finding", "Run", "Tally", "find", "start_run"]
 
@@ -188,19 +188,16 @@ class Run:
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item, as a finding where it falls short, what could not be checked, and findings of manifests."""
-        heard: set[str] = set()
-        for entry in find(self.checking, self.policy, self.baseline, self.tally, now=self.now):
-            if isinstance(entry, Unchecked):
-                heard.add(entry.message)
-            yield entry
+        outcomes = self.checking if self.manifests is None else self.manifests.watch(self.checking)
+        yield from find(outcomes, self.policy, self.baseline, self.tally, now=self.now)
         for each in self.manifests or ():
-            if not isinstance(each, Unchecked):
+            if isinstance(each, Unchecked):
+                self.tally.unchecked += 1
+                yield each
+            else:
                 self.tally.amiss += 1
                 amiss, found = each
                 yield _count(Finding(amiss, found.code, found.message, found.remedy), self.baseline, self.tally)
-            elif not heard & {each.message, each.message.partition(": ")[2]}:
-                self.tally.unchecked += 1
-                yield each
 
 
 def start_run(
@@ -230,7 +227,7 @@ def start_run(
         progress=progress,
     )
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
-    manifests = Manifests(checking, tuple(named_trust), require_manifest) if require_manifest or not texts else None
+    manifests = Manifests(checking, require_manifest) if require_manifest or not texts else None
     return Run(checking, demanded, accepted, system_clock(), manifests)
 
 

@@ -56,9 +56,10 @@ class LoadedItem:
 
 
 class VerifiedItem(NamedTuple):
-    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of its bytes.
+    """The verdict on one file. A named tuple, as :class:`rye.signing.Signature` and for the same reason.
 
-    A named tuple, as :class:`rye.signing.Signature` and for the same reason.
+    ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on, ``length``
+    their number, for what else is to be said of the very same bytes.
     """
 
     type: str
@@ -69,6 +70,7 @@ class VerifiedItem(NamedTuple):
     signature: Signature
     line: int = 1
     digest: str = ""
+    length: int = 0
 
     @property
     def ref(self) -> str:

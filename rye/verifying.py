@@ -68,6 +68,7 @@ class Verifier:
             signature=signature,
             line=_line(data, evidence),
             digest=sha256(data).hexdigest() if self.digests or signature.verdict is not Verdict.TRUSTED else "",
+            length=len(data),
         )
 
 

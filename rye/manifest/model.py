@@ -13,6 +13,7 @@ from rye.signing import Origin, PublicKey
 __all__ = [
     "FINDINGS",
     "MAX_DELEGATED_DEPTH",
+    "MAX_MANIFEST_BYTES",
     "MAX_MANIFEST_FILE",
     "MAX_ROLES",
     "MAX_ROOTS",
@@ -28,6 +29,9 @@ __all__ = [
 
 MAX_MANIFEST_FILE: Final = 33_554_432
 """A longer file of a manifest is refused, in bytes."""
+
+MAX_MANIFEST_BYTES: Final = 134_217_728
+"""A manifest whose files together are longer is refused, in bytes."""
 
 MAX_ROOTS: Final = 1_024
 """More versions of the root than these are refused."""
@@ -77,7 +81,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         "manifest-expired": _error("get the newest manifest, or: rye manifest write"),
         "manifest-rollback": _error(_ASK),
         "manifest-fork": _error(_ASK),
-        "manifest-mixed": _error("get all files of one manifest, or: rye manifest write"),
+        "manifest-mixed": _error("get all files of one manifest, or as its owner: rye manifest write --new"),
         "manifest-delegation": _error("have the owner of the manifest list it, or delegate the namespace"),
         "item-removed": _error(_RESTORE),
         "item-unlisted": _error(_WRITE),
