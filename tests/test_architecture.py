@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: Mapping[str, int] = {
     "_envelope": 0,
     "_resources": 0,
+    "_shell": 0,
     "errors": 0,
     "embedding": 1,
     "items": 1,
@@ -50,6 +51,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "keyring",
         "layout",
         "manifests",
+        "mending",
         "policy",
         "processes",
         "publishing",

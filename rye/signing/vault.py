@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from rye._shell import quote
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
 from rye.signing.keys import SigningKey
 from rye.signing.store import sync_folder, write_atomically
@@ -161,14 +162,14 @@ def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
         raise SigningError(
             "unsafe-permissions",
             f"{path} is open to others (mode {found:03o}); a private key there is not used",
-            hint=f"chmod {mode} {path}",
+            hint=f"chmod {mode} {quote(str(path))}",
             path=str(path),
         )
     if status.st_uid not in {os.geteuid(), 0}:
         raise SigningError(
             "unsafe-permissions",
             f"{path} belongs to another user; a private key there is not used",
-            hint=f"chown {os.geteuid()} {path}",
+            hint=f"chown {os.geteuid()} {quote(str(path))}",
             path=str(path),
         )
 
