@@ -57,6 +57,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "publishing",
         "reports",
         "targets",
+        "trust_plans",
         "trust_reports",
         "trusting",
         "validating",
