@@ -273,8 +273,8 @@ class Trust:
             return found[0]
         public = self._layout.user / signing.SIGNING_FOLDER
         for path in sorted(public.glob("*.pub")):
-            own = PublicKey.from_pem(path.read_text(encoding="ascii", errors="replace"))
-            if fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
+            own = signing.read_public_beside(path)
+            if own and fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
                 return TrustEntry(own, "", Scope.USER)
         message = f"no trust file of any space names key {fingerprint!r}"
         hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"

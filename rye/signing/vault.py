@@ -10,7 +10,7 @@ from typing import Final
 
 from rye._shell import quote
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
-from rye.signing.keys import SigningKey
+from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.store import sync_folder, write_atomically
 from rye.signing.trust_file import MAX_TRUST_FILE
 
@@ -24,6 +24,7 @@ __all__ = [
     "load_key_file",
     "load_signing_key",
     "read_key_file",
+    "read_public_beside",
     "refuse_key_text",
     "save_signing_key",
     "write_secret",
@@ -90,9 +91,9 @@ def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes
 
     Raises:
         NotFoundError: ``no-signing-key`` when there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
     """
-    return SigningKey.from_pem(read_key_file(_key_path(folder, name)), passphrase=passphrase or _passphrase(os.environ))
+    return load_key_file(_key_path(folder, name), passphrase=passphrase)
 
 
 def _key_path(folder: Path, name: str) -> Path:
@@ -121,10 +122,30 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
 
     Raises:
         NotFoundError: ``no-signing-key`` when there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
         EnvironmentFault: ``unreadable``.
     """
-    return SigningKey.from_pem(read_key_file(path), passphrase=passphrase or _passphrase(os.environ))
+    key = SigningKey.from_pem(read_key_file(path), passphrase=passphrase or _passphrase(os.environ))
+    beside = read_public_beside(path)
+    if beside is not None and beside.raw != key.public.raw:
+        wrong = path.with_suffix(".pub")
+        raise SigningError(
+            "key-mismatch",
+            f"{wrong} is not the public half of {path.name}, but that of key {beside.fingerprint[:16]}",
+            hint=f"find out who put it there, then: rm {quote(str(wrong))}",
+            path=str(wrong),
+        )
+    return key
+
+
+def read_public_beside(path: Path) -> PublicKey | None:
+    """Return the public key that stands beside a private one; what it says is proven only once that is unlocked."""
+    try:
+        with path.with_suffix(".pub").open("rb") as stream:
+            text = stream.read(MAX_TRUST_FILE).decode("ascii", "replace")
+        return PublicKey.from_pem(text)
+    except (OSError, SigningError):
+        return None
 
 
 def read_key_file(path: Path) -> bytes:
