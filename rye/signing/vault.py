@@ -157,7 +157,7 @@ def read_key_file(path: Path) -> bytes:
         EnvironmentFault: ``unreadable``.
     """
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb", opener=_open_at_once) as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
@@ -173,6 +173,11 @@ def read_key_file(path: Path) -> bytes:
         raise EnvironmentFault(
             "unreadable", f"private key {path} cannot be read: {fault.strerror}", hint="check its permissions"
         ) from None
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe, which is refused then."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 
 def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:

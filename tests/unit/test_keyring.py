@@ -277,3 +277,15 @@ def test_a_public_half_that_is_not_that_of_an_open_key(tmp_path: Path) -> None:
     assert (listed.fingerprint, "is not the public half" in listed.problem) == ("", True)
     with pytest.raises(SigningError, match="is not the public half"):
         ring.signing_key()
+
+
+@POSIX
+def test_a_pipe_in_place_of_a_key_is_refused_at_once(tmp_path: Path) -> None:
+    """Nobody waits for a key that may never come."""
+    ring = keyring(tmp_path)
+    path = Path(ring.generate().path)
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert "not a regular file" in ring.show().problem
+    with pytest.raises(SigningError, match="not a regular file"):
+        ring.signing_key(path)
