@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -11,6 +12,7 @@ from typing import Final
 from rye import signing, spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.index.refresh import ReadItem, read_item
+from rye.items import ItemType
 from rye.keyring import Keyring
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
@@ -180,7 +182,8 @@ def _read_all(files: Sequence[tuple[Root, FileStat]], missed: Sequence[str], *, 
         except ItemError as error:
             problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
-        problems += [f"{file.rel_path}: {fault}" for fault in faults(read)] if validate else []
+        found = (*faults(read), *_lent(root, file)) if validate else ()
+        problems += [f"{file.rel_path}: {fault}" for fault in found]
         jobs.append(_Job(root, file, read))
     if problems:
         raise SigningError(
@@ -190,6 +193,16 @@ def _read_all(files: Sequence[tuple[Root, FileStat]], missed: Sequence[str], *, 
             problems=problems,
         )
     return jobs
+
+
+def _lent(root: Root, file: FileStat) -> tuple[str, ...]:
+    """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
+    base = os.path.realpath(root.path)
+    real = os.path.relpath(os.path.realpath(root.path / file.rel_path), base).replace(os.sep, "/")
+    kind, _, rest = real.partition("/")
+    if real == file.rel_path or not rest or kind not in {each.folder for each in ItemType}:
+        return ()
+    return (f"it is a link to {real}, which is signed by its own name; copy the file instead",)
 
 
 _WELL: Final = ""

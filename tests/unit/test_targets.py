@@ -129,3 +129,20 @@ def test_what_cannot_be_listed_is_not_left_unsigned_in_silence(sim: SpaceSim) ->
     with pytest.raises(SigningError, match="problem"):
         registry.sign("*", key=str(pem), check=True)
     assert len(registry.sign("tool:a/*", key=str(pem), force=True).items) == 1
+
+
+def test_a_link_to_another_item_is_not_signed(sim: SpaceSim) -> None:
+    """The line in the one file would name both in turn; nothing is written, whichever is named."""
+    pem = sim.folder / "key.pem"
+    pem.write_bytes(ANN.to_pem())
+    pem.chmod(0o600)
+    good = sim.path("project", "tools/a/good.py")
+    good.write_text(TOOL, encoding="utf-8")
+    (good.parent / "lent.py").symlink_to("good.py")
+    for text in ("tool:a/*", "tool:a/lent"):
+        with pytest.raises(SigningError) as caught:
+            sim.registry().sign(text, key=str(pem))
+        (problem,) = caught.value.details["problems"]
+        assert problem.startswith("tools/a/lent.py: it is a link to tools/a/good.py")
+        assert good.read_text(encoding="utf-8") == TOOL
+    assert sim.registry().sign("tool:a/good", key=str(pem)).items[0].changed
