@@ -85,7 +85,10 @@ class Checking:
             targets = [target for target in self._targets if root in target.roots]
             for file in spaces.walk_along(root):
                 if isinstance(file, ItemError):
-                    path = f"{root.path}/{file.details.get('path', '')}"
+                    rel = str(file.details["path"])
+                    if not any(target.covers(root, rel) for target in targets):
+                        continue
+                    path = f"{root.path}/{rel}"
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
                     continue
                 if not self._all_named:

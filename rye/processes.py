@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import connection, get_context, parent_process
 
@@ -81,7 +81,7 @@ class _Crew:
         self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
             helpers, mp_context=get_context("spawn"), initializer=_begin, initargs=(tuple(roots), verifier)
         )
-        with suppress(BrokenProcessPool, OSError):
+        with suppress(BrokenProcessPool, OSError), _undisturbed():
             for _ in range(helpers):
                 self._pool.submit(_check_chunk, [])  # a helper is started with the first thing that is asked of it
 
@@ -107,7 +107,8 @@ class _Crew:
         if self._pool is None or busy >= self._in_flight:
             return None
         try:
-            return self._pool.submit(_check_chunk, chunk)
+            with _undisturbed():
+                return self._pool.submit(_check_chunk, chunk)
         except (BrokenProcessPool, OSError):
             self._give_up()
             return None
@@ -132,6 +133,25 @@ class _Crew:
         """End the helpers."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold signals back while a helper may be started: cut short, it would get half of what it needs and say so."""
+    held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    if threading.current_thread() is not threading.main_thread() or None in held.values():
+        yield
+        return
+    came: list[int] = []
+    for number in held:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    try:
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 def _is_done(result: Future[list[Outcome]] | list[Outcome]) -> bool:

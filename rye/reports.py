@@ -27,6 +27,11 @@ class LoadedItem:
     shadows: tuple[str, ...] = ()
     shadowed_by: tuple[str, ...] = ()
 
+    @property
+    def ref(self) -> str:
+        """``type:id``."""
+        return f"{self.item.type}:{self.item.id}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return type, id, where it is, its metadata, content and verdict as JSON-able values."""
         item = self.item

@@ -197,6 +197,28 @@ def item_copied(arena: Arena) -> Found:
 
 
 @attack
+def older_item_copied(arena: Arena) -> Found:
+    """A file with an older line that says nothing of itself, at a second place: the manifest alone tells."""
+    _copy_older(arena, listed=True)
+    return arena.verify()
+
+
+@attack
+def older_item_copied_without_manifest(arena: Arena) -> Found:
+    """The same where no list says what there is: nothing in the file contradicts its new name."""
+    _copy_older(arena, listed=False)
+    return arena.verify()
+
+
+def _copy_older(arena: Arena, *, listed: bool) -> None:
+    arena.sim.write("project", HELLO, "print(1)\n")
+    arena.sim.sign("project", HELLO, form=V1)
+    if listed:
+        arena.list_items()
+    arena.sim.copy("project", HELLO, OTHER)
+
+
+@attack
 def items_swapped(arena: Arena) -> Found:
     """Two signed files, each under the other's name."""
     arena.sim.add("project", OTHER, TEXT.replace("hello", "other"))
