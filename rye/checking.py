@@ -86,7 +86,8 @@ class Checking:
             for file in spaces.walk_along(root):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
-                    if not any(target.covers(root, rel) for target in targets):
+                    # a manifest is of all that is in the root, whatever was named
+                    if self._left_out is None and not any(target.covers(root, rel) for target in targets):
                         continue
                     path = f"{root.path}/{rel}"
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))

@@ -30,6 +30,7 @@ SERIAL_BELOW = 512
 
 _CHUNK = 32
 _AHEAD = 2
+_HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 _MOST = 61
 """No more processes than Windows can wait for."""
 
@@ -137,17 +138,25 @@ class _Crew:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Hold signals back while a helper may be started: cut short, it would get half of what it needs and say so."""
-    held = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    """Hold signals back while a helper may be started: cut short, it would get half of what it needs and say so.
+
+    They are blocked too, for the helper's sake, who inherits that until :func:`_begin`. Blocking alone would not do:
+    what reaches another thread of this process is handled by the main one all the same.
+    """
+    held = {number: signal.getsignal(number) for number in _HELD_BACK}
     if threading.current_thread() is not threading.main_thread() or None in held.values():
         yield
         return
     came: list[int] = []
     for number in held:
         signal.signal(number, lambda number, _frame: came.append(number))
+    masks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK) if masks else ()
     try:
         yield
     finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
         for number, handler in held.items():
             signal.signal(number, handler)
         if came:
@@ -166,6 +175,8 @@ def _begin(roots: tuple[Root, ...], verifier: Verifier) -> None:
     """Prepare a helper: it leaves interrupts to its parent and ends with it, however that ends."""
     global _roots, _verifier
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
     _roots, _verifier = roots, verifier
     parent = parent_process()
     if parent is not None:
