@@ -11,7 +11,7 @@ from rye.errors import ItemError
 from rye.layout import Layout
 from rye.processes import cores, verify_files
 from rye.reports import Unchecked, VerifiedItem, VerifyReport
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 from rye.targets import Target, read_targets
 from rye.verifying import Outcome, Verifier
 
@@ -20,8 +20,8 @@ __all__ = ["Checking", "Progress", "start_checking", "verify_targets"]
 Progress = Callable[[int, int, str], None]
 """Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
 
-Wanted = Callable[[Root, FileStat], bool]
-LeftOut = Callable[[Root, FileStat], None]
+Wanted = Callable[[Root, ItemFile], bool]
+LeftOut = Callable[[Root, ItemFile], None]
 
 
 @dataclass(slots=True)
@@ -79,7 +79,7 @@ class Checking:
                         f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is"
                     )
 
-    def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, FileStat]]:
+    def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
         for number, root in enumerate(roots):
             targets = [target for target in self._targets if root in target.roots]
@@ -104,7 +104,7 @@ class Checking:
                     self.passed_over += 1
                     self._leave_out(root, file)
 
-    def _leave_out(self, root: Root, file: FileStat) -> None:
+    def _leave_out(self, root: Root, file: ItemFile) -> None:
         if self._left_out is not None:
             self._left_out(root, file)
 

@@ -11,7 +11,7 @@ from rye.errors import EnvironmentFault
 from rye.manifest import Finding, ListedItem
 from rye.observing import Observed
 from rye.reports import Unchecked, VerifiedItem
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 from rye.verifying import Outcome
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Manifests:
                     observed.take(_listed(outcome, outcome.path.removeprefix(prefix)))
             yield outcome
 
-    def _read(self, root: Root, file: FileStat) -> None:
+    def _read(self, root: Root, file: ItemFile) -> None:
         """Read a file on which no verdict is wanted, but which the manifest may list."""
         for observed in self._observed:
             if observed.root == root:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from rye import signing, spaces
 from rye.errors import ItemError
 from rye.manifest import ListedItem
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 
 __all__ = ["Observed", "observe"]
 
@@ -35,7 +35,7 @@ class Observed:
         """A sentence for each file or folder that could not be read."""
         return tuple(self.unread.values())
 
-    def read(self, file: FileStat, read: Read = spaces.read_file) -> None:
+    def read(self, file: ItemFile, read: Read = spaces.read_file) -> None:
         """Read a file and take it down."""
         try:
             data = read(self.root, file.rel_path)

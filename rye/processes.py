@@ -17,12 +17,12 @@ from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import connection, get_context, parent_process
 
-from rye.spaces import FileStat, FolderReader, Root
+from rye.spaces import FolderReader, ItemFile, Root
 from rye.verifying import Outcome, Verifier
 
 __all__ = ["cores", "verify_files"]
 
-Place = tuple[int, FileStat]
+Place = tuple[int, ItemFile]
 """Which of the roots, and the file in it."""
 
 SERIAL_BELOW = 512

@@ -17,7 +17,7 @@ from rye.keyring import Keyring
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
 from rye.signing import EnvelopeFormat, PublicKey, Scope, SigningKey, TrustEntry, TrustSet, Verdict
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 from rye.targets import read_targets
 from rye.validating import faults
 
@@ -37,7 +37,7 @@ class _Job:
     """One file to sign."""
 
     root: Root
-    file: FileStat
+    file: ItemFile
     read: ReadItem
 
 
@@ -98,13 +98,13 @@ def _public(keyring: Keyring, key: str | Path | None, mode: Mode) -> PublicKey |
         raise
 
 
-def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tuple[Root, FileStat]], list[str]]:
+def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tuple[Root, ItemFile]], list[str]]:
     """Return the files that the texts name, each once, and what could not be listed where such files may be.
 
     Raises:
         ArgumentError: ``bad-target`` or ``nothing-to-sign``.
     """
-    files: dict[tuple[str, str], tuple[Root, FileStat]] = {}
+    files: dict[tuple[str, str], tuple[Root, ItemFile]] = {}
     problems: dict[str, None] = {}
     for target in read_targets(texts, layout, space):
         found, missed = [], []
@@ -168,7 +168,7 @@ def _format(name: str) -> EnvelopeFormat:
     return EnvelopeFormat(name)
 
 
-def _read_all(files: Sequence[tuple[Root, FileStat]], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
+def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
     """Read all files and, unless only their signatures matter, validate them; what was missed is a problem too.
 
     Raises:
@@ -195,7 +195,7 @@ def _read_all(files: Sequence[tuple[Root, FileStat]], missed: Sequence[str], *, 
     return jobs
 
 
-def _lent(root: Root, file: FileStat) -> tuple[str, ...]:
+def _lent(root: Root, file: ItemFile) -> tuple[str, ...]:
     """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
     base = os.path.realpath(root.path)
     real = os.path.relpath(os.path.realpath(root.path / file.rel_path), base).replace(os.sep, "/")

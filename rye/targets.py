@@ -15,9 +15,9 @@ from rye.index.schema import TYPE_NAMES
 from rye.items import ItemType
 from rye.layout import Layout
 from rye.search.request import Scope, parse_scope
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 
-Accepts = Callable[[Root, FileStat], bool]
+Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
 
 _TYPES = {each.folder: each.value for each in ItemType}

@@ -13,7 +13,7 @@ from rye.errors import ItemError
 from rye.items import ItemType
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import EnvelopeFormat, Evidence, Origin, TrustSet, Verdict
-from rye.spaces import FileStat, Root, Space
+from rye.spaces import ItemFile, Root, Space
 
 __all__ = ["Outcome", "Verifier"]
 
@@ -41,7 +41,7 @@ class Verifier:
     now: datetime
     digests: bool = True
 
-    def check(self, root: Root, file: FileStat, read: Read = spaces.read_file) -> Outcome:
+    def check(self, root: Root, file: ItemFile, read: Read = spaces.read_file) -> Outcome:
         """Read one file and return the verdict on exactly these bytes, or why there is none."""
         rel_path, item_type, item_id = file[:3]
         kind, space = _TYPES[item_type], _SPACES[root.space]
