@@ -57,12 +57,8 @@ def verify_files(
     first = list(islice(left, SERIAL_BELOW if processes > 1 else 0))
     every = chain(first, left)
     if len(first) < SERIAL_BELOW or processes < 2:
-        reader = FolderReader()
-        try:
-            for number, file in every:
-                yield verifier.check(roots[number], file, reader.read)
-        finally:
-            reader.close()
+        while batch := list(islice(every, _CHUNK)):
+            yield from _check_all(verifier, roots, batch)
         return
     crew = _Crew(roots, verifier, helpers=min(processes, _MOST) - 1)
     try:
@@ -196,6 +192,6 @@ def _check_chunk(chunk: list[Place]) -> list[Outcome]:
 def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome]:
     reader = FolderReader()
     try:
-        return [verifier.check(roots[number], file, reader.read) for number, file in chunk]
+        return verifier.check_all(((roots[number], file) for number, file in chunk), reader.read)
     finally:
         reader.close()
