@@ -10,7 +10,7 @@ from pathlib import Path
 
 from rye.errors import ArgumentError, EnvironmentFault
 from rye.signing import TRUSTED_FOLDER
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 
 __all__ = ["changed_since"]
 
@@ -19,7 +19,7 @@ _SETTINGS = ("core.fsmonitor=false", "core.hooksPath=/dev/null", "core.quotePath
 """No setting of the repository may start a program."""
 
 
-def changed_since(revision: str, folder: Path, *, roots: Sequence[Root]) -> Callable[[Root, FileStat], bool]:
+def changed_since(revision: str, folder: Path, *, roots: Sequence[Root]) -> Callable[[Root, ItemFile], bool]:
     """Return what tells whether a file differs from a git revision, or is not in it at all.
 
     The repository is the one around ``folder``; what lies outside it has not changed. Where a root's trust files have
@@ -55,7 +55,7 @@ def changed_since(revision: str, folder: Path, *, roots: Sequence[Root]) -> Call
     whole = {root.source for root in roots if _trust_changed(root, changed)}
     places = {root.source: os.path.realpath(root.path) for root in roots}
 
-    def is_changed(root: Root, file: FileStat) -> bool:
+    def is_changed(root: Root, file: ItemFile) -> bool:
         place = f"{places[root.source]}/{file.rel_path}"
         return root.source in whole or any(_is_among(path, changed) for path in (place, os.path.realpath(place)))
 

@@ -11,7 +11,7 @@ from rye.errors import ItemError
 from rye.layout import Layout
 from rye.processes import cores, verify_files
 from rye.reports import Unchecked, VerifiedItem, VerifyReport
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 from rye.targets import Target, read_targets
 from rye.verifying import Outcome, Verifier
 
@@ -20,7 +20,8 @@ __all__ = ["Checking", "Progress", "start_checking", "verify_targets"]
 Progress = Callable[[int, int, str], None]
 """Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
 
-Wanted = Callable[[Root, FileStat], bool]
+Wanted = Callable[[Root, ItemFile], bool]
+LeftOut = Callable[[Root, ItemFile], None]
 
 
 @dataclass(slots=True)
@@ -42,7 +43,19 @@ class Checking:
     _wanted: Wanted | None = None
     _processes: int = 1
     _progress: Progress | None = None
+    _left_out: LeftOut | None = None
     _problems: list[Unchecked] = field(default_factory=list)
+
+    @property
+    def verifier(self) -> Verifier:
+        """What judges the files: trust set and moment of the run."""
+        assert self._verifier is not None
+        return self._verifier
+
+    def tell_all(self, left_out: LeftOut) -> None:
+        """Give every item its ``digest``, and call ``left_out`` with each file of the roots that was not named."""
+        self._verifier = replace(self.verifier, digests=True)
+        self._left_out = left_out
 
     @property
     def roots(self) -> tuple[Root, ...]:
@@ -51,10 +64,9 @@ class Checking:
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
-        assert self._verifier is not None
         matched: set[str] = set()
         roots = self.roots
-        outcomes = verify_files(self._files(roots, matched), roots, self._verifier, processes=self._processes)
+        outcomes = verify_files(self._files(roots, matched), roots, self.verifier, processes=self._processes)
         for done, outcome in enumerate(outcomes, 1):
             yield outcome
             if self._progress is not None:
@@ -67,24 +79,34 @@ class Checking:
                         f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is"
                     )
 
-    def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, FileStat]]:
+    def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
         for number, root in enumerate(roots):
             targets = [target for target in self._targets if root in target.roots]
             for file in spaces.walk_along(root):
                 if isinstance(file, ItemError):
-                    path = f"{root.path}/{file.details.get('path', '')}"
+                    rel = str(file.details["path"])
+                    # a manifest is of all that is in the root, whatever was named
+                    if self._left_out is None and not any(target.covers(root, rel) for target in targets):
+                        continue
+                    path = f"{root.path}/{rel}"
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
                     continue
                 if not self._all_named:
                     naming = [target.text for target in targets if target.accepts(root, file)]
                     if not naming:
+                        self._leave_out(root, file)
                         continue
                     matched.update(naming)
                 if self._wanted is None or self._wanted(root, file):
                     yield number, file
                 else:
                     self.passed_over += 1
+                    self._leave_out(root, file)
+
+    def _leave_out(self, root: Root, file: ItemFile) -> None:
+        if self._left_out is not None:
+            self._left_out(root, file)
 
 
 def start_checking(

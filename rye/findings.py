@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shlex
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,13 +16,14 @@ from rye.checking import Checking, Progress, start_checking
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.layout import Layout
 from rye.manifests import Amiss, Manifests
+from rye.mending import Mending
 from rye.policy import Policy, load_policy
 from rye.reports import Unchecked, VerifiedItem
-from rye.signing import REASONS, system_clock, write_atomically
+from rye.signing import system_clock, write_atomically
 from rye.verifying import Outcome
 
 if TYPE_CHECKING:
-    from rye.inventory import ManifestReport
+    from rye.manifest_reports import ManifestReport
 
 __all__ = ["MAX_BASELINE_FILE", "Baseline", "Finding", "Run", "Tally", "find", "start_run"]
 
@@ -31,7 +31,6 @@ MAX_BASELINE_FILE: Final = 64 * 1024 * 1024
 """How large a baseline file may be."""
 
 _LAYOUT: Final = 1
-_FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +41,7 @@ class Finding:
         item: The item with its verdict; with a word in its place where a manifest is what finds it.
         code: The reason code of the verdict, or that of the policy's demand, or that of the manifest's check.
         reason: The same in words.
-        mend: The command that mends it, or what to do first.
+        mend: The command that mends it, for a shell; after ``  # `` what to know before it is run.
         known: Whether the baseline accepts it.
     """
 
@@ -188,19 +187,18 @@ class Run:
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item, as a finding where it falls short, what could not be checked, and findings of manifests."""
-        heard: set[str] = set()
-        for entry in find(self.checking, self.policy, self.baseline, self.tally, now=self.now):
-            if isinstance(entry, Unchecked):
-                heard.add(entry.message)
-            yield entry
+        outcomes = self.checking if self.manifests is None else self.manifests.watch(self.checking)
+        yield from find(outcomes, self.policy, self.baseline, self.tally, now=self.now)
+        mending = Mending.find()
         for each in self.manifests or ():
-            if not isinstance(each, Unchecked):
-                self.tally.amiss += 1
-                amiss, found = each
-                yield _count(Finding(amiss, found.code, found.message, found.remedy), self.baseline, self.tally)
-            elif not heard & {each.message, each.message.partition(": ")[2]}:
+            if isinstance(each, Unchecked):
                 self.tally.unchecked += 1
                 yield each
+            else:
+                self.tally.amiss += 1
+                amiss, found = each
+                mend = mending.of_manifest(amiss, found)
+                yield _count(Finding(amiss, found.code, found.message, mend), self.baseline, self.tally)
 
 
 def start_run(
@@ -230,7 +228,7 @@ def start_run(
         progress=progress,
     )
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
-    manifests = Manifests(checking, tuple(named_trust), require_manifest) if require_manifest or not texts else None
+    manifests = Manifests(checking, require_manifest) if require_manifest or not texts else None
     return Run(checking, demanded, accepted, system_clock(), manifests)
 
 
@@ -238,13 +236,14 @@ def find(
     outcomes: Iterable[Outcome], policy: Policy, baseline: Baseline, tally: Tally, *, now: datetime
 ) -> Iterator[VerifiedItem | Finding | Unchecked]:
     """Yield each outcome, an item that falls short as a finding, and count them in ``tally``."""
+    mending = Mending.find()
     for outcome in outcomes:
         if isinstance(outcome, Unchecked):
             tally.unchecked += 1
             yield outcome
             continue
         tally.verdicts[outcome.signature.verdict.value] += 1
-        finding = _judge(outcome, policy, now)
+        finding = _judge(outcome, policy, now, mending)
         yield outcome if finding is None else _count(finding, baseline, tally)
 
 
@@ -256,27 +255,12 @@ def _count(finding: Finding, baseline: Baseline, tally: Tally) -> Finding:
     return finding
 
 
-def _judge(item: VerifiedItem, policy: Policy, now: datetime) -> Finding | None:
+def _judge(item: VerifiedItem, policy: Policy, now: datetime, mending: Mending) -> Finding | None:
     demands = policy.demands(item)
     if not all(demand.accepts_verdict(item) for demand in demands):
-        return Finding(item, item.signature.code, item.signature.reason, _mend(item, item.signature.code))
+        return Finding(item, item.signature.code, item.signature.reason, mending.of_item(item, item.signature.code))
     for demand in demands:
         if fault := demand.fault(item, now):
-            return Finding(item, fault.code, fault.reason, _mend(item, fault.code))
+            mend = mending.of_item(item, fault.code, formats=demand.envelopes)
+            return Finding(item, fault.code, fault.reason, mend)
     return None
-
-
-def _mend(item: VerifiedItem, code: str) -> str:
-    """Return the command that mends a finding; an id may be anything, so it is quoted for the shell."""
-    reason = REASONS.get(code)
-    template = reason.remedy if reason is not None and reason.remedy else "rye sign --force {ref}"
-    if item.space == "system" and "rye sign" in template:
-        return f"{template.partition('rye sign')[0]}rye sign --bundle {shlex.quote(_bundle_root(item))} --new-key"
-    ref = shlex.quote(item.ref)
-    facts: Mapping[str, str] = {"signer": item.signature.owner, "key": item.signature.signer[:16], "detail": ""}
-    return template.format(ref=f"{ref} --space user" if item.space == "user" else ref, **facts)
-
-
-def _bundle_root(item: VerifiedItem) -> str:
-    at = item.path.rfind(f"/{_FOLDERS[item.type]}/{item.id}.")
-    return item.path[:at] if at > 0 else item.bundle

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rye import signing, spaces
-from rye.errors import ArgumentError, EnvironmentFault, ItemError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keyring import Keyring, Passphrase
 from rye.layout import Layout
+from rye.manifest_reports import ManifestReport, ManifestWritten
+from rye.observing import Observed, observe
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 
 if TYPE_CHECKING:
-    from rye.manifest import Delegation, Finding, ListedItem, ManifestCheck, RootKeys, Written
+    from rye.manifest import Delegation, Finding, ManifestCheck, RootKeys, Written
 
 DAYS = 90
 """After how many days a manifest expires when nothing else is said."""
@@ -26,91 +29,12 @@ MAX_DAYS = 3650
 """The longest time for which a manifest may be valid."""
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestReport:
-    """What the check of one space's manifest found.
-
-    Attributes:
-        source: ``project``, ``user`` or ``system:<bundle>``.
-        root: The folder.
-        check: Version, expiry, signers and findings.
-        problems: Files that could not be read, so that nothing can be said of them.
-    """
-
-    source: str
-    root: str
-    check: ManifestCheck
-    problems: tuple[str, ...] = ()
-
-    @property
-    def errors(self) -> tuple[Finding, ...]:
-        """The findings that fail the check."""
-        return self.check.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-able values."""
-        place = {"source": self.source, "root": self.root}
-        return place | self.check.to_dict() | {"problems": list(self.problems)}
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestWritten:
-    """What writing a manifest did.
-
-    Attributes:
-        source: The space.
-        folder: Where the files are.
-        version: Of the manifest.
-        written: Roles that are new.
-        missing: Role → signatures it lacks before the manifest passes a check.
-        waiting: Delegated roles whose keys were not given.
-        changes: What the manifest before said otherwise, as findings; empty for a first one.
-        listed: How many items there are.
-    """
-
-    source: str
-    folder: str
-    version: int
-    written: tuple[str, ...]
-    missing: Mapping[str, int]
-    waiting: tuple[str, ...]
-    changes: tuple[Finding, ...]
-    listed: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-able values."""
-        lists = {"written": list(self.written), "waiting": list(self.waiting), "missing": dict(self.missing)}
-        changes = [found.to_dict() for found in self.changes]
-        facts = {"source": self.source, "folder": self.folder, "version": self.version, "listed": self.listed}
-        return facts | lists | {"changes": changes}
-
-
-def observe(root: Root) -> tuple[tuple[ListedItem, ...], tuple[str, ...]]:
-    """Read every item of a root; return what a manifest says of each, and a sentence per file that cannot be read."""
-    files, faults = spaces.walk(root)
-    found, problems = [], [f"{root.source}: {fault.message}" for fault in faults]
-    for file in files:
-        try:
-            data = spaces.read_file(root, file.rel_path)
-        except ItemError as error:
-            problems.append(f"{root.source}: {error.message}")
-        else:
-            found.append(listed_item(root, file.rel_path, (str(file.item_type), file.item_id), data))
-    return tuple(found), tuple(problems)
-
-
-def listed_item(root: Root, rel_path: str, key: tuple[str, str], data: bytes) -> ListedItem:
-    """Return what a manifest says of an item: path, type and id, length, digest, and the time in its line."""
-    from rye.manifest import ListedItem
-
-    origin = signing.Origin(str(root.space), root.bundle, *key)
-    signed_at = signing.inspect(data, origin=origin, declared={}).signed_at
-    return ListedItem(rel_path, *key, len(data), hashlib.sha256(data).hexdigest(), signed_at)
-
-
 def has_manifest(root: Root) -> bool:
-    """Return whether a root holds a manifest, without reading it."""
-    return (root.path / "config" / "manifest").is_dir()
+    """Return whether a root holds a manifest, or that cannot be told, without reading it."""
+    try:
+        return (root.path / "config" / "manifest").is_dir()
+    except OSError:
+        return True
 
 
 def check_root(
@@ -118,7 +42,7 @@ def check_root(
     *,
     trust: TrustSet,
     now: datetime,
-    items: Sequence[ListedItem] | None = None,
+    observed: Observed | None = None,
     remember: bool = True,
 ) -> ManifestReport:
     """Check the manifest of a root, and keep what was seen when it is good.
@@ -127,7 +51,7 @@ def check_root(
         root: The space.
         trust: The keys of this run.
         now: The moment of checking.
-        items: What is on disk where the caller has read it already; None reads it.
+        observed: What is on disk where the caller has read it already; None reads it.
         remember: Whether to compare with what was last seen and to keep what is seen now.
 
     Raises:
@@ -135,27 +59,30 @@ def check_root(
     """
     from rye import manifest
 
-    found, problems = (tuple(items), ()) if items is not None else observe(root)
+    if observed is None:
+        observed = observe(root)
     place = manifest.Place(str(root.space), root.bundle)
     seen = manifest.load_seen(root.path) if remember else None
     files = manifest.read_manifest(root.path)
-    check = manifest.check_manifest(files, found, place=place, trust=trust, now=now, seen=seen)
+    check = manifest.check_manifest(
+        files, observed.found.values(), place=place, trust=trust, now=now, seen=seen, unread=observed.unread.keys()
+    )
     if remember and check.seen is not None and check.seen != seen:
         try:
             manifest.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
             note = manifest.Finding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
             check = _with(check, note)
-    return ManifestReport(root.source, str(root.path), check, problems)
+    return ManifestReport(root.source, str(root.path), check, observed.problems, _digest(files))
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    rows = (f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in sorted(files.items()))
+    return hashlib.sha256("".join(rows).encode()).hexdigest() if files else ""
 
 
 def _with(check: ManifestCheck, finding: Finding) -> ManifestCheck:
     return replace(check, findings=(finding, *check.findings))
-
-
-def _is_empty(root: Root) -> bool:
-    files, faults = spaces.walk(root)
-    return not files and not faults
 
 
 def reset_root(root: Root) -> bool:
@@ -169,7 +96,6 @@ def check_manifests(
     layout: Layout,
     *,
     space: str = "all",
-    roots: Sequence[Root] | None = None,
     named_trust: Sequence[Path] = (),
     require: bool = False,
 ) -> tuple[ManifestReport, ...]:
@@ -178,17 +104,16 @@ def check_manifests(
     Args:
         layout: The spaces.
         space: Which of them.
-        roots: These, whatever ``space`` says.
         named_trust: Trust files that count as the user's own.
         require: Whether a root that has items but no manifest is a finding too.
     """
     trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
     reports = []
-    for root in layout.in_space(space) if roots is None else roots:
-        if require or concerns(root):
-            report = check_root(root, trust=trust, now=now)
-            if report.check.version or concerns(root) or not _is_empty(root):
-                reports.append(report)
+    for root in layout.in_space(space):
+        if concerns(root):
+            reports.append(check_root(root, trust=trust, now=now))
+        elif require and ((observed := observe(root)).found or observed.unread):
+            reports.append(check_root(root, trust=trust, now=now, observed=observed))
     return tuple(reports)
 
 
@@ -233,33 +158,35 @@ def write_root(
         raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
     if not signers:
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
-    found, problems = observe(root)
-    if problems:
-        raise SigningError(
-            "unreadable-items",
-            f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
-            hint="mend or remove them; nothing was written",
-            problems=list(problems),
-        )
+    observed = _observe_all(root)
     files = {} if new else manifest.read_manifest(root.path)
-    changes = _changes(root, files, found, trust) if files else ()
+    if not new and not any(name.endswith(".root.json") for name in files):
+        if manifest.was_seen(root.path):
+            raise SigningError(
+                "manifest-untrusted",
+                f"there is no manifest in {root.path}, but one was seen before",
+                hint="restore config/manifest, or begin anew with --new; who has seen the old one must --reset",
+            )
+        files = {}  # without a root, which comes last, it never was a manifest
+    changes = _changes(files, observed, trust) if files else ()
     written = manifest.write_manifest(
         files,
-        found,
+        observed.found.values(),
         signers=signers,
         now=signing.system_clock(),
         days=days,
         root=root_keys,
         delegations=delegations,
     )
-    return _written(root, written, changes, len(found))
+    return _written(root, written, changes, len(observed.found))
 
 
 def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -> ManifestWritten:
     """Add signatures to the manifest that stands, after checking that the items are those it lists.
 
     Raises:
-        SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``.
+        ArgumentError: ``nothing-to-sign`` where there is none.
+        SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``, ``unreadable-items``.
     """
     from rye import manifest
 
@@ -267,24 +194,34 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     if not files:
         raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
     written = manifest.cosign_manifest(files, signers=signers)
-    found, _ = observe(root)
-    changes = _changes(root, written.files, found, trust)
-    if changes:
+    observed = _observe_all(root)
+    _changes(written.files, observed, trust)
+    if changes := manifest.compare(written.listed, observed.found.values()):
         raise SigningError(
             "manifest-differs",
             f"the items are not those that the manifest lists: {changes[0].message}",
             hint="rye manifest check shows all; nothing was signed",
         )
-    return _written(root, written, changes, len(found))
+    return _written(root, written, changes, len(observed.found))
+
+
+def _observe_all(root: Root) -> Observed:
+    observed = observe(root)
+    if problems := observed.problems:
+        raise SigningError(
+            "unreadable-items",
+            f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
+            hint="mend or remove them; nothing was written",
+            problems=list(problems),
+        )
+    return observed
 
 
 _MENDED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", "manifest-first-use"})
 """What writing anew mends: a manifest with these alone may be built upon."""
 
 
-def _changes(
-    root: Root, files: Mapping[str, bytes], found: Sequence[ListedItem], trust: TrustSet
-) -> tuple[Finding, ...]:
+def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[Finding, ...]:
     """Return how the items differ from a manifest that stands.
 
     Raises:
@@ -292,9 +229,16 @@ def _changes(
     """
     from rye import manifest
 
-    place = manifest.Place(str(root.space), root.bundle)
+    place = manifest.Place(str(observed.root.space), observed.root.bundle)
+    seen = manifest.load_seen(observed.root.path)
     check = manifest.check_manifest(
-        files, found, place=place, trust=trust, now=signing.system_clock(), seen=manifest.load_seen(root.path)
+        files,
+        observed.found.values(),
+        place=place,
+        trust=trust,
+        now=signing.system_clock(),
+        seen=seen,
+        unread=observed.unread.keys(),
     )
     for one in check.errors:
         if one.code.startswith("manifest-") and one.code not in _MENDED:
@@ -320,6 +264,7 @@ def _written(root: Root, written: Written, changes: tuple[Finding, ...], listed:
         written.waiting,
         changes,
         listed,
+        written.pending,
     )
 
 
@@ -344,19 +289,21 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
 
 
 def read_delegation(text: str) -> Delegation:
-    """Return the delegation that ``NAMESPACE[,NAMESPACE…]=FILE[,FILE…]`` names; each file is a key's trust file.
+    """Return the delegation that ``NAMESPACE[,NAMESPACE…]=[N:]FILE[,FILE…]`` names.
+
+    Each file is the trust file of a key; of these keys N must sign, or one.
 
     Raises:
         ArgumentError: ``bad-delegation``.
     """
     from rye.manifest import Delegation
 
-    namespaces, sign, names = text.partition("=")
-    if not sign or not namespaces or not names:
-        hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml'"
+    match = re.fullmatch(r"([^=]+)=(?:(\d{1,3}):)?([^:].*)", text, re.ASCII)
+    if match is None:
+        hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml', or NAMESPACE=2:FILE,FILE,FILE"
         raise ArgumentError("bad-delegation", f"{text!r} is no delegation", hint=hint)
-    keys = tuple(read_public_key(Path(name)) for name in names.split(","))
-    return Delegation(tuple(namespaces.split(",")), keys)
+    keys = tuple(read_public_key(Path(name)) for name in match[3].split(","))
+    return Delegation(tuple(match[1].split(",")), keys, int(match[2] or 1))
 
 
 def read_public_key(path: Path) -> signing.PublicKey:

@@ -49,6 +49,7 @@ class KeyFacts:
         problem: Why it cannot be used, with what to do; empty when it can.
         public_pem: The public half.
         trust_file: The trust file that was written for it just now, if any.
+        unproven: Whether fingerprint and public half are only what the file beside a locked key says.
     """
 
     name: str
@@ -59,6 +60,7 @@ class KeyFacts:
     problem: str = ""
     public_pem: str = ""
     trust_file: str = ""
+    unproven: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes as JSON-able values."""
@@ -211,7 +213,7 @@ class Keyring:
         try:
             data = signing.read_key_file(path) if self._folder_is_safe() else b""
             encrypted = _ENCRYPTED in data
-            public = self._public_beside(path) if encrypted else SigningKey.from_pem(data).public
+            public = signing.read_public_beside(path) if encrypted else signing.load_key_file(path).public
         except NotFoundError:
             raise
         except RyeError as error:
@@ -221,6 +223,7 @@ class Keyring:
             fingerprint=public.fingerprint if public else "",
             path=str(path),
             encrypted=encrypted,
+            unproven=encrypted and public is not None,
             trusted=self._is_trusted(public),
             public_pem=public.pem if public else "",
         )
@@ -258,12 +261,6 @@ class Keyring:
             hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate"
             raise NotFoundError("no-signing-key", f"there is no private key named {name!r}", hint=hint)
         return path
-
-    def _public_beside(self, path: Path) -> PublicKey | None:
-        try:
-            return PublicKey.from_pem(path.with_suffix(".pub").read_text(encoding="ascii", errors="replace"))
-        except (OSError, SigningError):
-            return None
 
     def signing_key(self, which: str | Path | None = None) -> SigningKey:
         """Return a private key: named, in a file, or by default that of the environment, else ``private_key``.
@@ -304,8 +301,8 @@ class Keyring:
             which = signing.DEFAULT_KEY
         if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
             path = self._path(which)
-            public = self._public_beside(path) if _ENCRYPTED in signing.read_key_file(path) else None
-            return public or self.signing_key(which).public
+            locked = _ENCRYPTED in signing.read_key_file(path) and not self._environ.get(signing.PASSPHRASE_VARIABLE)
+            return (signing.read_public_beside(path) if locked else None) or self.signing_key(which).public
         if which is not None and (named := self.trust.read_public(str(which))):
             return named
         return self.signing_key(which).public

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye import spaces
-from rye.errors import EnvironmentFault, ItemError
-from rye.reports import Unchecked
-from rye.spaces import Root
+from rye import inventory
+from rye.errors import EnvironmentFault
+from rye.manifest import Finding, ListedItem
+from rye.observing import Observed
+from rye.reports import Unchecked, VerifiedItem
+from rye.spaces import ItemFile, Root
+from rye.verifying import Outcome
 
 if TYPE_CHECKING:
     from rye.checking import Checking
-    from rye.inventory import ManifestReport
-    from rye.manifest import Finding
+    from rye.manifest_reports import ManifestReport
 
 __all__ = ["Amiss", "Manifests"]
 
@@ -67,19 +67,30 @@ class Amiss:
 
 @dataclass(slots=True)
 class Manifests:
-    """The manifests of one run: iterate over it once; then it has the reports and the notes.
+    """The manifests of one run, told of every outcome while it goes on; iterate over it once when that has ended.
+
+    What an item's bytes were found to be when it was judged is what its manifest is compared with: no file is read
+    twice, and none can be another one by then. Only of roots that have or had a manifest, and where one is demanded, is
+    anything kept: what a manifest says of each item, no contents.
 
     Attributes:
         checking: Whose roots are looked at.
-        named_trust: Trust files that count as the user's own.
         require: Whether a root that has items but no manifest is a finding.
         reports: What was found in each root, once it was looked for.
     """
 
     checking: Checking
-    named_trust: tuple[Path, ...] = ()
     require: bool = False
     reports: tuple[ManifestReport, ...] = field(default=())
+    _observed: tuple[Observed, ...] = ()
+    _missed: list[Unchecked] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._observed = tuple(
+            Observed(root) for root in self.checking.roots if self.require or inventory.concerns(root)
+        )
+        if self._observed:
+            self.checking.tell_all(self._read)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,48 +102,55 @@ class Manifests:
             if found not in report.errors
         )
 
+    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """Yield the outcomes, and take down what they say of roots that a manifest is about."""
+        places = [(f"{observed.root.path}/", observed) for observed in self._observed]
+        for outcome in outcomes:
+            for prefix, observed in places:
+                if not outcome.path.startswith(prefix):
+                    continue
+                if isinstance(outcome, Unchecked):
+                    observed.unread[outcome.path.removeprefix(prefix)] = outcome.message
+                elif outcome.source == observed.root.source:
+                    observed.take(_listed(outcome, outcome.path.removeprefix(prefix)))
+            yield outcome
+
+    def _read(self, root: Root, file: ItemFile) -> None:
+        """Read a file on which no verdict is wanted, but which the manifest may list."""
+        for observed in self._observed:
+            if observed.root == root:
+                observed.read(file)
+                if why := observed.unread.get(file.rel_path):
+                    path = f"{root.path}/{file.rel_path}"
+                    self._missed.append(Unchecked(why, "unreadable-items", "mend or remove it", path))
+
     def __iter__(self) -> Iterator[tuple[Amiss, Finding] | Unchecked]:
         """Yield what each manifest has something against and why, and what could not be read."""
-        from rye.inventory import check_manifests
-
-        roots = self.checking.roots
-        try:
-            self.reports = check_manifests(
-                self.checking.layout, roots=roots, named_trust=self.named_trust, require=self.require
-            )
-        except EnvironmentFault as fault:
-            yield Unchecked(fault.message, fault.code, fault.hint)
-            return
-        by_path = {str(root.path): root for root in roots}
-        for report in self.reports:
-            root = by_path[report.root]
-            for text in report.problems:
-                yield Unchecked(text, "unreadable-items", "mend or remove it", report.root)
+        yield from self._missed
+        verifier = self.checking.verifier
+        for observed in self._observed:
+            root = observed.root
+            if not (observed.found or observed.unread or inventory.concerns(root)):
+                continue
+            try:
+                report = inventory.check_root(root, trust=verifier.trust, now=verifier.now, observed=observed)
+            except EnvironmentFault as fault:
+                yield Unchecked(fault.message, fault.code, fault.hint, str(root.path))
+                continue
+            self.reports = (*self.reports, report)
             for found in report.errors:
-                yield _amiss(root, found), found
+                yield _amiss(observed, found, report.digest), found
 
 
-def _amiss(root: Root, found: Finding) -> Amiss:
-    of_item = bool(found.item_id and found.path)
-    path = root.path / (found.path or "config/manifest")
-    digest = _digest(root, found.path) if of_item else _manifest_digest(root)
-    kind, item_id = (found.item_type, found.item_id) if of_item else ("", "")
-    return Amiss(kind, item_id, str(root.space), root.bundle, str(path), digest)
+def _listed(item: VerifiedItem, path: str) -> ListedItem:
+    return ListedItem(path, item.type, item.id, item.length, item.digest, item.signature.signed_at)
 
 
-def _digest(root: Root, path: str) -> str:
-    try:
-        return hashlib.sha256(spaces.read_file(root, path)).hexdigest()
-    except ItemError:
-        return ""
-
-
-def _manifest_digest(root: Root) -> str:
-    from rye.manifest import read_manifest
-
-    try:
-        files = read_manifest(root.path)
-    except EnvironmentFault:
-        return ""
-    rows = (f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in sorted(files.items()))
-    return hashlib.sha256("".join(rows).encode()).hexdigest() if files else ""
+def _amiss(observed: Observed, found: Finding, manifest_digest: str) -> Amiss:
+    root = observed.root
+    path = str(root.path / (found.path or "config/manifest"))
+    if not (found.item_id and found.path):
+        return Amiss("", "", str(root.space), root.bundle, path, manifest_digest)
+    read = observed.found.get(found.path)
+    digest = read.sha256 if read is not None else ""
+    return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, digest)

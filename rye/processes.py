@@ -13,16 +13,16 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import connection, get_context, parent_process
 
-from rye.spaces import FileStat, FolderReader, Root
+from rye.spaces import FolderReader, ItemFile, Root
 from rye.verifying import Outcome, Verifier
 
 __all__ = ["cores", "verify_files"]
 
-Place = tuple[int, FileStat]
+Place = tuple[int, ItemFile]
 """Which of the roots, and the file in it."""
 
 SERIAL_BELOW = 512
@@ -30,6 +30,7 @@ SERIAL_BELOW = 512
 
 _CHUNK = 32
 _AHEAD = 2
+_HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 _MOST = 61
 """No more processes than Windows can wait for."""
 
@@ -56,12 +57,8 @@ def verify_files(
     first = list(islice(left, SERIAL_BELOW if processes > 1 else 0))
     every = chain(first, left)
     if len(first) < SERIAL_BELOW or processes < 2:
-        reader = FolderReader()
-        try:
-            for number, file in every:
-                yield verifier.check(roots[number], file, reader.read)
-        finally:
-            reader.close()
+        while batch := list(islice(every, _CHUNK)):
+            yield from _check_all(verifier, roots, batch)
         return
     crew = _Crew(roots, verifier, helpers=min(processes, _MOST) - 1)
     try:
@@ -81,7 +78,7 @@ class _Crew:
         self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
             helpers, mp_context=get_context("spawn"), initializer=_begin, initargs=(tuple(roots), verifier)
         )
-        with suppress(BrokenProcessPool, OSError):
+        with suppress(BrokenProcessPool, OSError), _undisturbed():
             for _ in range(helpers):
                 self._pool.submit(_check_chunk, [])  # a helper is started with the first thing that is asked of it
 
@@ -107,7 +104,8 @@ class _Crew:
         if self._pool is None or busy >= self._in_flight:
             return None
         try:
-            return self._pool.submit(_check_chunk, chunk)
+            with _undisturbed():
+                return self._pool.submit(_check_chunk, chunk)
         except (BrokenProcessPool, OSError):
             self._give_up()
             return None
@@ -134,6 +132,33 @@ class _Crew:
             self._pool.shutdown(wait=True, cancel_futures=True)
 
 
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """Hold signals back while a helper may be started: cut short, it would get half of what it needs and say so.
+
+    They are blocked too, for the helper's sake, who inherits that until :func:`_begin`. Blocking alone would not do:
+    what reaches another thread of this process is handled by the main one all the same.
+    """
+    held = {number: signal.getsignal(number) for number in _HELD_BACK}
+    if threading.current_thread() is not threading.main_thread() or None in held.values():
+        yield
+        return
+    came: list[int] = []
+    for number in held:
+        signal.signal(number, lambda number, _frame: came.append(number))
+    masks = hasattr(signal, "pthread_sigmask")
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK) if masks else ()
+    try:
+        yield
+    finally:
+        if masks:
+            signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
+
+
 def _is_done(result: Future[list[Outcome]] | list[Outcome]) -> bool:
     return isinstance(result, list) or result.done()
 
@@ -146,6 +171,8 @@ def _begin(roots: tuple[Root, ...], verifier: Verifier) -> None:
     """Prepare a helper: it leaves interrupts to its parent and ends with it, however that ends."""
     global _roots, _verifier
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    if hasattr(signal, "pthread_sigmask"):
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
     _roots, _verifier = roots, verifier
     parent = parent_process()
     if parent is not None:
@@ -165,6 +192,6 @@ def _check_chunk(chunk: list[Place]) -> list[Outcome]:
 def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome]:
     reader = FolderReader()
     try:
-        return [verifier.check(roots[number], file, reader.read) for number, file in chunk]
+        return verifier.check_all(((roots[number], file) for number, file in chunk), reader.read)
     finally:
         reader.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -11,11 +12,12 @@ from typing import Final
 from rye import signing, spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.index.refresh import ReadItem, read_item
+from rye.items import ItemType
 from rye.keyring import Keyring
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
 from rye.signing import EnvelopeFormat, PublicKey, Scope, SigningKey, TrustEntry, TrustSet, Verdict
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 from rye.targets import read_targets
 from rye.validating import faults
 
@@ -35,7 +37,7 @@ class _Job:
     """One file to sign."""
 
     root: Root
-    file: FileStat
+    file: ItemFile
     read: ReadItem
 
 
@@ -75,7 +77,7 @@ def sign_targets(
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
-    jobs = _read_all(_find(texts, layout, space), validate=mode is not Mode.CHECK)
+    jobs = _read_all(*_find(texts, layout, space), validate=mode is not Mode.CHECK)
     if mode is Mode.WRITE:
         report = _write(jobs, keyring.signing_key(key), envelope, force=force)
         return replace(report, warnings=_not_counting(jobs, keyring))
@@ -96,16 +98,22 @@ def _public(keyring: Keyring, key: str | Path | None, mode: Mode) -> PublicKey |
         raise
 
 
-def _find(texts: tuple[str, ...], layout: Layout, space: str) -> list[tuple[Root, FileStat]]:
-    """Return the files that the texts name, each once.
+def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tuple[Root, ItemFile]], list[str]]:
+    """Return the files that the texts name, each once, and what could not be listed where such files may be.
 
     Raises:
         ArgumentError: ``bad-target`` or ``nothing-to-sign``.
     """
-    files: dict[tuple[str, str], tuple[Root, FileStat]] = {}
+    files: dict[tuple[str, str], tuple[Root, ItemFile]] = {}
+    problems: dict[str, None] = {}
     for target in read_targets(texts, layout, space):
-        found = [(root, file) for root in target.roots for file in spaces.walk(root)[0] if target.accepts(root, file)]
-        if not found:
+        found, missed = [], []
+        for root in target.roots:
+            listed, faults = spaces.walk(root)
+            found += [(root, file) for file in listed if target.accepts(root, file)]
+            missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]
+        problems |= dict.fromkeys(missed)
+        if not (found or missed):
             message = f"nothing matches {target.text!r} in {space} space"
             raise ArgumentError("nothing-to-sign", message, hint="rye search --ids lists what there is")
         outside = [root.source for root, _ in found if root.space != space]
@@ -113,7 +121,7 @@ def _find(texts: tuple[str, ...], layout: Layout, space: str) -> list[tuple[Root
             message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
             raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
         files |= {(root.source, file.rel_path): (root, file) for root, file in found}
-    return list(files.values())
+    return list(files.values()), list(problems)
 
 
 def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  # noqa: A002 - the word callers expect
@@ -137,7 +145,8 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
         raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
     bundle = found[0]
     secret = SigningKey.generate()
-    jobs = _read_all([(bundle, file) for file in spaces.walk(bundle)[0]])
+    files, missed = spaces.walk(bundle)
+    jobs = _read_all([(bundle, file) for file in files], [fault.message for fault in missed])
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     trusted = bundle.path / signing.TRUSTED_FOLDER
@@ -159,30 +168,41 @@ def _format(name: str) -> EnvelopeFormat:
     return EnvelopeFormat(name)
 
 
-def _read_all(files: Sequence[tuple[Root, FileStat]], *, validate: bool = True) -> list[_Job]:
-    """Read all files and, unless only their signatures matter, validate them.
+def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
+    """Read all files and, unless only their signatures matter, validate them; what was missed is a problem too.
 
     Raises:
         SigningError: ``invalid-items``.
     """
     jobs: list[_Job] = []
-    problems: list[str] = []
+    problems = list(missed)
     for root, file in files:
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
         except ItemError as error:
             problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
-        problems += [f"{file.rel_path}: {fault}" for fault in faults(read)] if validate else []
+        found = (*faults(read), *_lent(root, file)) if validate else ()
+        problems += [f"{file.rel_path}: {fault}" for fault in found]
         jobs.append(_Job(root, file, read))
     if problems:
         raise SigningError(
             "invalid-items",
-            f"{len(problems)} problem(s) in {len(files)} file(s)",
+            f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)",
             hint="mend them and sign again; nothing was written",
             problems=problems,
         )
     return jobs
+
+
+def _lent(root: Root, file: ItemFile) -> tuple[str, ...]:
+    """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
+    base = os.path.realpath(root.path)
+    real = os.path.relpath(os.path.realpath(root.path / file.rel_path), base).replace(os.sep, "/")
+    kind, _, rest = real.partition("/")
+    if real == file.rel_path or not rest or kind not in {each.folder for each in ItemType}:
+        return ()
+    return (f"it is a link to {real}, which is signed by its own name; copy the file instead",)
 
 
 _WELL: Final = ""

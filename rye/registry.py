@@ -34,8 +34,8 @@ from rye.spaces import Root
 
 if TYPE_CHECKING:
     from rye.findings import Run
-    from rye.inventory import ManifestReport, ManifestWritten
     from rye.keyring import Passphrase
+    from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 

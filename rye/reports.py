@@ -27,6 +27,11 @@ class LoadedItem:
     shadows: tuple[str, ...] = ()
     shadowed_by: tuple[str, ...] = ()
 
+    @property
+    def ref(self) -> str:
+        """``type:id``."""
+        return f"{self.item.type}:{self.item.id}"
+
     def to_dict(self) -> dict[str, Any]:
         """Return type, id, where it is, its metadata, content and verdict as JSON-able values."""
         item = self.item
@@ -56,9 +61,10 @@ class LoadedItem:
 
 
 class VerifiedItem(NamedTuple):
-    """The verdict on one file; ``line`` is where its signature stands or belongs, ``digest`` SHA-256 of its bytes.
+    """The verdict on one file. A named tuple, as :class:`rye.signing.Signature` and for the same reason.
 
-    A named tuple, as :class:`rye.signing.Signature` and for the same reason.
+    ``line`` is where its signature stands or belongs; ``digest`` the SHA-256 of the bytes the verdict is on, ``length``
+    their number, for what else is to be said of the very same bytes.
     """
 
     type: str
@@ -69,6 +75,7 @@ class VerifiedItem(NamedTuple):
     signature: Signature
     line: int = 1
     digest: str = ""
+    length: int = 0
 
     @property
     def ref(self) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -11,20 +12,29 @@ from pathlib import Path
 from rye import spaces
 from rye.errors import ArgumentError
 from rye.index.schema import TYPE_NAMES
+from rye.items import ItemType
 from rye.layout import Layout
-from rye.search.request import parse_scope
-from rye.spaces import FileStat, Root
+from rye.search.request import Scope, parse_scope
+from rye.spaces import ItemFile, Root
 
-Accepts = Callable[[Root, FileStat], bool]
+Accepts = Callable[[Root, ItemFile], bool]
+Covers = Callable[[Root, str], bool]
+
+_TYPES = {each.folder: each.value for each in ItemType}
+_WILD = re.compile(r"[*?\[]")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One of the words: the text itself, the roots to look in, and which of their files it names."""
+    """One of the words: the text itself, the roots to look in, and which of their files it names.
+
+    ``covers`` tells of a path below a root that could not be listed whether what it names may be there.
+    """
 
     text: str
     roots: tuple[Root, ...]
     accepts: Accepts
+    covers: Covers = lambda _root, _path: True
 
 
 def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
@@ -50,14 +60,53 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
 def _read(text: str, roots: tuple[Root, ...], layout: Layout) -> Target:
     kind, separator, item_id = text.partition(":")
     if separator and kind in TYPE_NAMES:
-        return Target(text, roots, lambda _root, file: file.item_type == kind and fnmatchcase(file.item_id, item_id))
+        return Target(
+            text,
+            roots,
+            lambda _root, file: file.item_type == kind and fnmatchcase(file.item_id, item_id),
+            lambda _root, rel: _type_of(rel) == kind and _may_match(rel, item_id),
+        )
     path = Path(text)
     if "/" in text and "*" in text and not path.exists():
-        return Target(text, roots, lambda _root, file: fnmatchcase(file.item_id, text))
+        return Target(
+            text,
+            roots,
+            lambda _root, file: fnmatchcase(file.item_id, text),
+            lambda _root, rel: _may_match(rel, text),
+        )
     if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
         return _path_target(text, path.expanduser(), layout)
     scopes = parse_scope(text)
-    return Target(text, roots, lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes))
+    return Target(
+        text,
+        roots,
+        lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes),
+        lambda _root, rel: any(_may_hold(scope, rel) for scope in scopes),
+    )
+
+
+def _type_of(rel: str) -> str:
+    return _TYPES[rel.partition("/")[0]]
+
+
+def _may_match(rel: str, pattern: str) -> bool:
+    """Return whether a file or folder may be, or have below it, an item whose id matches."""
+    below = rel.partition("/")[2]
+    if fnmatchcase(os.path.splitext(below)[0], pattern):  # noqa: PTH122 - text, and below a root
+        return True
+    return _meet(f"{below}/" if below else "", _WILD.split(pattern, maxsplit=1)[0])
+
+
+def _may_hold(scope: Scope, rel: str) -> bool:
+    """Return whether a file or folder may be, or have below it, an item of a scope."""
+    kind, below = _type_of(rel), rel.partition("/")[2]
+    if scope.holds(kind, os.path.splitext(below)[0]):  # noqa: PTH122 - as above
+        return True
+    return scope.item_type in ("", kind) and _meet(f"{below}/" if below else "", scope.prefix)
+
+
+def _meet(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
 
 
 def _path_target(text: str, path: Path, layout: Layout) -> Target:
@@ -68,7 +117,12 @@ def _path_target(text: str, path: Path, layout: Layout) -> Target:
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope such as tool.rye.*")
     inside = [root for root in layout.roots if _within(place, os.path.abspath(root.path))]  # noqa: PTH100 - as above
     if inside:
-        return Target(text, tuple(inside), lambda root, file: _within(str(root.path / file.rel_path), place))
+        return Target(
+            text,
+            tuple(inside),
+            lambda root, file: _within(str(root.path / file.rel_path), place),
+            lambda root, rel: _within(str(root.path / rel), place) or _within(place, str(root.path / rel)),
+        )
     around = tuple(root for root in layout.roots if _within(os.path.abspath(root.path), place))  # noqa: PTH100 - as above
     taken = {root.bundle for root in layout.roots}
     others, _ = spaces.named_roots([path], taken=taken) if path.is_dir() else ((), ())

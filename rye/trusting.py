@@ -7,12 +7,14 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rye import signing
-from rye.errors import ArgumentError, NotFoundError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
 from rye.layout import Layout
 from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
 from rye.spaces import FOLDER
+from rye.trust_plans import Plan
 from rye.trust_reports import TrustChange, TrustedKey, TrustReport
 
 __all__ = ["Trust", "write_own_trust_file"]
@@ -66,7 +68,11 @@ class Trust:
             )
         return TrustReport(tuple(rows), (*load.warnings, *_lack(rows, load)))
 
-    def add(
+    def add(self, key: str, **how: Any) -> TrustChange:
+        """Trust a key, as :meth:`plan_add` says; the arguments and errors are its own."""
+        return self.plan_add(key, **how).carry_out()
+
+    def plan_add(
         self,
         key: str,
         *,
@@ -75,8 +81,8 @@ class Trust:
         not_after: datetime | None = None,
         space: str = "user",
         replace: bool = False,
-    ) -> TrustChange:
-        """Trust a key: write its trust file into a space. Limits that are not given are those of the file given.
+    ) -> Plan:
+        """Plan to trust a key: to write its trust file into a space. Limits not given are those of the file given.
 
         Args:
             key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
@@ -103,15 +109,23 @@ class Trust:
         path = folder / signing.trust_file_name(known.public)
         if standing:
             _refuse_replacing(standing, known, path=path, data=data, replace=replace)
-        changed = _write(path, data, standing)
-        warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
-        if space == "project" and changed:
-            warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
-        owner = signing.parse_trust_file(data, scope=Scope.USER).owner
-        return TrustChange("added" if changed else "unchanged", known.fingerprint, owner, (str(path),), warnings)
+        name = signing.parse_trust_file(data, scope=Scope.USER).owner
 
-    def remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustChange:
-        """Remove the trust files of a key from a space.
+        def carry_out() -> TrustChange:
+            changed = _write(path, data, standing)
+            warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
+            if space == "project" and changed:
+                warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
+            return TrustChange("added" if changed else "unchanged", known.fingerprint, name, (str(path),), warnings)
+
+        return Plan(known.fingerprint, carry_out)
+
+    def remove(self, key: str, **how: Any) -> TrustChange:
+        """Remove the trust files of a key, as :meth:`plan_remove` says, arguments and errors included."""
+        return self.plan_remove(key, **how).carry_out()
+
+    def plan_remove(self, key: str, *, space: str = "user", force: bool = False) -> Plan:
+        """Plan to remove the trust files of a key from a space.
 
         Raises:
             NotFoundError: ``key-not-found`` when the space has none.
@@ -131,17 +145,25 @@ class Trust:
                 hint="leave it, or remove it with --force",
             )
         paths = tuple(entry.source for entry in standing)
-        for path in paths:
-            Path(path).unlink(missing_ok=True)
-        others = [entry for entry in self.load().trust.named(known.fingerprint) if entry.source not in paths]
-        still = tuple(f"still named by {entry.source}" for entry in others)
-        return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
 
-    def revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustChange:
-        """Revoke a key at once and for everything it ever signed; in user space that beats every other file.
+        def carry_out() -> TrustChange:
+            for path in paths:
+                _unlink(Path(path))
+            others = [entry for entry in self.load().trust.named(known.fingerprint) if entry.source not in paths]
+            still = tuple(f"still named by {entry.source}" for entry in others)
+            return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
+
+        return Plan(known.fingerprint, carry_out)
+
+    def revoke(self, key: str, **how: Any) -> TrustChange:
+        """Revoke a key, as :meth:`plan_revoke` says; the arguments and errors are its own."""
+        return self.plan_revoke(key, **how).carry_out()
+
+    def plan_revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> Plan:
+        """Plan to revoke a key for everything it ever signed; in user space that beats every other file.
 
         Args:
-            key: As for :meth:`add`; a fingerprint is enough when any space names the key.
+            key: As for :meth:`plan_add`; a fingerprint is enough when any space names the key.
             reason: Why, in a line.
             date: When it became unsafe; today when empty. For people: it limits nothing.
             space: ``user``, or ``project``, where it holds for others once endorsed.
@@ -156,7 +178,8 @@ class Trust:
         standing = self._standing(known.public, space)
         path = self._folder(space) / signing.trust_file_name(known.public)
         if standing and all(entry.revoked for entry in standing) and not reason and not date:
-            return TrustChange("unchanged", known.fingerprint, known.owner, tuple(each.source for each in standing))
+            sources = tuple(each.source for each in standing)
+            return Plan.unchanged(known, sources)
         base = standing[0] if standing else known
         data = signing.write_trust_file(
             known.public,
@@ -165,12 +188,20 @@ class Trust:
             not_after=base.not_after,
             revoked=Revocation(reason, date or self._clock().date().isoformat()),
         )
-        _write(path, data, standing)
-        warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
-        return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
+
+        def carry_out() -> TrustChange:
+            _write(path, data, standing)
+            warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
+            return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
+
+        return Plan(known.fingerprint, carry_out)
 
     def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
-        """Stand behind a key of the project: sign its trust file with a key of the user.
+        """Stand behind a key of the project, as :meth:`plan_endorse` says, arguments and errors included."""
+        return self.plan_endorse(file, key).carry_out()
+
+    def plan_endorse(self, file: str, key: SigningKey | None) -> Plan:
+        """Plan to stand behind a key of the project: to sign its trust file with a key of the user.
 
         Args:
             file: The trust file, or the fingerprint of its key.
@@ -183,20 +214,22 @@ class Trust:
         entry = self._project_entry(file)
         path = Path(entry.source)
         if key is None:
-            return TrustChange("unchanged", entry.fingerprint, entry.owner, (str(path),))
+            return Plan.unchanged(entry, (str(path),))
         _refuse_link(path)
-        data = path.read_bytes()
-        after = signing.endorse(data, stem=path.stem, key=key, now=self._clock())
-        signing.write_atomically(path, after)
-        warnings: list[str] = []
+        after = signing.endorse(path.read_bytes(), stem=path.stem, key=key, now=self._clock())
+
+        def carry_out() -> TrustChange:
+            signing.write_atomically(path, after)
+            return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
+
+        return Plan(entry.fingerprint, carry_out)
+
+    def _not_counting(self, path: Path) -> tuple[str, ...]:
+        """Return why a trust file of the project does not count, if so."""
         row = next((row for row in self.list().keys if os.path.realpath(row.path) == os.path.realpath(path)), None)
         if row is None:
-            warnings.append(
-                f"{path} is not in {self._project_folder()}, where trust files of this project are looked for"
-            )
-        elif not row.counts:
-            warnings.append(f"it does not count for you: {row.reason}")
-        return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), tuple(warnings))
+            return (f"{path} is not in {self._project_folder()}, where the project's trust files are looked for",)
+        return () if row.counts else (f"it does not count for you: {row.reason}",)
 
     def _project_entry(self, text: str) -> TrustEntry:
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
@@ -240,8 +273,8 @@ class Trust:
             return found[0]
         public = self._layout.user / signing.SIGNING_FOLDER
         for path in sorted(public.glob("*.pub")):
-            own = PublicKey.from_pem(path.read_text(encoding="ascii", errors="replace"))
-            if fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
+            own = signing.read_public_beside(path)
+            if own and fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
                 return TrustEntry(own, "", Scope.USER)
         message = f"no trust file of any space names key {fingerprint!r}"
         hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
@@ -298,6 +331,14 @@ def _write(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:
     for other in others:
         other.unlink(missing_ok=True)
     return True
+
+
+def _unlink(path: Path) -> None:
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as fault:
+        message = f"{path} cannot be removed: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="check the permissions of its folder") from None
 
 
 def _refuse_link(path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from typing import NamedTuple
 
 from rye import items, signing, spaces
 from rye._envelope import BOM
@@ -13,7 +14,7 @@ from rye.errors import ItemError
 from rye.items import ItemType
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import EnvelopeFormat, Evidence, Origin, TrustSet, Verdict
-from rye.spaces import FileStat, Root, Space
+from rye.spaces import ItemFile, Root, Space
 
 __all__ = ["Outcome", "Verifier"]
 
@@ -24,6 +25,7 @@ _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
 _SPACES = {each: each.value for each in Space}
 _V2 = EnvelopeFormat.V2.value
+_TRUSTED, _UNSIGNED = Verdict.TRUSTED, Verdict.UNSIGNED
 _SHEBANGS = (b"#!", BOM + b"#!")
 
 
@@ -41,34 +43,71 @@ class Verifier:
     now: datetime
     digests: bool = True
 
-    def check(self, root: Root, file: FileStat, read: Read = spaces.read_file) -> Outcome:
+    def check(self, root: Root, file: ItemFile, read: Read = spaces.read_file) -> Outcome:
         """Read one file and return the verdict on exactly these bytes, or why there is none."""
+        return self.check_all([(root, file)], read)[0]
+
+    def check_all(self, files: Iterable[tuple[Root, ItemFile]], read: Read) -> list[Outcome]:
+        """Return the outcome of each file, in their order.
+
+        All are read before the first signature is checked: going from the one to the other for every file would empty
+        the processor's caches of both, and takes a tenth longer.
+        """
+        held = [self._inspect(root, file, read) for root, file in files]
+        return [each if isinstance(each, Unchecked) else self._judge(each) for each in held]
+
+    def _inspect(self, root: Root, file: ItemFile, read: Read) -> _Held | Unchecked:
         rel_path, item_type, item_id = file[:3]
-        kind, space = _TYPES[item_type], _SPACES[root.space]
-        origin = Origin(space, root.bundle, kind, item_id)
+        origin = Origin(_SPACES[root.space], root.bundle, _TYPES[item_type], item_id)
         path = f"{root.path}/{rel_path}"
         try:
             data = read(root, rel_path)
             evidence = signing.inspect(data, origin=origin, declared=_NOTHING, content_digest="")
-            signature = None
-            if evidence.code or evidence.format == _V2:
-                signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
-            if signature is None or signature.code == "signature" or signature.verdict is Verdict.UNSIGNED:
-                declared = items.declared(data, item_type=item_type, item_id=item_id, suffix=file.suffix)
-                evidence = signing.with_declared(evidence, declared, origin)
-                signature = signing.judge(evidence, origin=origin, trust=self.trust, now=self.now)
+            held = _Held(file, origin, path, data, evidence)
+            return held if evidence.code or evidence.format == _V2 else held.with_declared()
         except ItemError as error:
             return Unchecked(error.message, error.code, error.hint, path)
+
+    def _judge(self, held: _Held) -> Outcome:
+        origin, data, trust, now = held.origin, held.data, self.trust, self.now
+        signature = signing.judge(held.evidence, origin=origin, trust=trust, now=now)
+        if signature.code == "signature" or signature.verdict is _UNSIGNED:
+            try:
+                held = held.with_declared()
+            except ItemError as error:
+                return Unchecked(error.message, error.code, error.hint, held.path)
+            signature = signing.judge(held.evidence, origin=origin, trust=trust, now=now)
         return VerifiedItem(
-            type=kind,
-            id=item_id,
-            space=space,
-            bundle=root.bundle,
-            path=path,
+            type=origin.item_type,
+            id=origin.item_id,
+            space=origin.space,
+            bundle=origin.bundle,
+            path=held.path,
             signature=signature,
-            line=_line(data, evidence),
-            digest=sha256(data).hexdigest() if self.digests or signature.verdict is not Verdict.TRUSTED else "",
+            line=_line(data, held.evidence),
+            digest=sha256(data).hexdigest() if self.digests or signature.verdict is not _TRUSTED else "",
+            length=len(data),
         )
+
+
+class _Held(NamedTuple):
+    """One file between reading and judging."""
+
+    file: ItemFile
+    origin: Origin
+    path: str
+    data: bytes
+    evidence: Evidence
+
+    def with_declared(self) -> _Held:
+        """Read what the file says of itself, too.
+
+        Raises:
+            ItemError: It is no item.
+        """
+        file = self.file
+        declared = items.declared(self.data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
+        return self._replace(evidence=signing.with_declared(self.evidence, declared, self.origin))
 
 
 def _line(data: bytes, evidence: Evidence) -> int:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import pairwise
-from typing import Any, TextIO
+from typing import Any
 
 import click
 
 from rye.cli.commands import COMMANDS
 from rye.cli.commands.completion import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal
-from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json
+from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
 
 __all__ = ["main", "root"]
@@ -86,6 +89,38 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if args is None else args)
     prepare_streams()
+    with _ending_orderly():
+        return _answered(words)
+
+
+class _Terminated(BaseException):
+    """This process was told to end."""
+
+
+@contextmanager
+def _ending_orderly() -> Iterator[None]:
+    """Let SIGTERM end this process by that signal, but only once helpers are dismissed and half-written files gone."""
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        raise _Terminated
+
+    mine = threading.current_thread() is threading.main_thread()
+    if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
+        yield
+        return
+    signal.signal(signal.SIGTERM, stop)
+    try:
+        yield
+    except _Terminated:
+        silence(sys.stdout, sys.stderr)
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGTERM)
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _answered(words: list[str]) -> int:
     status = 0
     try:
         status = _guarded(words)
@@ -93,10 +128,10 @@ def main(args: Sequence[str] | None = None) -> int:
             if stream is not None:
                 stream.flush()
     except BrokenPipeError:
-        _silence(sys.stdout, sys.stderr)
-        return 0
+        silence(sys.stdout, sys.stderr)
+        return status
     except OSError as fault:
-        _silence(sys.stdout)
+        silence(sys.stdout)
         if status != _ERROR:
             _report(_unexpected(fault), ())
         return _ERROR
@@ -189,15 +224,3 @@ def _json_wanted(options: Sequence[str]) -> str:
         if f"--{form}" in options or f"--format={form}" in options or ("--format", form) in pairs:
             return form
     return ""
-
-
-def _silence(*streams: TextIO | None) -> None:
-    """Point streams at nothing, so that the interpreter's own flush at its end cannot fail aloud."""
-    nothing = os.open(os.devnull, os.O_WRONLY)
-    for stream in streams:
-        try:
-            if stream is not None:
-                os.dup2(nothing, stream.fileno())
-        except (OSError, ValueError):
-            continue
-    os.close(nothing)

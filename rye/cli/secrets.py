@@ -25,9 +25,13 @@ def hide_keys(text: str) -> str:
 def hide_keys_in(error: RyeError) -> None:
     """Take private keys out of whatever an error would tell."""
     error.message, error.hint = hide_keys(error.message), hide_keys(error.hint)
-    error.details = {
-        name: hide_keys(value) if isinstance(value, str) else value for name, value in error.details.items()
-    }
+    error.details = {name: _hidden(value) for name, value in error.details.items()}
+
+
+def _hidden(value: Any) -> Any:
+    if isinstance(value, list | tuple):
+        return [_hidden(each) for each in value]
+    return hide_keys(value) if isinstance(value, str) else value
 
 
 def ask_passphrase(what: str) -> bytes:

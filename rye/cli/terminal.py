@@ -14,7 +14,18 @@ import click
 from rye.cli.text import block, verbatim_json
 from rye.errors import EnvironmentFault
 
-__all__ = ["PLAIN", "VERDICT_MARKS", "Terminal", "json_text", "note", "prepare_streams", "say", "say_json", "say_raw"]
+__all__ = [
+    "PLAIN",
+    "VERDICT_MARKS",
+    "Terminal",
+    "json_text",
+    "note",
+    "prepare_streams",
+    "say",
+    "say_json",
+    "say_raw",
+    "silence",
+]
 
 VERDICT_MARKS: Mapping[str, tuple[str, str, str]] = {
     "trusted": ("✓", "+", "green"),
@@ -141,6 +152,18 @@ def note(text: str) -> None:
         sys.stdout.flush()
     if sys.stderr is not None:
         sys.stderr.write(f"{text}\n")
+
+
+def silence(*streams: TextIO | None) -> None:
+    """Point streams at nothing, so that the interpreter's own flush at its end cannot fail aloud."""
+    nothing = os.open(os.devnull, os.O_WRONLY)
+    for stream in streams:
+        try:
+            if stream is not None:
+                os.dup2(nothing, stream.fileno())
+        except (OSError, ValueError):
+            continue
+    os.close(nothing)
 
 
 def _stream() -> TextIO:

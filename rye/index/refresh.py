@@ -277,7 +277,7 @@ class _Plan:
 
 
 def _walk(root: Root) -> _Walked:
-    files, problems = spaces.walk(root)
+    files, problems = spaces.walk_stat(root)
     rows = [(file.size, file.mtime_ns, file.ctime_ns, file.inode) for file in files]
     stats = np.asarray(rows, np.int64).reshape(-1, 4)
     found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)

@@ -3,9 +3,11 @@
 The list is TUF metadata (root, timestamp, snapshot, targets, roles for delegated namespaces), written and read with
 python-tuf. What anchors it is rye's own trust set: the first root that trusted keys have signed; each later one must be
 signed by the keys of the one before. :func:`write_manifest` and :func:`check_manifest` take bytes, keys, a moment and
-what was last seen, and touch no disk; :mod:`rye.manifest.store` alone reads and writes files.
+what was last seen, and touch no disk; :mod:`rye.manifest.store` alone reads and writes files, and needs no python-tuf,
+which is loaded when a manifest is first made or checked: most runs only ask whether there is one.
 
     >>> from datetime import UTC, datetime
+    >>> from rye.manifest import ListedItem, Place, check_manifest, write_manifest
     >>> from rye.signing import Scope, SigningKey, TrustEntry, TrustSet
     >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
     >>> trust = TrustSet((TrustEntry(key.public, "ann", Scope.USER),))
@@ -20,7 +22,9 @@ what was last seen, and touch no disk; :mod:`rye.manifest.store` alone reads and
     ['item-removed']
 """
 
-from rye.manifest.check import ManifestCheck, check_manifest
+from typing import TYPE_CHECKING, Any
+
+from rye.manifest._compare import compare
 from rye.manifest.model import FINDINGS, Delegation, Finding, FindingKind, ListedItem, Place, RootKeys, Seen, Severity
 from rye.manifest.store import (
     MANIFEST_FOLDER,
@@ -32,7 +36,10 @@ from rye.manifest.store import (
     state_folder,
     was_seen,
 )
-from rye.manifest.write import Written, cosign_manifest, write_manifest
+
+if TYPE_CHECKING:
+    from rye.manifest.check import ManifestCheck, check_manifest
+    from rye.manifest.write import Written, cosign_manifest, write_manifest
 
 __all__ = [
     "FINDINGS",
@@ -48,6 +55,7 @@ __all__ = [
     "Severity",
     "Written",
     "check_manifest",
+    "compare",
     "cosign_manifest",
     "forget",
     "load_seen",
@@ -58,3 +66,13 @@ __all__ = [
     "was_seen",
     "write_manifest",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'rye.manifest' has no attribute {name!r}")
+    from rye.manifest import check, write
+
+    found = getattr(check if hasattr(check, name) else write, name)
+    globals()[name] = found
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 
 from rye.manifest.model import Finding, ListedItem
@@ -11,17 +11,27 @@ from rye.manifest.model import Finding, ListedItem
 __all__ = ["compare"]
 
 
-def compare(listed: Mapping[str, ListedItem], found: Iterable[ListedItem]) -> tuple[Finding, ...]:
-    """Return what differs, by path: each file that is not as listed gives one finding, a rename one for both paths."""
+def compare(
+    listed: Mapping[str, ListedItem], found: Iterable[ListedItem], unread: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """Return what differs, by path: each file that is not as listed gives one finding, a rename one for both paths.
+
+    Nothing is said of what is listed at or below a path that could not be read.
+    """
     here = {item.path: item for item in found}
     homes: defaultdict[str, list[str]] = defaultdict(list)
     for item in listed.values():
         homes[item.sha256].append(item.path)
     findings = [_changed(listed[path], item, homes) for path, item in here.items() if path in listed]
-    gone = {path for path in listed if path not in here}
+    gone = {path for path in listed if path not in here and not _below(path, unread)}
     findings += _unlisted([item for path, item in here.items() if path not in listed], gone, homes)
     findings += [_finding("item-removed", listed[path], f"{path} is listed, but not there") for path in gone]
     return tuple(sorted((each for each in findings if each is not None), key=lambda each: (each.path, each.code)))
+
+
+def _below(path: str, others: Collection[str]) -> bool:
+    parts = path.split("/")
+    return bool(others) and any("/".join(parts[:count]) in others for count in range(1, len(parts) + 1))
 
 
 def _finding(code: str, item: ListedItem, message: str) -> Finding:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Generic, TypeVar
 
@@ -14,7 +14,7 @@ from tuf.api.metadata import Metadata, Root, Signed, Snapshot, Targets, Timestam
 from tuf.api.serialization.json import JSONSerializer
 
 from rye.errors import SigningError
-from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES
+from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES, ListedItem
 from rye.signing import PublicKey, SigningKey
 
 __all__ = [
@@ -22,9 +22,9 @@ __all__ = [
     "Part",
     "Refused",
     "delegated_paths",
+    "listed_items",
     "load",
     "role_name",
-    "root_versions",
     "sign",
     "to_bytes",
     "to_key",
@@ -33,7 +33,6 @@ __all__ = [
 ROLES: Final = ("root", "timestamp", "snapshot", "targets")
 """The four roles that every manifest has."""
 
-_ROOT_NAME: Final = re.compile(r"([1-9]\d{0,8})\.root\.json")
 _ROLE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
 _FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
 
@@ -97,7 +96,8 @@ def _check_shape(signed: Signed, name: str) -> None:
     if roles is None or len(roles) > MAX_ROLES:
         raise Refused("manifest-malformed", f"{name} has delegations of a kind rye does not read", name)
     for role in roles.values():
-        if not _ROLE_NAME.fullmatch(role.name) or role.paths is None:
+        name_ = str(role.name)  # which a file may have as a number
+        if name_ != role.name or not _ROLE_NAME.fullmatch(name_) or name_ in ROLES or role.paths is None:
             raise Refused("manifest-malformed", f"{name} delegates to {role.name!r} without paths", name)
 
 
@@ -131,10 +131,12 @@ def to_bytes(metadata: Metadata[Any]) -> bytes:
     return metadata.to_bytes(JSONSerializer(compact=False)) + b"\n"
 
 
-def root_versions(names: Iterable[str]) -> dict[int, str]:
-    """Return the versions of the root among file names, lowest first."""
-    found = {int(match[1]): name for name in names if (match := _ROOT_NAME.fullmatch(name))}
-    return dict(sorted(found.items()))
+def listed_items(targets: Targets) -> Iterator[ListedItem]:
+    """Yield what a list says of each item."""
+    for path, file in targets.targets.items():
+        custom = file.custom if isinstance(file.custom, dict) else {}
+        facts = [str(custom.get(key, "")) for key in ("type", "id", "signed")]
+        yield ListedItem(path, facts[0], facts[1], file.length, file.hashes.get("sha256", ""), facts[2])
 
 
 def role_name(namespaces: Iterable[str]) -> str:

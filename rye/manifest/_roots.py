@@ -10,11 +10,12 @@ from typing import Any
 
 from tuf.api.metadata import Root, Targets
 
-from rye.manifest._metadata import Part, Refused, load, root_versions
+from rye.manifest._metadata import Part, Refused, load
+from rye.manifest._names import root_versions
 from rye.manifest.model import MAX_ROOTS, Place
 from rye.signing import TrustSet
 
-__all__ = ["Keys", "Roots", "holds"]
+__all__ = ["Keys", "Roots", "holders"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +43,10 @@ class Keys:
         return bool(alive) and not self.revoked(fingerprint)
 
 
-def holds(delegator: Root | Targets, role: str, part: Part[Any], keys: Keys | None) -> tuple[int, int]:
-    """Return how many keys of a role have validly signed, revoked ones apart, and how many must."""
+def holders(delegator: Root | Targets, role: str, part: Part[Any], keys: Keys | None) -> tuple[list[str], int]:
+    """Return the keys of a role that have validly signed, revoked ones apart, and how many must."""
     result = delegator.get_verification_result(role, part.payload, part.metadata.signatures)
-    counted = [name for name in result.signed if keys is None or not keys.revoked(name)]
-    return len(counted), result.threshold
+    return [name for name in result.signed if keys is None or not keys.revoked(name)], result.threshold
 
 
 class Roots:
@@ -125,7 +125,7 @@ class Roots:
         if after.signed.version != version + 1:
             raise Refused("manifest-root-chain", f"root {version + 1} is missing before {name}", name)
         for delegator in (before.signed, after.signed):
-            count, threshold = holds(delegator, "root", after, keys)
-            if count < threshold:
-                words = f"{name} has {count} of {threshold} signatures by the keys of root {delegator.version}"
+            signers, threshold = holders(delegator, "root", after, keys)
+            if len(signers) < threshold:
+                words = f"{name} has {len(signers)} of {threshold} signatures by the keys of root {delegator.version}"
                 raise Refused("manifest-root-chain", words, name)

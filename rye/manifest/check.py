@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
 from rye.manifest._compare import compare
-from rye.manifest._metadata import Part, Refused, load
-from rye.manifest._roots import Keys, Roots, holds
+from rye.manifest._metadata import Part, Refused, listed_items, load
+from rye.manifest._roots import Keys, Roots, holders
 from rye.manifest.model import Finding, ListedItem, Place, Seen, Severity
 from rye.signing import TrustSet
 
@@ -64,6 +64,7 @@ def check_manifest(
     trust: TrustSet,
     now: datetime,
     seen: Seen | None = None,
+    unread: Collection[str] = (),
 ) -> ManifestCheck:
     """Check a manifest against trust, time and what was last seen, and a space's items against the manifest.
 
@@ -78,6 +79,7 @@ def check_manifest(
         trust: The keys of this run.
         now: The moment of checking.
         seen: What the last good check returned; None on first use, which trusts the versions it sees and says so.
+        unread: Files and folders below the root that are there but could not be read: none of them counts as removed.
     """
     if not files:
         code = "manifest-missing" if seen is None else "manifest-gone"
@@ -94,7 +96,7 @@ def check_manifest(
         message = f"version {check.versions['timestamp']} is the first one seen here; an older one would look the same"
         check.findings.append(Finding("manifest-first-use", message))
     return ManifestCheck(
-        (*check.findings, *compare(check.listed, found)),
+        (*check.findings, *compare(check.listed, found, unread)),
         version=check.versions["timestamp"],
         expires=min(check.expiries),
         listed=len(check.listed),
@@ -140,7 +142,7 @@ class _Check:
         snapshot = self._role(f"{version}.snapshot.json", Snapshot, "snapshot", root.signed, version=version)
         # 4. The list, and those of delegated namespaces.
         targets = self._list("targets", snapshot, root.signed)
-        self.signers = tuple(targets.metadata.signatures)
+        self.signers = tuple(holders(root.signed, "targets", targets, self.keys)[0])
         self._take(targets.signed, "targets")
         self._delegated(targets.signed, snapshot)
 
@@ -153,9 +155,9 @@ class _Check:
         if name not in self.files:
             raise Refused("manifest-mixed", f"{name}, which the rest of the manifest names, is not there", name)
         part = load(self.files[name], kind, name)
-        count, threshold = holds(delegator, role, part, self.keys)
-        if count < threshold:
-            words = f"{name} has {count} of the {threshold} signatures that {role} needs"
+        signers, threshold = holders(delegator, role, part, self.keys)
+        if len(signers) < threshold:
+            words = f"{name} has {len(signers)} of the {threshold} signatures that {role} needs"
             raise Refused("manifest-threshold", words, name)
         if version and part.signed.version != version:
             words = f"{name} is of version {part.signed.version}, the rest of the manifest names {version}"
@@ -205,14 +207,11 @@ class _Check:
 
     def _take(self, targets: Targets, role: str) -> None:
         """Add what a role lists; what a role before it lists already stays, as TUF's order of search has it."""
-        for path, file in targets.targets.items():
-            custom = file.custom if isinstance(file.custom, dict) else {}
-            facts = [str(custom.get(key, "")) for key in ("type", "id", "signed")]
-            item = ListedItem(path, facts[0], facts[1], file.length, file.hashes.get("sha256", ""), facts[2])
-            standing = self.listed.setdefault(path, item)
+        for item in listed_items(targets):
+            standing = self.listed.setdefault(item.path, item)
             if standing is not item and (standing.sha256, standing.length) != (item.sha256, item.length):
-                words = f"{role} lists {path} with another content than a role before it"
-                self.findings.append(Finding("manifest-delegation", words, path))
+                words = f"{role} lists {item.path} with another content than a role before it"
+                self.findings.append(Finding("manifest-delegation", words, item.path))
 
 
 def _may_list(delegations: Delegations, role: str, path: str) -> bool:

@@ -13,6 +13,7 @@ from rye.signing import Origin, PublicKey
 __all__ = [
     "FINDINGS",
     "MAX_DELEGATED_DEPTH",
+    "MAX_MANIFEST_BYTES",
     "MAX_MANIFEST_FILE",
     "MAX_ROLES",
     "MAX_ROOTS",
@@ -28,6 +29,9 @@ __all__ = [
 
 MAX_MANIFEST_FILE: Final = 33_554_432
 """A longer file of a manifest is refused, in bytes."""
+
+MAX_MANIFEST_BYTES: Final = 134_217_728
+"""A manifest whose files together are longer is refused, in bytes."""
 
 MAX_ROOTS: Final = 1_024
 """More versions of the root than these are refused."""
@@ -48,16 +52,16 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """One row: whether it fails a check, and the command or act that mends it."""
+    """One row: whether it fails a check, and the command that mends it, after ``  # `` what to know before."""
 
     severity: Severity
     remedy: str
 
 
-_WRITE: Final = "review the items, then: rye manifest write"
-_RESTORE: Final = "restore the file, or review the change and: rye manifest write"
-_TRUST: Final = "put the signer's trust file into config/keys/trusted of the user space, or name it with --trust"
-_ASK: Final = "get the newest manifest again; if its owner started anew: rye manifest check --reset"
+_WRITE: Final = "rye manifest write  # once the items are reviewed"
+_RESTORE: Final = "rye manifest write  # only once the change is reviewed; else put the listed file back"
+_TRUST: Final = "rye trust add FILE  # the signer's trust file, as its owner gave it; for one run: --trust FILE"
+_ASK: Final = "rye manifest check  # once its newest files are there; with --reset if its owner says it was begun anew"
 
 
 def _error(remedy: str) -> FindingKind:
@@ -66,25 +70,31 @@ def _error(remedy: str) -> FindingKind:
 
 FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
     {
-        "manifest-first-use": FindingKind(Severity.NOTE, "compare the version with its owner's, this one time"),
-        "manifest-unsaved": FindingKind(Severity.NOTE, "set RYE_STATE_DIR to a folder that can be written"),
+        "manifest-first-use": FindingKind(
+            Severity.NOTE, "rye manifest check  # compare the version with its owner's this once"
+        ),
+        "manifest-unsaved": FindingKind(Severity.NOTE, "export RYE_STATE_DIR=FOLDER  # one that can be written"),
         "manifest-missing": _error("rye manifest write"),
         "manifest-gone": _error(_ASK),
-        "manifest-malformed": _error("restore the files below config/manifest"),
+        "manifest-malformed": _error(
+            "rye manifest write --new  # only once the items are reviewed; else put its files back"
+        ),
         "manifest-unknown-signer": _error(_TRUST),
         "manifest-root-chain": _error(_ASK),
-        "manifest-threshold": _error("have the missing signers run: rye manifest write --cosign"),
-        "manifest-expired": _error("get the newest manifest, or: rye manifest write"),
+        "manifest-threshold": _error("rye manifest write --cosign  # by each signer that is missing"),
+        "manifest-expired": _error("rye manifest write  # for its owner; others get the newest one"),
         "manifest-rollback": _error(_ASK),
         "manifest-fork": _error(_ASK),
-        "manifest-mixed": _error("get all files of one manifest, or: rye manifest write"),
-        "manifest-delegation": _error("have the owner of the manifest list it, or delegate the namespace"),
+        "manifest-mixed": _error("rye manifest write --new  # for its owner; others get all files of one version"),
+        "manifest-delegation": _error("rye manifest write  # for its owner, who may also --delegate the namespace"),
         "item-removed": _error(_RESTORE),
         "item-unlisted": _error(_WRITE),
-        "item-renamed": _error("move it back, or review the change and: rye manifest write"),
-        "item-copied": _error("remove the copy, or review it and: rye manifest write"),
-        "item-swapped": _error("restore both files, or review the change and: rye manifest write"),
-        "item-rolled-back": _error("restore the newer version, or review the change and: rye manifest write"),
+        "item-renamed": _error("rye manifest write  # only once the new name is reviewed; else move it back"),
+        "item-copied": _error("rye manifest write  # only once the copy is reviewed; else remove it"),
+        "item-swapped": _error(_RESTORE),
+        "item-rolled-back": _error(
+            "rye manifest write  # only if the older version is wanted; else put the newer back"
+        ),
         "item-changed": _error(_RESTORE),
         "item-mislabelled": _error(_WRITE),
     }

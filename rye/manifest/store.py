@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import base64
+import errno
 import hashlib
 import json
 import os
-import re
+import shutil
 import stat
-from collections.abc import Iterable, Mapping
+import sys
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 
 from rye.errors import EnvironmentFault
-from rye.manifest.model import MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
-from rye.signing import write_atomically
+from rye.manifest._names import is_name, is_remains, root_versions
+from rye.manifest.model import MAX_MANIFEST_BYTES, MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
+from rye.signing.store import sync_folder, write_atomically
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = [
     "MANIFEST_FOLDER",
@@ -31,27 +39,84 @@ MANIFEST_FOLDER: Final = Path("config", "manifest")
 """Where the files of a manifest stand below the root of a space."""
 
 _STATE_VARIABLE: Final = "RYE_STATE_DIR"
-_NAMES: Final = re.compile(r"(?:timestamp|[1-9]\d{0,8}\.[a-z0-9_-]+)\.json")
 _MOST_FILES: Final = MAX_ROOTS + 2 * MAX_ROLES
 _FORMAT: Final = 1
+_MOST_ATTEMPTS: Final = 50
+_PAUSE: Final = 0.02
+"""Seconds until a manifest that changed while it was read is read again."""
 
 
 def read_manifest(root: Path) -> dict[str, bytes]:
     """Return name → bytes of a space's manifest, empty where there is none.
 
+    Where somebody writes meanwhile it is read again, so that what is returned stood there at one moment.
+
     Raises:
         EnvironmentFault: ``unreadable``.
     """
-    folder = root / MANIFEST_FOLDER
     try:
-        with os.scandir(folder) as entries:
-            names = sorted(entry.name for entry in entries if _NAMES.fullmatch(entry.name) and entry.is_file())
-        return {name: _read(folder / name, MAX_MANIFEST_FILE) for name in names[:_MOST_FILES]}
+        folder = _folder(root)
+        for _ in range(_MOST_ATTEMPTS):
+            stood = _listing(folder)
+            files = _read_all(folder, stood)
+            if files is not None and _listing(folder) == stood:
+                return files
+            time.sleep(_PAUSE)
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except OSError as fault:
-        problem = f"the manifest in {folder} cannot be read: {fault.strerror}"
+        problem = f"the manifest in {root / MANIFEST_FOLDER} cannot be read: {fault.strerror}"
         raise EnvironmentFault("unreadable", problem, hint="check its permissions") from fault
+    problem = f"the manifest in {folder} changes all the time"
+    raise EnvironmentFault("unreadable", problem, hint="try again when nobody writes it")
+
+
+def _folder(root: Path) -> Path:
+    """Return the folder of a manifest.
+
+    Raises:
+        OSError: It is reached by a link that leads out of the root.
+    """
+    folder = root / MANIFEST_FOLDER
+    base = os.path.realpath(root)
+    if not Path(os.path.realpath(folder)).is_relative_to(base):
+        raise OSError(errno.ELOOP, f"a link leads out of {base}")
+    return folder
+
+
+def _listing(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return the files of a manifest in a folder, each with what shows that it was replaced; links are none."""
+    found: dict[str, tuple[int, ...]] = {}
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if not (is_name(entry.name) and entry.is_file(follow_symlinks=False)):
+                continue
+            try:
+                status = entry.stat(follow_symlinks=False)
+            except FileNotFoundError:  # it has just gone, so reading it fails, and all is listed again
+                found[entry.name] = ()
+            else:
+                found[entry.name] = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+    return dict(sorted(found.items())[:_MOST_FILES])
+
+
+def _read_all(folder: Path, names: Iterable[str]) -> dict[str, bytes] | None:
+    """Return the files; None when one of them has gone since it was listed.
+
+    Raises:
+        OSError: They are too large.
+    """
+    files: dict[str, bytes] = {}
+    left = MAX_MANIFEST_BYTES
+    for name in names:
+        try:
+            files[name] = _read(folder / name, MAX_MANIFEST_FILE)
+        except FileNotFoundError:
+            return None
+        left -= len(files[name])
+        if left < 0:
+            raise OSError(errno.EFBIG, f"it has more than {MAX_MANIFEST_BYTES:,} bytes")
+    return files
 
 
 def _read(path: Path, most: int) -> bytes:
@@ -62,41 +127,108 @@ def _read(path: Path, most: int) -> bytes:
 def replace_manifest(root: Path, files: Mapping[str, bytes]) -> Path:
     """Write a manifest's files and remove those of versions before; return the folder.
 
-    The timestamp is written last, and until then names files that still stand: whoever looks meanwhile, or after this
-    was killed, finds the old manifest whole or the new one. Only where the root's keys change can a kill leave one that
-    passes no check until it is written again.
+    Whoever looks meanwhile, or after this was killed, finds the old manifest whole or the new one: no file that the
+    timestamp that stands names is touched, the new timestamp holds under the old root too, and a new root comes last.
+    Where there was no manifest, its folder appears with everything in it. Only one begun anew over another is not so:
+    its keys are strangers to the old ones, and between them nothing holds. What a killed writer left is removed.
 
     Raises:
         EnvironmentFault: ``cannot-write``; the old manifest is still in force.
     """
-    folder = root / MANIFEST_FOLDER
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in sorted(files, key=lambda name: name == "timestamp.json"):
-            path = folder / name
-            if not path.is_file() or _read(path, MAX_MANIFEST_FILE) != files[name]:
-                write_atomically(path, files[name])
-        _remove(folder / name for name in os.listdir(folder) if _NAMES.fullmatch(name) and name not in files)  # noqa: PTH208
+        folder = _folder(root)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with _alone(folder.parent):
+            _replace(folder, files)
     except OSError as fault:
         raise EnvironmentFault(
-            "cannot-write", f"{folder} cannot be written: {fault.strerror}", hint="check permissions and disk space"
+            "cannot-write",
+            f"{root / MANIFEST_FOLDER} cannot be written: {fault.strerror}",
+            hint="check permissions and disk space",
         ) from fault
     return folder
 
 
+@contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Keep other writers out, who would remove what this one has just written; who is killed keeps nobody out."""
+    if sys.platform == "win32":
+        yield
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
+    _remove_remains(folder)
+    if folder.is_dir() and any(folder.iterdir()):
+        _write(folder, files)
+        _remove(each for each in folder.iterdir() if is_name(each.name) and each.name not in files)
+    else:
+        _begin(folder, files)
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Write what differs: lists and snapshot, then the timestamp, then the roots from the oldest; links go."""
+    roots = root_versions(files)
+    last = ["timestamp.json", *roots.values()]
+    for name in [*sorted(files.keys() - set(last)), *last]:
+        path = folder / name
+        if name not in files:
+            continue
+        if path.is_symlink():
+            path.unlink()
+        if not (path.is_file() and _read(path, MAX_MANIFEST_FILE) == files[name]):
+            write_atomically(path, files[name])
+
+
+def _begin(folder: Path, files: Mapping[str, bytes]) -> None:
+    """Make the folder with all files in it, in one step."""
+    staged = folder.with_name(f".{folder.name}.{os.urandom(8).hex()}.tmp")
+    staged.mkdir()
+    try:
+        _write(staged, files)
+        if folder.is_dir() and os.name != "posix":
+            folder.rmdir()
+        staged.rename(folder)
+    finally:
+        shutil.rmtree(staged, ignore_errors=True)
+    sync_folder(folder.parent)
+
+
+def _remove_remains(folder: Path) -> None:
+    for each in folder.parent.glob(f".{folder.name}.*.tmp"):
+        if is_remains(each.name):
+            shutil.rmtree(each, ignore_errors=True)
+    _remove(each for each in folder.glob(".*.tmp") if is_remains(each.name))
+
+
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
-        path.unlink()
+        path.unlink(missing_ok=True)
 
 
 # What was last seen
 
 
 def state_folder() -> Path:
-    """Return where what was last seen is kept: ``RYE_STATE_DIR``, else the user's state folder."""
+    """Return where what was last seen is kept: ``RYE_STATE_DIR``, else the user's state folder.
+
+    Raises:
+        EnvironmentFault: ``state-unreadable``.
+    """
     given = os.environ.get(_STATE_VARIABLE)
     if given:
-        return Path(given).expanduser()
+        try:
+            return Path(given).expanduser()
+        except RuntimeError as fault:
+            problem = f"{_STATE_VARIABLE} is {given!r}, and there is no such home folder"
+            raise EnvironmentFault("state-unreadable", problem, hint="name a folder by its whole path") from fault
     import platformdirs
 
     return Path(platformdirs.user_state_dir("rye", appauthor=False))
@@ -126,7 +258,7 @@ def load_seen(root: Path) -> Seen | None:
         return _seen(record)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, ValueError, TypeError, KeyError, RecursionError) as fault:
+    except (OSError, ValueError, ArithmeticError, AttributeError, TypeError, KeyError, RecursionError) as fault:
         raise EnvironmentFault(
             "state-unreadable",
             f"what was last seen of this manifest, {path}, cannot be read",
@@ -145,8 +277,14 @@ def _seen(record: Any) -> Seen:
 
 
 def was_seen(root: Path) -> bool:
-    """Return whether a manifest of a space was ever seen, without reading what."""
-    return _place(root).exists()
+    """Return whether a manifest of a space was ever seen, or that cannot be told, without reading what."""
+    try:
+        _place(root).stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def save_seen(root: Path, seen: Seen) -> None:

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, TypeVar
 
 from tuf.api.metadata import (
-    DelegatedRole,
-    Delegations,
-    Key,
     Metadata,
     MetaFile,
     Role,
@@ -25,16 +22,16 @@ from rye.errors import SigningError
 from rye.manifest._metadata import (
     ROLES,
     Refused,
-    delegated_paths,
+    listed_items,
     load,
-    role_name,
-    root_versions,
     sign,
     to_bytes,
     to_key,
 )
+from rye.manifest._names import list_versions, root_versions
+from rye.manifest._signers import check_threshold, lacking, make_delegations, roles_of, without_part
 from rye.manifest.model import Delegation, ListedItem, RootKeys
-from rye.signing import SigningKey
+from rye.signing import PublicKey, SigningKey
 
 __all__ = ["Written", "cosign_manifest", "write_manifest"]
 
@@ -56,6 +53,9 @@ class Written:
         written: The roles that are new.
         missing: Role → how many signatures it still lacks; such a manifest does not pass a check.
         waiting: Delegated roles whose keys were not given, so that their lists stay as they were.
+        pending: Delegated role → how many signatures its newest list still lacks. Such a list counts once it has all of
+            them and somebody with a key of the manifest itself writes; until then the one before does.
+        listed: What all lists say, by path, with pending ones in the place of those they are to replace.
     """
 
     files: Mapping[str, bytes]
@@ -63,6 +63,8 @@ class Written:
     written: tuple[str, ...]
     missing: Mapping[str, int] = field(default_factory=dict)
     waiting: tuple[str, ...] = ()
+    pending: Mapping[str, int] = field(default_factory=dict)
+    listed: Mapping[str, ListedItem] = field(default_factory=dict)
 
 
 def write_manifest(
@@ -78,7 +80,8 @@ def write_manifest(
     """Return the next version of a manifest, or its first.
 
     The files given are built upon as they are: check them first. A list is made anew when a signer holds a key of its
-    role, and stays as it was otherwise; so a delegated namespace is listed by its own keys alone.
+    role, and stays as it was otherwise; so a delegated namespace is listed by its own keys alone. What those list while
+    no key of the manifest itself is at hand is pending until one is.
 
     Args:
         files: The manifest so far; empty to begin one.
@@ -86,7 +89,8 @@ def write_manifest(
         signers: Who signs. For a new root that must be enough keys of the old one and of the new one.
         now: The moment of writing.
         days: After how many days it expires.
-        root: Other keys or another threshold from now on; for a new manifest by default one signature of the signers.
+        root: Other keys or another threshold from now on; for a new manifest by default one signature of the signers
+            to whom nothing is delegated.
         delegations: The namespaces that others list from now on; None leaves them as they are.
 
     Raises:
@@ -95,7 +99,7 @@ def write_manifest(
     """
     try:
         draft = _Draft(dict(files), tuple(signers), now.astimezone(UTC).replace(microsecond=0), days)
-        draft.root(root)
+        draft.root(root, {key for one in delegations or () for key in one.keys})
         draft.lists(tuple(items), delegations)
         return draft.seal()
     except Refused as fault:
@@ -128,6 +132,7 @@ class _Draft:
     days: int
     roots: dict[int, Metadata[Root]] = field(default_factory=dict)
     roles: dict[str, Metadata[Any]] = field(default_factory=dict)
+    pending: dict[str, Metadata[Targets]] = field(default_factory=dict)
     changed: list[str] = field(default_factory=list)
 
     def _expiry(self, days: int) -> datetime:
@@ -146,11 +151,34 @@ class _Draft:
         timestamp = self.roles["timestamp"] = self._read("timestamp.json", Timestamp)
         snapshot = self._read(f"{timestamp.signed.snapshot_meta.version}.snapshot.json", Snapshot)
         self.roles["snapshot"] = snapshot
-        for name, meta in snapshot.signed.meta.items():
-            role = name.removesuffix(".json")
-            self.roles[role] = self._read(f"{meta.version}.{role}.json", Targets)
-        if "targets" not in self.roles:
+        if not self._load_list("targets"):
             raise Refused("manifest-mixed", "the snapshot names no list", "")
+        for role in roles_of(self.roles["targets"].signed.delegations):
+            self._load_list(role)
+            newer = self._newer(role)
+            if newer is not None:
+                self.pending[role] = newer
+
+    def _load_list(self, role: str) -> bool:
+        meta = self.roles["snapshot"].signed.meta.get(f"{role}.json")
+        if meta is not None:
+            self.roles[role] = self._read(f"{meta.version}.{role}.json", Targets)
+        return meta is not None
+
+    def _newer(self, role: str) -> Metadata[Targets] | None:
+        """Return the newest list that a key of the role has signed since the snapshot named one."""
+        named = self.roles[role].signed.version if role in self.roles else 0
+        for version, name in list_versions(self.files, role).items():
+            if version <= named:
+                break
+            try:
+                part = load(self.files[name], Targets, name)
+            except Refused:
+                continue
+            result = self._delegator(role).get_verification_result(role, part.payload, part.metadata.signatures)
+            if part.signed.version == version and result.signed:
+                return part.metadata
+        return None
 
     # roots
 
@@ -158,14 +186,20 @@ class _Draft:
     def _newest(self) -> Root:
         return self.roots[max(self.roots)].signed
 
-    def root(self, wanted: RootKeys | None) -> None:
-        """Make the first root, or the next one where its keys change or it would expire before the list."""
+    def root(self, wanted: RootKeys | None, delegates: Collection[PublicKey]) -> None:
+        """Make the first root, or the next one where its keys change or it would expire before the list.
+
+        Who signs a first one for a namespace of their own is not thereby an owner of the whole.
+        """
         if self.files:
             self.load_all()
         fresh = not self.roots
         if fresh and wanted is None:
-            wanted = RootKeys(tuple(signer.public for signer in self.signers))
-        if wanted is None and self._newest.expires > self._expiry(self.days):
+            keys = tuple(signer.public for signer in self.signers)
+            wanted = RootKeys(tuple(key for key in keys if key not in delegates) or keys)
+        if not fresh and wanted is not None:
+            self._require_owner()
+        if wanted is None and (self._newest.expires > self._expiry(self.days) or not self._owned):
             return
         version = 1 if fresh else self._newest.version + 1
         signed = Root(version=version, expires=self._expiry(max(self.days, _ROOT_DAYS)), consistent_snapshot=True)
@@ -173,24 +207,39 @@ class _Draft:
             signed.keys, signed.roles = dict(self._newest.keys), dict(self._newest.roles)
         else:
             keyids = [key.fingerprint for key in wanted.keys]
-            _check_threshold(wanted.threshold, len(set(keyids)))
+            check_threshold(wanted.threshold, len(set(keyids)))
             signed.keys = {str(key.fingerprint): to_key(key) for key in wanted.keys}
             needed = {"root": wanted.threshold, "targets": wanted.threshold}
             signed.roles = {role: Role(list(dict.fromkeys(keyids)), needed.get(role, 1)) for role in ROLES}
         self.roots[version] = Metadata(signed)
         self.changed.append("root")
 
+    @property
+    def _before(self) -> Metadata[Root] | None:
+        """The root before the newest one, while that is new or has not all the signatures it needs of it."""
+        version = max(self.roots)
+        before = self.roots.get(version - 1)
+        if before is None or not ("root" in self.changed or lacking(before.signed, "root", self.roots[version])):
+            return None
+        return before
+
     def _require_part(self) -> None:
+        """Refuse a signer whose key no root and no delegation names, and signers none of whom has a part any more."""
         parts = {keyid for root in self.roots.values() for keyid in root.signed.keys}
         delegations = self.roles["targets"].signed.delegations
         parts |= set(delegations.keys) if delegations else set()
         for signer in self.signers:
             if signer.public.fingerprint not in parts:
-                raise SigningError(
-                    "manifest-key",
-                    f"key {signer.public.fingerprint[:16]} has no part in this manifest",
-                    hint="sign with one of its keys, or have its owner add this one",
-                )
+                raise without_part(signer)
+
+    def _require_owner(self) -> None:
+        """Refuse to change who signs and lists what, on the word of others."""
+        if not self._owned:
+            raise without_part(*self.signers)
+
+    @property
+    def _owned(self) -> bool:
+        return any(signer.public.fingerprint in self._newest.roles["root"].keyids for signer in self.signers)
 
     # lists
 
@@ -208,9 +257,10 @@ class _Draft:
         """List the items anew, each in the role that its namespace belongs to; then snapshot and timestamp."""
         old = self.roles.get("targets")
         standing = old.signed.delegations if old else None
-        if delegations is not None and (old is None or self._signs("targets")):
-            standing = _delegations(delegations)
-        shares: dict[str, list[ListedItem]] = {name: [] for name in ("targets", *_roles(standing))}
+        if delegations is not None:
+            self._require_owner()
+            standing = make_delegations(delegations)
+        shares: dict[str, list[ListedItem]] = {name: [] for name in ("targets", *roles_of(standing))}
         for item in items:
             owners = standing.get_roles_for_target(item.path) if standing else iter(())
             shares[next((name for name, _ in owners), "targets")].append(item)
@@ -218,21 +268,36 @@ class _Draft:
             signed = self._next("targets", Targets, self.days)
             signed.delegations = standing
             self._fill(signed, shares["targets"])
-        for role in _roles(standing):
+        for role in roles_of(standing):
             if self._signs(role) or role not in self.roles:
                 self._fill(self._next(role, Targets, self.days), shares[role])
         self.roles = {name: role for name, role in self.roles.items() if name in {*ROLES, *shares}}
+        self.pending = {name: role for name, role in self.pending.items() if name in shares}
+        self._adopt()
         if self._signs("snapshot"):
             snapshot = self._next("snapshot", Snapshot, self.days)
             snapshot.meta = {f"{role}.json": MetaFile(self.roles[role].signed.version) for role in sorted(shares)}
         if self._signs("timestamp"):
             timestamp = self._next("timestamp", Timestamp, self.days)
             timestamp.snapshot_meta = MetaFile(self.roles["snapshot"].signed.version)
+        if not self.changed:
+            self._require_owner()
+
+    def _adopt(self) -> None:
+        """Take the pending lists that have all their signatures, where there will be a snapshot to name them."""
+        for role, metadata in list(self.pending.items()) if self._signs("snapshot") else ():
+            if not lacking(self._delegator(role), role, metadata):
+                self.roles[role] = self.pending.pop(role)
+                self.changed.append(role)
 
     def _next(self, role: str, kind: type[S], days: int) -> S:
-        old = self.roles.get(role)
+        """Begin the next version of a role; it is pending where nobody signs the snapshot that must name it."""
+        old = self.pending.pop(role, None) or self.roles.get(role)
         signed = kind(version=old.signed.version + 1 if old else 1, expires=self._expiry(days))
-        self.roles[role] = Metadata(signed)
+        here: dict[str, Metadata[Any]] = self.roles
+        if role not in ROLES and not self._signs("snapshot"):
+            here = self.pending
+        here[role] = Metadata(signed)
         self.changed.append(role)
         return signed
 
@@ -253,20 +318,15 @@ class _Draft:
     def seal(self) -> Written:
         """Sign everything the signers have a part in and write it down."""
         self._require_part()
-        version = max(self.roots)
-        before = self.roots.get(version - 1)
-        root = self.roots[version]
-        keyids = {*root.signed.roles["root"].keyids, *(before.signed.roles["root"].keyids if before else ())}
-        sign(root, keyids, self.signers)
-        missing = {"root": _lacking(root.signed, "root", root)}
-        if before is not None:
-            missing["root"] = max(missing["root"], _lacking(before.signed, "root", root))
+        missing = {"root": self._seal_root()}
         files = {f"{number}.root.json": self._kept(f"{number}.root.json", one) for number, one in self.roots.items()}
         for role, metadata in self.roles.items():
-            delegator = self._delegator(role)
-            sign(metadata, delegator.get_delegated_role(role).keyids, self.signers)
-            missing[role] = _lacking(delegator, role, metadata)
+            missing[role] = self._seal_role(role, metadata)
             name = "timestamp.json" if role == "timestamp" else f"{metadata.signed.version}.{role}.json"
+            files[name] = self._kept(name, metadata)
+        pending = {role: self._seal_role(role, metadata) for role, metadata in self.pending.items()}
+        for role, metadata in self.pending.items():
+            name = f"{metadata.signed.version}.{role}.json"
             files[name] = self._kept(name, metadata)
         return Written(
             files,
@@ -274,40 +334,37 @@ class _Draft:
             tuple(self.changed),
             {role: count for role, count in missing.items() if count},
             tuple(role for role in self.roles if role not in {*ROLES, *self.changed} and self.changed),
+            pending,
+            {
+                item.path: item
+                for role, metadata in (self.roles | self.pending).items()
+                if isinstance(metadata.signed, Targets)
+                for item in listed_items(metadata.signed)
+            },
         )
+
+    def _seal_root(self) -> int:
+        """Sign the newest root; return how many signatures it lacks."""
+        root, before = self.roots[max(self.roots)], self.roots.get(max(self.roots) - 1)
+        delegators = [root.signed, *([before.signed] if before else [])]
+        for delegator in delegators:
+            sign(root, delegator.roles["root"].keyids, self.signers)
+        return max(lacking(delegator, "root", root) for delegator in delegators)
+
+    def _seal_role(self, role: str, metadata: Metadata[Any]) -> int:
+        """Sign a role; return how many signatures it lacks.
+
+        While the root is new, the keys of the one before sign too: so the list holds under either of them, and the new
+        root can be put in its place as the last step, of which nobody can see a half.
+        """
+        delegator = self._delegator(role)
+        sign(metadata, delegator.get_delegated_role(role).keyids, self.signers)
+        if role in ROLES and self._before is not None:
+            sign(metadata, self._before.signed.get_delegated_role(role).keyids, self.signers)
+        return lacking(delegator, role, metadata)
 
     def _kept(self, name: str, metadata: Metadata[Any]) -> bytes:
         """Return the bytes of a file; those it had, where nothing about it is new."""
         data = to_bytes(metadata)
         old = self.files.get(name, b"")
         return old if old and to_bytes(Metadata.from_bytes(old)) == data else data
-
-
-def _check_threshold(threshold: int, keys: int) -> None:
-    if not 1 <= threshold <= keys:
-        raise SigningError(
-            "manifest-threshold", f"a threshold of {threshold} with {keys} key(s)", hint=f"use 1 to {keys}"
-        )
-
-
-def _roles(delegations: Delegations | None) -> tuple[str, ...]:
-    return tuple(delegations.roles or ()) if delegations is not None else ()
-
-
-def _delegations(wanted: Sequence[Delegation]) -> Delegations | None:
-    if not wanted:
-        return None
-    keys: dict[str, Key] = {}
-    roles: dict[str, DelegatedRole] = {}
-    for one in wanted:
-        _check_threshold(one.threshold, len(set(one.keys)))
-        keyids = [str(key.fingerprint) for key in dict.fromkeys(one.keys)]
-        keys |= {str(key.fingerprint): to_key(key) for key in one.keys}
-        name = role_name(one.namespaces)
-        roles[name] = DelegatedRole(name, keyids, one.threshold, True, delegated_paths(one.namespaces))
-    return Delegations(keys, roles)
-
-
-def _lacking(delegator: Root | Targets, role: str, metadata: Metadata[Any]) -> int:
-    result = delegator.get_verification_result(role, metadata.signed_bytes, metadata.signatures)
-    return max(0, result.threshold - len(result.signed))

@@ -8,8 +8,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from rye._shell import quote
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
-from rye.signing.keys import SigningKey
+from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.store import sync_folder, write_atomically
 from rye.signing.trust_file import MAX_TRUST_FILE
 
@@ -23,6 +24,7 @@ __all__ = [
     "load_key_file",
     "load_signing_key",
     "read_key_file",
+    "read_public_beside",
     "refuse_key_text",
     "save_signing_key",
     "write_secret",
@@ -89,9 +91,9 @@ def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes
 
     Raises:
         NotFoundError: ``no-signing-key`` when there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
     """
-    return SigningKey.from_pem(read_key_file(_key_path(folder, name)), passphrase=passphrase or _passphrase(os.environ))
+    return load_key_file(_key_path(folder, name), passphrase=passphrase)
 
 
 def _key_path(folder: Path, name: str) -> Path:
@@ -120,10 +122,30 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
 
     Raises:
         NotFoundError: ``no-signing-key`` when there is none.
-        SigningError: ``unsafe-permissions`` and the codes of :meth:`SigningKey.from_pem`.
+        SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
         EnvironmentFault: ``unreadable``.
     """
-    return SigningKey.from_pem(read_key_file(path), passphrase=passphrase or _passphrase(os.environ))
+    key = SigningKey.from_pem(read_key_file(path), passphrase=passphrase or _passphrase(os.environ))
+    beside = read_public_beside(path)
+    if beside is not None and beside.raw != key.public.raw:
+        wrong = path.with_suffix(".pub")
+        raise SigningError(
+            "key-mismatch",
+            f"{wrong} is not the public half of {path.name}, but that of key {beside.fingerprint[:16]}",
+            hint=f"find out who put it there, then: rm {quote(str(wrong))}",
+            path=str(wrong),
+        )
+    return key
+
+
+def read_public_beside(path: Path) -> PublicKey | None:
+    """Return the public key that stands beside a private one; what it says is proven only once that is unlocked."""
+    try:
+        with path.with_suffix(".pub").open("rb") as stream:
+            text = stream.read(MAX_TRUST_FILE).decode("ascii", "replace")
+        return PublicKey.from_pem(text)
+    except (OSError, SigningError):
+        return None
 
 
 def read_key_file(path: Path) -> bytes:
@@ -135,7 +157,7 @@ def read_key_file(path: Path) -> bytes:
         EnvironmentFault: ``unreadable``.
     """
     try:
-        with path.open("rb") as stream:
+        with open(path, "rb", opener=_open_at_once) as stream:
             status = os.fstat(stream.fileno())
             if not stat.S_ISREG(status.st_mode):
                 raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
@@ -153,6 +175,11 @@ def read_key_file(path: Path) -> bytes:
         ) from None
 
 
+def _open_at_once(path: str, flags: int) -> int:
+    """Open a file without waiting for the other end of a pipe, which is refused then."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
+
+
 def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
     if os.name != "posix":
         return
@@ -161,14 +188,14 @@ def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
         raise SigningError(
             "unsafe-permissions",
             f"{path} is open to others (mode {found:03o}); a private key there is not used",
-            hint=f"chmod {mode} {path}",
+            hint=f"chmod {mode} {quote(str(path))}",
             path=str(path),
         )
     if status.st_uid not in {os.geteuid(), 0}:
         raise SigningError(
             "unsafe-permissions",
             f"{path} belongs to another user; a private key there is not used",
-            hint=f"chown {os.geteuid()} {path}",
+            hint=f"chown {os.geteuid()} {quote(str(path))}",
             path=str(path),
         )
 

@@ -19,15 +19,16 @@ from __future__ import annotations
 
 from rye.spaces.bundles import named_roots, system_roots
 from rye.spaces.discover import find_project, project_root, user_root, user_space
-from rye.spaces.model import FOLDER, SUFFIXES, FileStat, Root, Space
+from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
 from rye.spaces.reading import FolderReader, read_file
-from rye.spaces.walking import walk, walk_along
+from rye.spaces.walking import walk, walk_along, walk_stat
 
 __all__ = [
     "FOLDER",
     "SUFFIXES",
     "FileStat",
     "FolderReader",
+    "ItemFile",
     "Root",
     "Space",
     "find_project",
@@ -39,4 +40,5 @@ __all__ = [
     "user_space",
     "walk",
     "walk_along",
+    "walk_stat",
 ]

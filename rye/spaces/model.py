@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from rye.items import EXTENSIONS, ItemType
 
-__all__ = ["FOLDER", "SUFFIXES", "FileStat", "Root", "Space"]
+__all__ = ["FOLDER", "SUFFIXES", "FileStat", "ItemFile", "Root", "Space"]
 
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""
@@ -68,7 +68,7 @@ class Root:
         )
 
 
-class FileStat(NamedTuple):
+class ItemFile(NamedTuple):
     """A file that is an item by its name. A named tuple, because a walk makes one for each of ten thousand files.
 
     Attributes:
@@ -76,6 +76,19 @@ class FileStat(NamedTuple):
         item_type: By the folder it lies in.
         item_id: Path below that folder without extension.
         suffix: Extension with the dot, lower case.
+    """
+
+    rel_path: str
+    item_type: ItemType
+    item_id: str
+    suffix: str
+
+
+class FileStat(NamedTuple):
+    """The same, with what tells whether it changed.
+
+    Attributes:
+        rel_path, item_type, item_id, suffix: As in :class:`ItemFile`.
         size, mtime_ns, ctime_ns, inode: Of the file, or of what a link within the root leads to.
     """
 

@@ -10,14 +10,14 @@ from heapq import heappop, heappush
 
 from rye.errors import ItemError
 from rye.items import ItemType, split_name
-from rye.spaces.model import FileStat, Root
+from rye.spaces.model import FileStat, ItemFile, Root
 
-__all__ = ["walk", "walk_along"]
+__all__ = ["walk", "walk_along", "walk_stat"]
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
 
 
-def walk(root: Root) -> tuple[tuple[FileStat, ...], tuple[ItemError, ...]]:
+def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
     """List the items of a root by their names, and what could not be listed.
 
     Files come in the order of their paths. A link is followed while it stays inside the root; a folder that is reached
@@ -28,14 +28,18 @@ def walk(root: Root) -> tuple[tuple[FileStat, ...], tuple[ItemError, ...]]:
         ``broken-link``, ``link-escape``, ``not-a-file`` or ``unreadable``, with its ``path`` below the root.
     """
     walker = _Walker(root)
-    for item_type in ItemType:
-        walker.start(item_type)
-    walker.run()
-    walker.files.sort()
-    return tuple(walker.files), tuple(sorted(walker.problems, key=lambda problem: problem.message))
+    problems = walker.run()
+    return tuple(sorted(walker.files)), problems
 
 
-def walk_along(root: Root) -> Iterator[FileStat | ItemError]:
+def walk_stat(root: Root) -> tuple[tuple[FileStat, ...], tuple[ItemError, ...]]:
+    """Return what :func:`walk` returns, each file with what tells whether it changed."""
+    walker = _Walker(root, stat=True)
+    problems = walker.run()
+    return tuple(sorted(walker.stats)), problems
+
+
+def walk_along(root: Root) -> Iterator[ItemFile | ItemError]:
     """Yield what :func:`walk` returns folder by folder, so that memory does not grow with the number of files.
 
     The files of a folder come in the order of their names, before those of the folders in it.
@@ -64,14 +68,16 @@ class _Folder:
 
 
 class _Walker:
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, *, stat: bool = False) -> None:
         self._root = root
+        self._stat = stat
         self._base = os.fspath(root.path)
         self._real_base = os.path.realpath(self._base)
         self._folders: list[_Folder] = []
         self._links: list[tuple[str, _Folder]] = []
         self._seen: set[str] = set()
-        self.files: list[FileStat] = []
+        self.files: list[ItemFile] = []
+        self.stats: list[FileStat] = []
         self.problems: list[ItemError] = []
 
     def start(self, item_type: ItemType) -> None:
@@ -83,10 +89,13 @@ class _Walker:
         elif os.path.isdir(path):
             self._folders.append(_Folder(item_type, path, rel=rel, real=rel))
 
-    def run(self) -> None:
-        """List all folders reached by their own path, then those that only links lead to, in the order of paths."""
+    def run(self) -> tuple[ItemError, ...]:
+        """List all folders reached by their own path, then those that only links lead to; return the problems."""
+        for item_type in ItemType:
+            self.start(item_type)
         while self.step():
             pass
+        return tuple(sorted(self.problems, key=lambda problem: problem.message))
 
     def step(self) -> bool:
         """List the next folder, the first by its name among those in the folder before; False when none is left."""
@@ -130,12 +139,14 @@ class _Walker:
             if not name.isprintable():
                 self._report("bad-name", rel, "the name has characters that no item id may have", "rename the file")
                 continue
+            file = ItemFile(rel, item_type, id_prefix + stem, suffix)
+            if not self._stat:
+                self.files.append(file)
+                continue
             try:
-                status = entry.stat(follow_symlinks=False)
+                self._add(file, entry.stat(follow_symlinks=False))
             except OSError as error:
                 self._unreadable(rel, error)
-                continue
-            self._add(rel, item_type, (id_prefix + stem, suffix), status)
 
     def _other(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
         """Queue a folder or link; report a pipe, socket or device that has the name of an item."""
@@ -151,13 +162,11 @@ class _Walker:
             else:
                 self._report("bad-name", rel, "the name has characters that no item id may have", "rename the folder")
 
-    def _add(self, rel: str, item_type: ItemType, name: tuple[str, str], status: os.stat_result) -> None:
-        item_id, suffix = name
-        self.files.append(
-            FileStat(
-                rel, item_type, item_id, suffix, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino
-            )
-        )
+    def _add(self, file: ItemFile, status: os.stat_result) -> None:
+        if self._stat:
+            self.stats.append(FileStat(*file, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
+        else:
+            self.files.append(file)
 
     def _link(self, item_type: ItemType, path: str, rel: str) -> None:
         """Follow a link to a file or folder inside the root; report one that leads out or nowhere."""
@@ -184,7 +193,7 @@ class _Walker:
         elif not stat.S_ISREG(status.st_mode):
             self._report("not-a-file", rel, "the link leads to a pipe, socket or device", "items are regular files")
         elif self._root.holds(item_id := rel[len(item_type.folder) + 1 : len(rel) - len(suffix)]):
-            self._add(rel, item_type, (item_id, suffix), status)
+            self._add(ItemFile(rel, item_type, item_id, suffix), status)
 
     def _unreadable(self, rel: str, error: OSError) -> None:
         if not isinstance(error, FileNotFoundError):  # one that has just gone is no longer there to report

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from rye import inventory, signing
+from rye import signing
+from rye.observing import observe
 from rye.signing import EnvelopeFormat
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.signed import (
@@ -196,6 +197,28 @@ def item_copied(arena: Arena) -> Found:
 
 
 @attack
+def older_item_copied(arena: Arena) -> Found:
+    """A file with an older line that says nothing of itself, at a second place: the manifest alone tells."""
+    _copy_older(arena, listed=True)
+    return arena.verify()
+
+
+@attack
+def older_item_copied_without_manifest(arena: Arena) -> Found:
+    """The same where no list says what there is: nothing in the file contradicts its new name."""
+    _copy_older(arena, listed=False)
+    return arena.verify()
+
+
+def _copy_older(arena: Arena, *, listed: bool) -> None:
+    arena.sim.write("project", HELLO, "print(1)\n")
+    arena.sim.sign("project", HELLO, form=V1)
+    if listed:
+        arena.list_items()
+    arena.sim.copy("project", HELLO, OTHER)
+
+
+@attack
 def items_swapped(arena: Arena) -> Found:
     """Two signed files, each under the other's name."""
     arena.sim.add("project", OTHER, TEXT.replace("hello", "other"))
@@ -332,7 +355,7 @@ def updates_withheld(arena: Arena) -> Found:
     from rye import manifest
 
     _, root = arena.root()
-    found, _ = inventory.observe(root)
+    found = observe(root).found.values()
     past = datetime(2020, 1, 1, tzinfo=UTC)
     arena.put_manifest(manifest.write_manifest({}, found, signers=(ANN,), now=past).files)
     return arena.verify()
@@ -377,10 +400,10 @@ def root_taken_over(arena: Arena) -> Found:
     from rye.manifest import RootKeys, write_manifest
 
     arena.list_items()
-    files = write_manifest(
-        arena.manifest(), (), signers=(EVE,), now=datetime.now(UTC), root=RootKeys((EVE.public,))
-    ).files
-    arena.put_manifest(files)
+    now = datetime.now(UTC)
+    hers = write_manifest({}, (), signers=(EVE,), now=now).files
+    hers = write_manifest(hers, (), signers=(EVE,), now=now, root=RootKeys((EVE.public,))).files
+    arena.put_manifest({**hers, "1.root.json": arena.manifest()["1.root.json"]})
     return arena.verify()
 
 

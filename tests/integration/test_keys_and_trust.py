@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from rye.signing import SigningKey
+from rye.signing import SigningKey, write_trust_file
 from tests.support.signed import EVE
 from tests.unit.cli.workshop import Done, Workshop, lay
 
@@ -90,6 +90,44 @@ def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
     assert shop.run("verify", "tool:demo/*").status == 0
     removed = other.run("trust", "remove", change["fingerprint"])
     assert (removed.status, "trust-revoked" in removed.err) == (2, True)
+
+
+def test_of_several_keys_all_are_taken_or_none(shop: Workshop, tmp_path: Path) -> None:
+    """``rye trust`` with several keys tells every problem at once and changes nothing, whatever it was to do."""
+    files = []
+    for name in ("ann", "bea"):
+        path = tmp_path / f"{name}.toml"
+        public = SigningKey.from_seed(name.encode().ljust(32)).public
+        path.write_bytes(write_trust_file(public, owner=name))
+        files.append((str(path), public.fingerprint))
+    (ann, ann_key), (bea, bea_key) = files
+    assert shop.run("trust", "add", ann, "--space", "project").status == 0
+    inside = str(next((shop.project / ".ai" / "config" / "keys" / "trusted").iterdir()))
+    assert shop.run("keys", "generate").status == 0
+
+    def trust_files() -> dict[Path, bytes]:
+        folders = (home(shop) / "trusted", shop.project / ".ai" / "config" / "keys" / "trusted")
+        return {path: path.read_bytes() for folder in folders for path in folder.iterdir()}
+
+    before = trust_files()
+    secret = SigningKey.generate().to_pem().decode()
+    for words, bad in (
+        (("add", bea, "nosuch.toml", ann, "0" * 64), 2),
+        (("add", ann, ann_key), 1),
+        (("add", ann, f"./{secret}", bea), 1),
+        (("remove", ann_key, bea_key, "--space", "project"), 1),
+        (("revoke", ann_key, "0" * 16, "nosuch"), 2),
+        (("endorse", inside, "nosuch.toml", bea_key), 2),
+    ):
+        done = shop.run("trust", *words, "--json")
+        error = answer(done)["error"]
+        assert (done.status, error["code"]) == (2, "bad-keys"), (words, error)
+        assert len(error["problems"]) == bad, words
+        assert trust_files() == before, words
+        assert secret.splitlines()[1] not in done.out + done.err
+    done = shop.run("trust", "add", ann, bea, ann)
+    assert (done.status, len(trust_files())) == (0, len(before) + 2)
+    assert shop.run("trust", "endorse", inside, inside).status == 0
 
 
 def test_problems_are_one_line_each_and_nothing_is_written(shop: Workshop) -> None:

@@ -87,6 +87,97 @@ def test_a_namespace_is_delegated_and_a_threshold_demanded(sim: SpaceSim, rye: R
     assert rye("manifest", "check")[0] == 0
 
 
+def test_a_delegate_lists_alone_and_the_owner_puts_it_in_force(sim: SpaceSim, rye: Rye) -> None:
+    """What a delegate writes takes nothing away from the list in force, and counts with the owner's next one."""
+    bea = sim.trust(BEA, owner="bea")
+    assert rye("manifest", "write", "--delegate", f"other/*={bea}", "--key", "private_key", "--key", "bea")[0] == 0
+    assert rye("manifest", "check")[0] == 0
+    sim.add("project", "tools/other/two.py", TEXT.replace("demo", "other"))
+    for _ in range(2):  # the second replaces the first, which nobody has put in force
+        status, report = rye("manifest", "write", "--key", "bea")
+        (role,) = report["written"]
+        assert (status, report["version"], report["pending"]) == (0, 1, {role: 0})
+        assert codes(rye("manifest", "check")[1]) == ["item-unlisted"]
+    status, report = rye("manifest", "write")
+    assert (status, report["version"], report["pending"], report["waiting"]) == (0, 2, {}, [])
+    assert role in report["written"]
+    status, answer = rye("manifest", "check")
+    assert (status, codes(answer), answer["manifests"][0]["listed"]) == (0, [], 3)
+    names = sorted(path.name for path in (sim.root("project") / "config" / "manifest").iterdir())
+    assert names == ["1.root.json", "2.snapshot.json", "2.targets.json", f"3.{role}.json", "timestamp.json"]
+
+
+def test_a_delegation_can_demand_several_keys(sim: SpaceSim, rye: Rye) -> None:
+    """Two of three must sign the list of the namespace; it waits for the second, who signs only what is there."""
+    from tests.support.signed import key
+
+    bea, cem, dee = (sim.trust(who, owner=name) for name, who in zip("bcd", (BEA, key("cem"), key("dee")), strict=True))
+    other = str(signing.save_signing_key(sim.folder / "keys", key("cem")))
+    delegate = ("--delegate", f"other/*=2:{bea},{cem},{dee}")
+    status, report = rye("manifest", "write", *delegate, "--key", "private_key", "--key", "bea", "--key", other)
+    assert (status, report["missing"]) == (0, {})
+    assert rye("manifest", "check")[0] == 0
+    sim.add("project", "tools/other/two.py", TEXT.replace("demo", "other"))
+    _, report = rye("manifest", "write", "--key", "bea")
+    assert list(report["pending"].values()) == [1]
+    assert rye("manifest", "write")[1]["pending"] == report["pending"], "with one signature it is not put in force"
+    assert codes(rye("manifest", "check")[1]) == ["item-unlisted"]
+    sim.add("project", "tools/other/three.py", TEXT.replace("demo", "other"))
+    assert rye("manifest", "write", "--cosign", "--key", other)[1]["error"]["code"] == "manifest-differs"
+    sim.delete("project", "tools/other/three.py")
+    _, report = rye("manifest", "write", "--cosign", "--key", other)
+    assert list(report["pending"].values()) == [0]
+    assert rye("manifest", "write")[0] == 0
+    assert rye("manifest", "check")[0] == 0
+
+
+def test_a_delegation_is_taken_back(sim: SpaceSim, rye: Rye) -> None:
+    """The owner lists everything again, and the delegate's key has no part any more."""
+    bea = sim.trust(BEA, owner="bea")
+    rye("manifest", "write", "--delegate", f"other/*={bea}", "--key", "private_key", "--key", "bea")
+    status, report = rye("manifest", "write", "--no-delegates")
+    assert (status, report["written"]) == (0, ["targets", "snapshot", "timestamp"])
+    assert rye("manifest", "check")[0] == 0
+    assert rye("manifest", "write", "--key", "bea")[1]["error"]["code"] == "manifest-key"
+
+
+def test_the_keys_of_a_manifest_change_hands(sim: SpaceSim, rye: Rye) -> None:
+    """Old and new key sign once; then the new one alone does, who saw the old manifest follows, and the old is out."""
+    bea = sim.trust(BEA, owner="bea")
+    rye("manifest", "write")
+    assert rye("manifest", "check")[0] == 0
+    status, report = rye("manifest", "write", "--root-key", str(bea), "--key", "private_key", "--key", "bea")
+    assert (status, report["missing"], report["written"][0]) == (0, {}, "root")
+    status, answer = rye("manifest", "check")
+    assert (status, codes(answer), answer["manifests"][0]["signers"]) == (0, [], [BEA.public.fingerprint])
+    assert rye("manifest", "write")[1]["error"]["code"] == "manifest-key"
+    assert rye("manifest", "write", "--key", "bea")[0] == 0
+    assert (rye("manifest", "check")[0], rye("manifest", "check")[1]["manifests"][0]["version"]) == (0, 3)
+
+
+@pytest.mark.parametrize("words", [("--root-key", "{ann}"), ("--delegate", "demo/*={bea}"), ("--no-delegates",)])
+def test_a_delegate_changes_nobodys_part(sim: SpaceSim, rye: Rye, words: tuple[str, ...]) -> None:
+    """Neither keys nor delegations are a delegate's to change: refused, and nothing is written."""
+    ann, bea = sim.trust(ANN, owner="ann"), sim.trust(BEA, owner="bea")
+    rye("manifest", "write", "--delegate", f"other/*={bea}", "--key", "private_key", "--key", "bea")
+    status, answer = rye("manifest", "write", "--key", "bea", *(word.format(ann=ann, bea=bea) for word in words))
+    assert (status, answer["error"]["code"]) == (2, "manifest-key")
+    assert rye("manifest", "check")[0] == 0
+
+
+def test_a_manifest_that_was_seen_and_is_gone_is_not_begun_in_silence(sim: SpaceSim, rye: Rye) -> None:
+    """Its owner would else sign a first version that everybody takes for a forgery."""
+    rye("manifest", "write")
+    assert rye("manifest", "check")[0] == 0
+    folder = sim.root("project") / "config" / "manifest"
+    folder.rename(sim.folder / "elsewhere")
+    status, answer = rye("manifest", "write")
+    assert (status, answer["error"]["code"]) == (2, "manifest-untrusted")
+    assert "--new" in answer["error"]["hint"]
+    assert not folder.exists()
+    assert rye("manifest", "write", "--new")[0] == 0
+
+
 def test_a_manifest_begun_anew_must_be_accepted_anew(rye: Rye) -> None:
     """Who saw the old one is told; ``--reset`` is how they accept the new one."""
     rye("manifest", "write")
@@ -147,6 +238,11 @@ def test_a_damaged_state_is_no_answer(rye: Rye, tmp_path: Path) -> None:
     [
         (("write", "--expires", "0"), "bad-expiry"),
         (("write", "--delegate", "ops"), "bad-delegation"),
+        (("write", "--delegate", "ops/*="), "bad-delegation"),
+        (("write", "--delegate", "=bea.toml"), "bad-delegation"),
+        (("write", "--delegate", "ops/*=bea.toml", "--no-delegates"), "usage"),
+        (("write", "--cosign", "--no-delegates"), "usage"),
+        (("check", "--no-delegates"), "usage"),
         (("write", "--space", "system"), "bad-space"),
         (("write", "--key", "nobody"), "no-signing-key"),
         (("write", "--cosign"), "nothing-to-sign"),

@@ -40,7 +40,9 @@ def key(name: str) -> SigningKey:
     return SigningKey.from_seed(hashlib.sha256(f"test key of {name}".encode()).digest())
 
 
-ANN, BEA, EVE, NARROW, OLD, PAT, REVOKED = map(key, ("ann", "bea", "eve", "narrow", "old", "pat", "revoked"))
+ANN, BEA, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED = map(
+    key, ("ann", "bea", "endorsed", "eve", "narrow", "old", "pat", "revoked")
+)
 
 
 def entry(who: SigningKey, scope: Scope = Scope.USER, **facts: Any) -> TrustEntry:
@@ -53,6 +55,7 @@ TRUST = TrustSet(
         entry(ANN, owner="ann"),
         entry(BEA, Scope.BUNDLE, owner="bea", bundle="shop"),
         entry(PAT, Scope.PROJECT, owner="pat"),
+        entry(ENDORSED, Scope.PROJECT, owner="ed", endorsed_by=ANN.public.fingerprint),
         entry(OLD, owner="old", not_after=datetime(2026, 4, 1, tzinfo=UTC)),
         entry(NARROW, owner="narrow", namespaces=("other/*", "knowledge:demo/*")),
         entry(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01")),
@@ -176,6 +179,7 @@ GOLDEN: Mapping[str, Golden] = {
     "expired.py": Golden("expired", lambda: sign(TOOL, OLD)),
     "namespace.py": Golden("namespace", lambda: sign(TOOL, NARROW)),
     "foreign-bundle.py": Golden("foreign-bundle", lambda: sign(TOOL, BEA), place(space="system", bundle="rival")),
+    "foreign-project.py": Golden("foreign-project", lambda: sign(TOOL, ENDORSED), place(space="user")),
     "project-key.py": Golden("project-key", lambda: sign(TOOL, PAT)),
     # partial
     "outside-directive.md": Golden(
@@ -207,7 +211,7 @@ GOLDEN: Mapping[str, Golden] = {
     "unsigned.py": Golden("no-envelope", lambda: TOOL),
     "below-content.py": Golden("envelope-elsewhere", lambda: b"import os\n" + sign(TOOL)),
 }
-"""Every golden file by name. Codes that need another trust set than :data:`TRUST` are tested by themselves."""
+"""Every golden file by name."""
 
 
 def write_golden_files(folder: Path = ASSETS) -> None:

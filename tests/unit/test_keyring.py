@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from rye.cli.render.keys import render_keys
+from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keyring import ENVIRONMENT, Keyring
 from rye.layout import Layout
@@ -243,3 +245,47 @@ def test_keys_come_from_the_system(tmp_path: Path) -> None:
     ring = keyring(tmp_path)
     assert len({ring.generate(f"k{number}").fingerprint for number in range(5)}) == 5
     assert isinstance(ring.signing_key("k1"), SigningKey)
+
+
+def test_a_public_half_that_is_not_that_of_the_locked_key(tmp_path: Path) -> None:
+    """Listing says only what the file beside it says, and that it is no more; with the passphrase it is noticed."""
+    ring = keyring(tmp_path, passphrase=b"secret")
+    made = ring.generate(encrypt=True)
+    path = Path(made.path)
+    assert (made.unproven, ring.show().unproven, ring.list()[0].unproven) == (False, True, True)
+    assert any("as its .pub file says" in line for line in render_keys(ring.list(), PLAIN))
+    path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")
+    assert (ring.show().fingerprint, ring.show().unproven) == (EVE.public.fingerprint, True)
+    knowing = keyring(tmp_path, {PASSPHRASE_VARIABLE: "secret"})
+    for which in (None, "private_key", path):
+        with pytest.raises(SigningError, match="is not the public half") as caught:
+            ring.signing_key(which)
+        assert (caught.value.code, str(path.with_suffix(".pub")) in caught.value.hint) == ("key-mismatch", True)
+    with pytest.raises(SigningError, match="is not the public half"):
+        knowing.export_trust_file("private_key")
+    path.with_suffix(".pub").write_text("-----BEGIN PUBLIC KEY-----\n", encoding="ascii")
+    assert (ring.show().fingerprint, ring.show().unproven) == ("", False)
+    assert ring.signing_key().public.fingerprint == made.fingerprint
+
+
+def test_a_public_half_that_is_not_that_of_an_open_key(tmp_path: Path) -> None:
+    """Whoever gives that file to others gives them the wrong key, so it is told at once."""
+    ring = keyring(tmp_path)
+    path = Path(ring.generate().path)
+    path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")
+    (listed,) = ring.list()
+    assert (listed.fingerprint, "is not the public half" in listed.problem) == ("", True)
+    with pytest.raises(SigningError, match="is not the public half"):
+        ring.signing_key()
+
+
+@POSIX
+def test_a_pipe_in_place_of_a_key_is_refused_at_once(tmp_path: Path) -> None:
+    """Nobody waits for a key that may never come."""
+    ring = keyring(tmp_path)
+    path = Path(ring.generate().path)
+    path.unlink()
+    os.mkfifo(path, 0o600)
+    assert "not a regular file" in ring.show().problem
+    with pytest.raises(SigningError, match="not a regular file"):
+        ring.signing_key(path)

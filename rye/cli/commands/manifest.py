@@ -9,17 +9,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, Refusal, given, json_option, place_options, refuse, space_option
+from rye.cli.options import Place, Refusal, given, json_option, only_one, place_options, refuse, space_option
 from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
     from rye.layout import Layout
+    from rye.manifest import Delegation
     from rye.spaces import Root
 
 __all__ = ["command"]
 
 _PATH = click.Path(path_type=Path)
-_WRITING = ("key", "expires", "threshold", "root_key", "delegate", "new", "cosign")
+_LISTING = ("expires", "threshold", "root_key", "delegate", "no_delegates", "new")
+_WRITING = ("key", "cosign", *_LISTING)
 
 
 @click.command("manifest")
@@ -47,9 +49,11 @@ _WRITING = ("key", "expires", "threshold", "root_key", "delegate", "new", "cosig
 @click.option(
     "--delegate",
     multiple=True,
-    metavar="NAMESPACE=FILE",
-    help="With write: items of this namespace are listed by the key of this trust file; repeatable.",
+    metavar="NAMESPACE=[N:]FILE[,FILE]",
+    help="With write: items of this namespace are listed by the key of this trust file, or by N of these keys; "
+    "repeatable.",
 )
+@click.option("--no-delegates", is_flag=True, help="With write: nobody else lists any namespace from now on.")
 @click.option("--new", is_flag=True, help="With write: begin anew, whatever manifest stands.")
 @click.option("--cosign", is_flag=True, help="With write: add a signature to the manifest that stands.")
 @click.option("--reset", is_flag=True, help="With check: forget the version last seen and trust the one there is.")
@@ -94,11 +98,12 @@ def _write(options: dict[str, Any]) -> int:
     from rye import inventory
     from rye.cli.secrets import ask_passphrase
 
+    only_one("delegate", "no_delegates")
     where = _Where.take(options, several=False)
     trust = where.layout.load_trust(where.trust).trust
     signers = inventory.read_signers(where.layout, options["key"], passphrase=ask_passphrase)
     if options["cosign"]:
-        refuse("expires", "threshold", "root_key", "delegate", "new", because="with --cosign")
+        refuse(*_LISTING, because="with --cosign")
         report = inventory.cosign_root(where.roots[0], signers=signers, trust=trust)
     else:
         report = inventory.write_root(
@@ -107,7 +112,7 @@ def _write(options: dict[str, Any]) -> int:
             trust=trust,
             days=options["expires"],
             root_keys=inventory.read_root_keys(options["root_key"], options["threshold"], signers),
-            delegations=[inventory.read_delegation(text) for text in options["delegate"]] or None,
+            delegations=_delegations(options),
             new=options["new"],
         )
     if options["as_json"]:
@@ -118,6 +123,15 @@ def _write(options: dict[str, Any]) -> int:
     for line in render_written(report, Terminal.of(sys.stdout)):
         say(line)
     return 0
+
+
+def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
+    """Return who lists namespaces from now on; None where that stays as it is."""
+    from rye.inventory import read_delegation
+
+    if options["no_delegates"]:
+        return []
+    return [read_delegation(text) for text in options["delegate"]] or None
 
 
 def _check(options: dict[str, Any]) -> int:

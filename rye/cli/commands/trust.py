@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,7 +13,7 @@ from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
     from rye.keyring import Keyring
-    from rye.trust_reports import TrustChange
+    from rye.trust_plans import Plan
 
 __all__ = ["command"]
 
@@ -64,8 +64,9 @@ def add(key: tuple[str, ...], **options: Any) -> int:
 
     trust, until = _keyring(options).trust, options["not_after"]
     moment = None if until is None else last_moment(until)
-    changes = [
-        trust.add(
+
+    def plan(each: str) -> Plan:
+        return trust.plan_add(
             each,
             owner=options["owner"],
             namespaces=options["namespaces"] or None,
@@ -73,9 +74,8 @@ def add(key: tuple[str, ...], **options: Any) -> int:
             space=options["space"],
             replace=options["force"],
         )
-        for each in key
-    ]
-    return _tell(changes, options)
+
+    return _change(key, plan, options)
 
 
 @command.command("remove")
@@ -87,7 +87,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
 def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To take back what a bundle or project brings, revoke it instead."""
     trust = _keyring(options).trust
-    return _tell([trust.remove(each, space=options["space"], force=options["force"]) for each in key], options)
+    return _change(key, lambda each: trust.plan_remove(each, space=options["space"], force=options["force"]), options)
 
 
 @command.command("revoke")
@@ -100,10 +100,8 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
 def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Let nothing that a KEY ever signed count any more, wherever its trust file is."""
     trust = _keyring(options).trust
-    changes = [
-        trust.revoke(each, reason=options["reason"], date=options["date"], space=options["space"]) for each in key
-    ]
-    return _tell(changes, options)
+    how = {name: options[name] for name in ("reason", "date", "space")}
+    return _change(key, lambda each: trust.plan_revoke(each, **how), options)
 
 
 @command.command("endorse")
@@ -116,7 +114,7 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
     """Stand behind keys of the project: sign each trust FILE, or that of a fingerprint, with your own key."""
     keyring = _keyring(options)
     key = None if options["dry_run"] else keyring.signing_key(options["signer"])
-    return _tell([keyring.trust.endorse(each, key) for each in file], options)
+    return _change(file, lambda each: keyring.trust.plan_endorse(each, key), options)
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
@@ -129,7 +127,11 @@ def _keyring(options: dict[str, Any]) -> Keyring:
     return Keyring(layout, passphrase=ask_passphrase, named=place.trust)
 
 
-def _tell(changes: Sequence[TrustChange], options: dict[str, Any]) -> int:
+def _change(texts: Sequence[str], plan: Callable[[str], Plan], options: dict[str, Any]) -> int:
+    """Carry out what is planned for each text, if all of them are possible, and tell it."""
+    from rye.trust_plans import carry_out_all
+
+    changes = carry_out_all(texts, plan)
     if options["as_json"]:
         say_json({"changes": [change.to_dict() for change in changes]})
         return 0

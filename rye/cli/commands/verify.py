@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.options import Place, Refusal, ask, given, json_option, only_one, place_options, refuse, space_option
-from rye.cli.terminal import Terminal, note, say
+from rye.cli.terminal import Terminal, note, say, silence
 
 if TYPE_CHECKING:
     from rye.findings import Run
@@ -92,8 +92,13 @@ def _answer(registry: Registry, target: tuple[str, ...], options: dict[str, Any]
         from rye.cli.render.machine import FORMATS
 
         lines = FORMATS[form](run)
-    for line in lines:
-        say(line)
+    try:
+        for line in lines:
+            say(line)
+    except BrokenPipeError:  # whoever reads the first lines only must not take them for all
+        silence(sys.stdout)
+        note("not verified to the end: nobody reads standard output any more")
+        return 2
     return run.status
 
 

@@ -50,6 +50,8 @@ def _facts(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
 def _states(key: KeyFacts) -> list[str]:
     protected = "with a passphrase" if key.encrypted else "without a passphrase"
     states = [] if key.problem and not key.encrypted else [protected]
+    if key.unproven:
+        states.append("fingerprint as its .pub file says")
     return [*states, "trusted" if key.trusted else "not trusted by you"]
 
 

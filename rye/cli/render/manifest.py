@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rye.cli.render.parts import plural
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.inventory import ManifestReport, ManifestWritten
+from rye.manifest_reports import ManifestReport, ManifestWritten
 
 __all__ = ["outcome", "render_checked", "render_hints", "render_written"]
 
@@ -21,6 +21,10 @@ def render_written(report: ManifestWritten, terminal: Terminal) -> Iterator[str]
     yield terminal.dim(inline(report.folder))
     for role, count in report.missing.items():
         yield f"{inline(role)} still needs {plural(count, 'signature')}: rye manifest write --cosign"
+    for role, count in report.pending.items():
+        if count:
+            yield f"{inline(role)} still needs {plural(count, 'signature')}: rye manifest write --cosign"
+        yield f"{inline(role)} counts as it was until who has a key of the manifest runs: rye manifest write"
     for role in report.waiting:
         yield f"{inline(role)} stays as it was: its own key lists it"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
+from rye.mending import Mending
+from rye.reports import LoadedItem
 from rye.signing import REASONS
 from rye.signing.model import Signature
 
@@ -40,12 +42,12 @@ def signed_by(signature: Signature) -> str:
     return inline(", ".join(parts))
 
 
-def remedy(signature: Signature, space: str, ref: str) -> str:
-    """Return what would make the verdict better, or nothing where the reader cannot do it: a bundle is not his."""
-    reason = REASONS.get(signature.code)
-    if reason is None or (space == "system" and "rye sign" in reason.remedy):
+def remedy(loaded: LoadedItem) -> str:
+    """Return the command that would make the verdict better; nothing where the reader cannot, as in a bundle."""
+    reason = REASONS.get(loaded.signature.code)
+    if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
-    return inline(reason.remedy.format(ref=ref, signer=signature.owner, key=signature.signer, detail=""))
+    return Mending.find().of_item(loaded, loaded.signature.code)
 
 
 def plural(count: int, noun: str) -> str:

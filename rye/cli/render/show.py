@@ -58,7 +58,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "title", item.title
     yield "description", item.description
     yield "verdict", signature.reason
-    yield "remedy", remedy(signature, loaded.space, f"{item.type}:{item.id}")
+    yield "remedy", remedy(loaded)
     yield "signed", signed_by(signature)
     yield "source", source_label(loaded.space, loaded.bundle)
     yield "path", loaded.path

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
@@ -115,7 +116,7 @@ def test_who_signed_says_no_more_than_is_proven() -> None:
 def test_every_reason_has_a_remedy_that_can_be_shown() -> None:
     """No template of the table of reasons names a fact that the command line does not have."""
     for code, reason in REASONS.items():
-        text = remedy(signature(str(reason.verdict), code=code), "project", "tool:a")
+        text = remedy(replace(loaded(), signature=signature(str(reason.verdict), code=code)))
         assert "{" not in text
         assert bool(text) is bool(reason.remedy)
 

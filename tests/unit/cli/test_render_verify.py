@@ -204,7 +204,8 @@ def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
     assert facts["line"] == "2"
     assert facts["title"] == "rye: tampered [digest]"
     assert "::warning::x" in text
-    assert "mend: restore the signed content" in text
+    assert "\nmend: " in text
+    assert "rye sign $'/" in text
 
 
 def test_what_the_baseline_accepts_is_marked_in_every_format() -> None:
@@ -236,4 +237,5 @@ def test_an_id_cannot_put_a_command_into_what_mends_it() -> None:
     user = item("no-envelope", "a/b", space="user")
     bundled = item("no-envelope", "a/b", space="system", bundle="x", path="/b x/tools/a/b.py")
     mends = [each.mend for each in find([user, bundled], Policy(), Baseline(), run().tally, now=NOW)]  # type: ignore[union-attr]
-    assert mends == ["rye sign tool:a/b --space user", "rye sign --bundle '/b x' --new-key"]
+    assert mends[0] == "rye sign tool:a/b --space user"
+    assert mends[1].startswith("rye sign --bundle '/b x' --new-key  # ")

@@ -10,13 +10,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tuf.api.metadata import Metadata, MetaFile, Snapshot
 from tuf.ngclient._internal.trusted_metadata_set import TrustedMetadataSet
 from tuf.ngclient.config import EnvelopeType
 
 from rye.errors import SigningError
 from rye.manifest import Delegation, ListedItem, RootKeys, cosign_manifest
-from rye.manifest._metadata import delegated_paths, role_name
-from rye.signing import TrustSet, in_namespaces
+from rye.manifest._metadata import delegated_paths, role_name, sign, to_bytes
+from rye.signing import SigningKey, TrustSet, in_namespaces
 from tests.support.signed import ANN, BEA, EVE, NOW, entry
 from tests.unit.manifest.board import ITEMS, Board, item, written
 
@@ -102,6 +103,96 @@ def test_a_key_given_twice_is_one_key() -> None:
     """It cannot make up a threshold of two."""
     with pytest.raises(SigningError):
         Board().write(ANN, root=RootKeys((ANN.public, ANN.public), 2))
+
+
+def test_a_namespace_is_delegated_once() -> None:
+    """The second delegation of the same namespace would silently replace the first."""
+    twice = [Delegation(("b/*",), (BEA.public,)), Delegation(("b/*",), (EVE.public,))]
+    with pytest.raises(SigningError, match="delegated twice"):
+        Board().write(ANN, delegations=twice)
+
+
+def test_a_delegate_renews_no_root() -> None:
+    """A root that would expire before the delegate's list is its owner's to renew, and the manifest holds meanwhile."""
+    board = Board()
+    board.write(ANN, BEA, delegations=[Delegation(("b/*",), (BEA.public,))])
+    board.later(300)
+    role = role_name(("b/*",))
+    assert board.write(BEA).written == (role,)
+    assert board.codes() == ["manifest-expired"] * 4
+    assert "root" in board.write(ANN).written
+    assert board.codes() == []
+
+
+@pytest.mark.parametrize("by", [EVE, ANN])
+def test_a_list_that_its_delegate_has_not_signed_is_not_put_in_force(by: SigningKey) -> None:
+    """A newer file with the name of a delegate's list, and whatever signature, is left aside and removed."""
+    board = Board()
+    board.write(ANN, BEA, delegations=[Delegation(("b/*",), (BEA.public,))])
+    role = role_name(("b/*",))
+    for version, who in ((7, by), (9, BEA)):
+        forged = Metadata.from_bytes(board.files[f"1.{role}.json"])
+        forged.signed.version = 7
+        forged.signatures.clear()
+        sign(forged, [str(who.public.fingerprint)], [who])
+        board.files[f"{version}.{role}.json"] = to_bytes(forged)
+    board.files[f"8.{role}.json"] = b"{"
+    done = board.write(ANN)
+    assert done.pending == {}
+    assert sorted(board.files) == [
+        f"1.{role}.json",
+        "1.root.json",
+        "2.snapshot.json",
+        "2.targets.json",
+        "timestamp.json",
+    ]
+    assert board.codes() == []
+
+
+def test_names_of_another_type_are_refused() -> None:
+    """A delegated role called 7, or by the name of one of the four, is no list that rye reads."""
+    for name in (7, "snapshot"):
+        board = Board()
+        board.write(ANN, BEA, delegations=[Delegation(("b/*",), (BEA.public,))])
+        data = json.loads(board.files["1.targets.json"])
+        data["signed"]["delegations"]["roles"][0]["name"] = name
+        board.files["1.targets.json"] = json.dumps(data).encode()
+        assert board.codes() == ["manifest-malformed"]
+        with pytest.raises(SigningError) as raised:
+            cosign_manifest(board.files, signers=(ANN,))
+        assert raised.value.code == "manifest-damaged"
+
+
+def test_a_snapshot_that_names_a_list_nobody_delegates_is_cosigned() -> None:
+    """What no delegation leads to is left aside, as a check leaves it."""
+    board = written()
+    snapshot: Metadata[Snapshot] = Metadata.from_bytes(board.files["1.snapshot.json"])
+    snapshot.signed.meta["stray.json"] = MetaFile(3)
+    sign(snapshot, [str(ANN.public.fingerprint)], [ANN])
+    board.files["1.snapshot.json"] = to_bytes(snapshot)
+    assert board.codes() == []
+    assert cosign_manifest(board.files, signers=(ANN,)).files == board.files
+
+
+def test_only_keys_whose_signature_counts_are_called_signers() -> None:
+    """Anybody can write a fingerprint beside a list."""
+    board = written()
+    data = json.loads(board.files["1.targets.json"])
+    data["signatures"].append({"keyid": str(EVE.public.fingerprint), "sig": "00" * 64})
+    board.files["1.targets.json"] = json.dumps(data).encode()
+    assert board.check().signers == (ANN.public.fingerprint,)
+
+
+def test_a_new_list_holds_under_the_old_root_too() -> None:
+    """So the new root can come last, and whoever looks before that finds a whole manifest."""
+    board = Board(trust=BOTH)
+    board.write(ANN)
+    board.write(ANN, BEA, root=RootKeys((BEA.public,)), items=ITEMS[:1])
+    before = {name: data for name, data in board.files.items() if name != "2.root.json"}
+    assert board.codes(items=ITEMS[:1]) == board.codes(files=before, items=ITEMS[:1]) == []
+    board.write(BEA, items=ITEMS[:1])
+    signed = json.loads(board.files["timestamp.json"])["signatures"]
+    assert [each["keyid"] for each in signed] == [str(BEA.public.fingerprint)], "later ones need the new key alone"
 
 
 def test_a_root_is_renewed_before_it_expires() -> None:

@@ -7,8 +7,6 @@ import pytest
 from rye.signing import REASONS, Coverage, Evidence, inspect
 from tests.support.signed import ASSETS, GOLDEN, SIGNED_AT, WHEN, Golden, verdict
 
-NEED_ANOTHER_TRUST_SET = {"foreign-project"}
-
 
 @pytest.mark.parametrize(("name", "golden"), GOLDEN.items(), ids=list(GOLDEN))
 def test_a_golden_file_is_made_anew_byte_for_byte(name: str, golden: Golden) -> None:
@@ -37,8 +35,8 @@ def test_no_golden_file_is_without_its_row() -> None:
 
 
 def test_every_reason_code_has_a_golden_file() -> None:
-    """No reason is only claimed; those that need another trust set have their own test."""
-    assert {golden.code for golden in GOLDEN.values()} | NEED_ANOTHER_TRUST_SET == set(REASONS)
+    """No reason is only claimed."""
+    assert {golden.code for golden in GOLDEN.values()} == set(REASONS)
 
 
 def test_facts_of_the_line_are_in_every_judgement_that_read_it() -> None:

@@ -13,7 +13,7 @@ import rye._envelope
 import rye.signing
 from rye.signing import REASONS, Reason, Verdict, _message
 
-FACTS = {"signer", "key", "ref", "detail"}
+FACTS = {"signer", "key", "ref", "detail", "project"}
 
 
 @pytest.mark.parametrize(("code", "reason"), REASONS.items())

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.spaces import Root, Space, walk
+from rye.spaces import Root, Space, walk, walk_stat
 from tests.support.files import lay
 
 
@@ -20,12 +20,15 @@ def paths(root: Root) -> list[str]:
     """What a walk without problems lists."""
     files, problems = walk(root)
     assert problems == ()
+    assert [file[:4] for file in walk_stat(root)[0]] == list(files)
     return [file.rel_path for file in files]
 
 
 def faults(root: Root) -> list[tuple[str, str]]:
     """Code and path of each problem."""
-    return [(problem.code, problem.details["path"]) for problem in walk(root)[1]]
+    found = [(problem.code, problem.details["path"]) for problem in walk(root)[1]]
+    assert [(problem.code, problem.details["path"]) for problem in walk_stat(root)[1]] == found
+    return found
 
 
 def test_items_are_listed_by_type_in_the_order_of_their_paths(tmp_path: Path) -> None:
@@ -34,7 +37,7 @@ def test_items_are_listed_by_type_in_the_order_of_their_paths(tmp_path: Path) ->
         tmp_path,
         {"tools/b/x.config-schema.yaml": "abc", "tools/a.PY": "", "knowledge/n.md": "", "directives/d/e/f.md": ""},
     )
-    files, problems = walk(root_of(tmp_path))
+    files, problems = walk_stat(root_of(tmp_path))
     assert problems == ()
     assert [(file.rel_path, str(file.item_type), file.item_id, file.suffix) for file in files] == [
         ("directives/d/e/f.md", "directive", "d/e/f", ".md"),
@@ -98,7 +101,7 @@ def test_links_inside_the_root_are_followed(tmp_path: Path) -> None:
     lay(tmp_path, {"tools/a/x.py": "abc", "shared/s.py": "", "shared/deep/t.py": ""})
     (tmp_path / "tools" / "y.py").symlink_to("a/x.py")
     (tmp_path / "tools" / "shared").symlink_to(tmp_path / "shared")
-    files, problems = walk(root_of(tmp_path))
+    files, problems = walk_stat(root_of(tmp_path))
     assert problems == ()
     assert [(file.rel_path, file.size) for file in files] == [
         ("tools/a/x.py", 3),

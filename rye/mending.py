@@ -1,0 +1,157 @@
+"""The command that mends a finding, as it can be copied into a shell, with a comment where a command is not all.
+
+Names of files are a stranger's: each is one quoted word, an id that would read as a pattern is named by its path, and
+none stands where an option could.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol
+
+from rye import spaces
+from rye._shell import quote
+from rye.errors import EnvironmentFault
+from rye.signing import REASONS, Signature
+
+if TYPE_CHECKING:
+    from rye.manifest import Finding
+    from rye.manifests import Amiss
+
+__all__ = ["Mending"]
+
+_FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
+_PATTERN: Final = re.compile(r"[*?\[]")
+_MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")
+_SIGN: Final = "rye sign "
+
+_OF_POLICY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "signer": "rye sign {ref}  # with a key that is demanded: name it with --key",
+        "envelope": "rye sign {ref} --format {form}",
+        "undated": "rye sign {ref}",
+        "too-old": "rye sign --force {ref}  # once you have seen that it still holds",
+        "dated-ahead": "rye sign --force {ref}  # once the clocks are right",
+    }
+)
+"""What mends an item that a policy refuses, by code; templates as those of :data:`rye.signing.REASONS`."""
+
+_COMMITTED: Final = frozenset(
+    {
+        "digest",
+        "encoding",
+        "line-ends",
+        "malformed",
+        "signature",
+        "two-envelopes",
+        "item-changed",
+        "item-removed",
+        "item-rolled-back",
+        "item-swapped",
+        "manifest-malformed",
+    }
+)
+"""Codes of files that were well before: what was committed may be what is wanted."""
+
+
+class _Item(Protocol):
+    """A file with a verdict."""
+
+    @property
+    def ref(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def bundle(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def signature(self) -> Signature: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mending:
+    """Writes commands for someone in the folder ``here``, where they find ``project``."""
+
+    here: str
+    project: str = ""
+
+    @classmethod
+    def find(cls) -> Mending:
+        """Return it for the working directory."""
+        try:
+            here = Path.cwd()
+            project = spaces.find_project(here, user=spaces.user_space())
+        except (OSError, EnvironmentFault):
+            return cls("")
+        return cls(str(here), "" if project is None else str(project))
+
+    def of_item(self, item: _Item, code: str, *, formats: tuple[str, ...] = ()) -> str:
+        """Return what mends an item's verdict or what a policy has against it; empty where nothing needs mending.
+
+        Args:
+            item: The file.
+            code: Of the reason or of the policy's demand.
+            formats: Of the signature line that the policy accepts; empty for any.
+        """
+        reason = REASONS.get(code)
+        template = reason.remedy if reason is not None else _OF_POLICY[code]
+        if not template:
+            return ""
+        root = _root_of(item.ref, item.path)
+        if item.space == "system" and template.startswith(_SIGN):
+            mend = f"rye sign --bundle {quote(root)} --new-key  # for its publisher; else install the bundle anew"
+        else:
+            facts = {"ref": self._ref(item, root), "project": self._project(item.space, root)}
+            form = next((form for form in ("v2", "v1") if form in formats), "v2")
+            mend = template.format(**facts, key=quote(item.signature.signer), form=form)
+        return self._restoring(code, root, item.path.removeprefix(f"{root}/"), mend)
+
+    def of_manifest(self, amiss: Amiss, found: Finding) -> str:
+        """Return what mends that a manifest has something against an item, or that itself is not well."""
+        path = found.path or "config/manifest"
+        root = amiss.path.removesuffix(f"/{path}")
+        where = f" --bundle {quote(root)}" if amiss.bundle else self._project(amiss.space, root)
+        where += " --space user" if amiss.space == "user" else ""
+        mend = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
+        return self._restoring(found.code, root, path, mend)
+
+    def _ref(self, item: _Item, root: str) -> str:
+        named = item.path if _PATTERN.search(item.ref) else item.ref
+        space = " --space user" if item.space == "user" else ""
+        return f"{quote(named)}{space}{self._project(item.space, root)}"
+
+    def _project(self, space: str, root: str) -> str:
+        """Return the option that names the project, where a command would not find it by itself."""
+        project = root.removesuffix(f"/{spaces.FOLDER}")
+        if space != "project" or (project in {self.project, self.project or self.here}):
+            return ""
+        return f" --project {quote(project)}"
+
+    def _restoring(self, code: str, root: str, path: str, mend: str) -> str:
+        """Put the command first that brings a file back as it was committed, where it is in a repository."""
+        if code not in _COMMITTED or not _is_in_repository(root):
+            return mend
+        folder = root.removeprefix(f"{self.here}/") if self.here else root
+        folder = f"./{folder}" if folder.startswith("-") else folder
+        name = f"./{path}" if path.startswith(":") else path
+        literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
+        back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
+        command, _, said = mend.partition("  # ")
+        return f"{back}  # what was committed; or {said.partition(';')[0] or 'once it is reviewed'}: {command}"
+
+
+def _root_of(ref: str, path: str) -> str:
+    kind, _, item_id = ref.partition(":")
+    at = path.rfind(f"/{_FOLDERS[kind]}/{item_id}.")
+    return path[:at] if at > 0 else os.path.dirname(path)  # noqa: PTH120 - text, as the path is
+
+
+def _is_in_repository(folder: str) -> bool:
+    place = Path(folder)
+    return any(os.path.lexists(above / ".git") for above in (place, *place.parents))

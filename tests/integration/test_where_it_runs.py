@@ -1,0 +1,168 @@
+"""Where teams run ``rye verify``: the hook under pre-commit, and the steps of the composite action, for real.
+
+What installs rye from this tree, with what a package index gives, takes a minute or two and runs only on request:
+``RYE_TEST_INSTALLS=1 pytest tests/integration/test_where_it_runs.py``. The hook needs ``pip install pre-commit``.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye.items import yaml_safe
+from tests.unit.cli.workshop import ROOT, Workshop, lay
+
+ACTION: Mapping[str, Any] = yaml_safe.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
+STEPS: list[dict[str, Any]] = ACTION["runs"]["steps"]
+NEEDED = (".pre-commit-hooks.yaml", "LICENSE", "README.md", "grammar", "items", "pyproject.toml", "rye")
+NO_INDEX = re.compile(r"No matching distribution|Could not find a version|Connection|Temporary failure")
+INSTALLS = pytest.mark.skipif(
+    os.environ.get("RYE_TEST_INSTALLS", "") in {"", "0"}, reason="runs only with RYE_TEST_INSTALLS=1"
+)
+EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    """A copy of what rye is installed from, as a git repository of its own."""
+    folder = tmp_path / "rye"
+    folder.mkdir()
+    for name in NEEDED:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(ROOT / name, folder / name)
+    shutil.copytree(ROOT / ".github/actions", folder / ".github/actions")
+    commit(folder)
+    return folder
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    """A project with unsigned items in git, and a user with a key; what is installed is not this tree."""
+    shop = lay(tmp_path)
+    assert shop.run("keys", "generate").status == 0
+    commit(shop.project)
+    env = {name: value for name, value in shop.env.items() if name != "PYTHONPATH"}
+    return Workshop(shop.project, env | {"HOME": os.environ.get("HOME", str(tmp_path))})  # pip is set up there
+
+
+def commit(folder: Path) -> None:
+    """Put all files of a folder into a repository."""
+    someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q"], ["add", "-A"], [*someone, "commit", "-qm", "all"]):
+        subprocess.run(["git", *words], cwd=folder, check=True, capture_output=True)
+
+
+def sign(shop: Workshop) -> None:
+    """Sign every item of the project, and stage it."""
+    env = {**shop.env, "PYTHONPATH": str(ROOT)}
+    words = [sys.executable, "-m", "rye", "sign", "--all"]
+    subprocess.run(words, cwd=shop.project, env=env, check=True, capture_output=True)
+    subprocess.run(["git", "add", "-A"], cwd=shop.project, check=True)
+
+
+def run(shop: Workshop, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
+    """Run a program in the project."""
+    done = subprocess.run(
+        words, cwd=shop.project, env={**shop.env, **env}, capture_output=True, text=True, timeout=600, check=False
+    )
+    if done.returncode and NO_INDEX.search(done.stdout + done.stderr):
+        pytest.skip("no package index answers")
+    return done
+
+
+@INSTALLS
+@pytest.mark.network
+@pytest.mark.slow
+@pytest.mark.skipif(importlib.util.find_spec("pre_commit") is None, reason="pre-commit is not installed")
+def test_the_hook_runs_under_pre_commit(shop: Workshop, source: Path, tmp_path: Path) -> None:
+    """``pre-commit try-repo`` installs it from a repository; it fails on unsigned items and passes on signed ones."""
+    words = [sys.executable, "-m", "pre_commit", "try-repo", str(source), "rye-verify", "--all-files"]
+    failed = run(shop, *words, PRE_COMMIT_HOME=str(tmp_path / "hooks"))
+    assert failed.returncode == 1, failed.stdout + failed.stderr
+    assert "exit code: 1" in failed.stdout
+    assert "mend: rye sign tool:demo/deploy" in failed.stdout
+    sign(shop)
+    passed = run(shop, *words, PRE_COMMIT_HOME=str(tmp_path / "hooks"))
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert re.search(r"^rye verify\.+Passed$", passed.stdout, re.MULTILINE)
+
+
+def given(step: Mapping[str, Any], inputs: Mapping[str, str], action: Path) -> dict[str, str]:
+    """Return the environment of a step, its expressions filled in as a runner does."""
+    values = {f"inputs.{name}": inputs.get(name, row.get("default", "")) for name, row in ACTION["inputs"].items()}
+    values["github.action_path"] = str(action)
+    return {name: EXPRESSION.sub(lambda match: values[match[1]], text) for name, text in step["env"].items()}
+
+
+def take(shop: Workshop, step: Mapping[str, Any], env: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    """Run the script of a step as a runner runs bash."""
+    assert step["shell"] == "bash"
+    return run(shop, "bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"], **env)
+
+
+@INSTALLS
+@pytest.mark.network
+@pytest.mark.slow
+def test_the_action_installs_rye_and_verifies(shop: Workshop, source: Path, tmp_path: Path) -> None:
+    """Both steps, one after the other, with the inputs of a workflow: an unsigned tree fails, a signed one passes."""
+    temp = {"RUNNER_TEMP": str(tmp_path / "temp")}
+    (tmp_path / "temp").mkdir()
+    where = source / ".github/actions/verify"
+    install, verify = STEPS
+    installed = take(shop, install, given(install, {"python": sys.executable}, where) | temp)
+    assert installed.returncode == 0, installed.stdout + installed.stderr
+    failed = take(shop, verify, given(verify, {}, where) | temp)
+    assert failed.returncode == 1, failed.stderr
+    assert "::error file=.ai/tools/demo/deploy.py,line=1,title=rye%3A unsigned [no-envelope]::" in failed.stdout
+    sign(shop)
+    passed = take(shop, verify, given(verify, {"targets": ".ai\n", "args": "--require\ntrusted\n"}, where) | temp)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    nobody = {"USER_SPACE": str(tmp_path / "nobody")}
+    assert take(shop, verify, given(verify, {}, where) | temp | nobody).returncode == 1
+    trusted = Path(shop.env["USER_SPACE"]) / ".ai/config/keys/trusted"
+    trust = {"trust": next(trusted.iterdir()).read_text(encoding="utf-8")}
+    done = take(shop, verify, given(verify, trust, where) | temp | nobody)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_no_input_is_put_into_the_text_of_a_script() -> None:
+    """What a runner would paste into a script would be run by it; every input comes as a variable, each is used."""
+    scripts = "\n".join(step["run"] for step in STEPS)
+    assert "${{" not in scripts
+    used = {match for step in STEPS for text in step["env"].values() for match in EXPRESSION.findall(text)}
+    assert used == {"github.action_path", *(f"inputs.{name}" for name in ACTION["inputs"])}
+    for name in (name for step in STEPS for name in step["env"]):
+        assert re.search(rf'"[^"]*\$\{{?{name}\b', scripts), f"{name} is not quoted"
+        assert not re.search(rf"^[^\"\n]*\${name}\b[^\"\n]*$", scripts, re.MULTILINE), f"{name} is not quoted"
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["$(touch owned)", "`touch owned`", "; touch owned", "x' ; touch owned '", '"; touch owned; "', "*", "--help"],
+)
+def test_a_hostile_input_of_the_action(shop: Workshop, tmp_path: Path, word: str) -> None:
+    """Each line of an input is one word for rye, whatever stands in it; a target is never an option."""
+    seen = tmp_path / "seen"
+    shim = tmp_path / "rye-venv" / "bin" / "rye"
+    shim.parent.mkdir(parents=True)
+    shim.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" > '{seen}'\n", encoding="utf-8")
+    shim.chmod(0o755)
+    verify = STEPS[1]
+    inputs = {"targets": f"{word}\n", "args": f"{word}\n", "trust": word, "format": word, "output": ""}
+    done = take(shop, verify, given(verify, inputs, tmp_path) | {"RUNNER_TEMP": str(tmp_path)})
+    assert done.returncode == 0, done.stderr
+    trust = tmp_path / "rye-trust.toml"
+    assert seen.read_text().splitlines() == ["verify", "--format", word, "--trust", str(trust), word, "--", word]
+    assert trust.read_text(encoding="utf-8") == word
+    assert not list(tmp_path.rglob("owned"))

@@ -1,0 +1,189 @@
+"""What mends a finding: a command, for every code; run by real shells, whatever the files are named."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import click
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import rye._shell
+from rye._shell import quote
+from rye.cli.app import root
+from rye.cli.text import inline
+from rye.manifest import FINDINGS
+from rye.manifest import Finding as Found
+from rye.manifests import Amiss
+from rye.mending import Mending
+from rye.policy import POLICY_REASONS
+from rye.reports import VerifiedItem
+from rye.signing import REASONS, Verdict
+from tests.unit.cli.samples import signature
+
+BASH = shutil.which("bash")
+CODES = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
+HOSTILE = (
+    "$(touch owned)",
+    "`touch owned`",
+    "; touch owned #",
+    "a'b\"c",
+    "-rf",
+    "--all",
+    "a  b",
+    " a ",
+    "*",
+    "[a-z]?",
+    ":(top)",
+    "~",
+    "#",
+    "!!",
+    "a\\b",
+    "é\u0301",
+    "\U000e0100",
+)
+
+
+def item(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> VerifiedItem:
+    """Return an item with that reason."""
+    verdict = str(REASONS[code].verdict) if code in REASONS else "trusted"
+    bundle = "shop" if space == "system" else ""
+    path = f"{base}/.ai/tools/{name}.py"
+    return VerifiedItem("tool", name, space, bundle, path, signature(verdict, code=code, signer="ab" * 32))
+
+
+def amiss(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Amiss, Found]:
+    """Return what a manifest has against an item, or against itself."""
+    path = f"tools/{name}.py" if code.startswith("item-") else ""
+    found = Found(code, "words", path, "tool", name)
+    full = f"{base}/.ai/{path or 'config/manifest'}"
+    return Amiss("tool", name, space, "shop" if space == "system" else "", full, ""), found
+
+
+def commands() -> Iterator[tuple[str, str]]:
+    """Yield every code in every space with its command, in a repository and outside of one."""
+    for space in ("project", "user", "system"):
+        for mending in (Mending("/p", "/p"), Mending("/elsewhere", "/other"), Mending("")):
+            for code in CODES:
+                yield code, mending.of_item(item(code, space=space), code)
+            for code in POLICY_REASONS:
+                yield code, mending.of_item(item(code, space=space), code, formats=("v1",))
+            for code in FINDINGS:
+                yield code, mending.of_manifest(*amiss(code, space=space))
+
+
+def parse(words: list[str]) -> Mapping[str, object]:
+    """Let the real command line take the words of a command apart; nothing is run."""
+    command: click.Command = root
+    while isinstance(command, click.Group):
+        command, words = command.commands[words[0]], words[1:]
+    return command.make_context(command.name, list(words)).params
+
+
+def test_every_mend_begins_with_a_command_that_parses() -> None:
+    """Of every code: the first word is a program, and what is rye's the real parser takes, options and all."""
+    seen = set()
+    for code, mend in commands():
+        words = shlex.split(mend, comments=True)
+        seen.add(code)
+        assert words[0] in {"rye", "export"}, mend
+        if words[0] == "rye":
+            assert parse(words[1:]), mend
+        said = mend.partition("  # ")[2]
+        assert all(parse(shlex.split(part)[1:]) for part in said.split(": ") if part.startswith("rye ")), mend
+    assert seen == {*CODES, *POLICY_REASONS, *FINDINGS}
+
+
+def test_a_command_that_does_not_parse_is_noticed() -> None:
+    """The parser that the test above relies on refuses an option that is not there."""
+    with pytest.raises(click.UsageError):
+        parse(["sign", "--no-such-option"])
+
+
+def test_options_lead_to_where_the_item_is() -> None:
+    """Another project and the user's space are named; what is found from here is not."""
+    here = Mending("/p", "/p")
+    assert here.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
+    assert Mending("/p").of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
+    there = replace(here, project="/p/inner")
+    assert there.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a --project /p"
+    assert here.of_item(item("no-envelope", space="user"), "no-envelope") == "rye sign tool:demo/a --space user"
+    bundle = here.of_item(item("no-envelope", space="system", base="/b b"), "no-envelope")
+    assert bundle.startswith("rye sign --bundle '/b b/.ai' --new-key  # ")
+    written = here.of_manifest(*amiss("item-unlisted", space="user"))
+    assert written.startswith("rye manifest write --space user  # ")
+    assert here.of_item(item("envelope"), "envelope", formats=("v1",)) == "rye sign tool:demo/a --format v1"
+    assert here.of_item(item("ok"), "ok") == ""
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_in_what_mends_it(name: str) -> None:
+    """It is one argument: no option, no pattern, no second command; by its path where it would be a pattern."""
+    mend = Mending("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
+    params = parse(shlex.split(mend, comments=True)[1:])
+    if quote(name).startswith("$'"):
+        return  # shlex does not read these; bash does, below
+    named = f"/p/.ai/tools/{name}.py" if set(name) & set("*?[") else f"tool:{name}"
+    assert params["target"] == (named,)
+    assert params["every"] is False
+
+
+@pytest.mark.skipif(BASH is None or shutil.which("git") is None, reason="needs bash and git")
+@pytest.mark.parametrize("name", HOSTILE)
+def test_a_hostile_name_in_a_command_that_is_run(name: str, tmp_path: Path) -> None:
+    """Bash brings back that one file as it was committed, nothing else is touched, and no other command is run."""
+    folder = tmp_path / "-p $(x)" / ".ai" / "tools"
+    folder.mkdir(parents=True)
+    victim, other = folder / f"{name}.py", folder / "bystander.py"
+    for path in (victim, other):
+        path.write_text("as committed\n", encoding="utf-8")
+    someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q"], ["add", "-A"], [*someone, "commit", "-qm", "all"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    for path in (victim, other):
+        path.write_text("edited\n", encoding="utf-8")
+    found = item("digest", name, base=str(tmp_path / "-p $(x)"))
+    mend = Mending(str(tmp_path), "").of_item(found, "digest")
+    done = subprocess.run(
+        ["bash", "--noprofile", "--norc", "-c", inline(mend)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert (victim.read_text(), other.read_text()) == ("as committed\n", "edited\n")
+    assert not list(tmp_path.rglob("owned"))
+
+
+@pytest.mark.skipif(BASH is None, reason="needs bash")
+def test_bash_reads_back_what_was_quoted() -> None:
+    """Every hostile text is one word to bash, and that text; as an answer shows it, which changes nothing of it."""
+    texts = [*HOSTILE, "", "a\nb", "a\tb\r", "\x1b[2J\x07", "\u202eevil", "\udcff", "a\u00a0b", "x\n\n"]
+    shown = [inline(quote(text)) for text in texts]
+    assert shown == [quote(text) for text in texts]
+    script = "".join(f"printf '%s\\0' {text}\n" for text in shown)
+    out = subprocess.run(["bash", "--noprofile", "--norc", "-c", script], capture_output=True, check=True).stdout
+    assert out == b"".join(os.fsencode(text) + b"\0" for text in texts)
+
+
+@settings(max_examples=300)
+@example("\U000e0100")
+@example(" ")
+@given(st.text())
+def test_what_is_quoted_is_shown_as_it_is(text: str) -> None:
+    """No answer changes a quoted word while it makes it harmless, and its two blanks begin no comment."""
+    word = quote(text)
+    assert inline(word) == word
+    assert "  " not in word
+    assert word.startswith("$'") or shlex.split(word) == [text]
+
+
+def test_the_worked_examples_of_quoting_run() -> None:
+    """What the docstring shows is so."""
+    tried = doctest.testmod(rye._shell)
+    assert (tried.attempted > 0, tried.failed) == (True, 0)

@@ -1,0 +1,148 @@
+"""What a target names, and which faults of a walk concern it: what was not asked for is not told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from rye.checking import start_checking
+from rye.cli import main
+from rye.errors import SigningError
+from rye.layout import Layout
+from rye.reports import Unchecked
+from rye.targets import read_targets
+from tests.support.signed import ANN
+from tests.support.spacesim import SpaceSim
+
+TOOL = '"""Say it."""\n\n__version__ = "1.0.0"\n'
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """Two good tools; beside the one a link that leads nowhere and a folder that no id can name."""
+    sim = SpaceSim(tmp_path, bundles=())
+    for name in ("a/good", "b/good"):
+        sim.add("project", f"tools/{name}.py", TOOL)
+    folder = sim.root("project") / "tools" / "b"
+    (folder / "gone.py").symlink_to("nowhere")
+    (folder / "odd\x01").mkdir()
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    monkeypatch.chdir(sim.project)
+    return sim
+
+
+def layout(sim: SpaceSim) -> Layout:
+    """The spaces of a simulation."""
+    return Layout.find(project=sim.project, user=sim.user, bundles=())
+
+
+def faults(sim: SpaceSim, text: str) -> list[str]:
+    """Return the codes of what could not be checked when that is asked for."""
+    return [each.code for each in start_checking((text,), layout(sim)) if isinstance(each, Unchecked)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("tool:a/good", []),
+        ("tool:a/*", []),
+        ("a/*", []),
+        ("tool.a.*", []),
+        ("tool.a.good", []),
+        (".ai/tools/a", []),
+        (".ai/tools/b/good.py", []),
+        ("tool:b/good", []),
+        ("tool:b/gone", ["broken-link", "no-match"]),
+        ("tool:b/g*", ["broken-link"]),
+        ("tool:?/*", ["bad-name", "broken-link"]),
+        ("*/good", ["bad-name", "broken-link"]),
+        ("tool.b.*", ["bad-name", "broken-link"]),
+        ("tool", ["bad-name", "broken-link"]),
+        ("*", ["bad-name", "broken-link"]),
+        (".ai/tools/b", ["bad-name", "broken-link"]),
+        (".ai/tools/b/gone.py", ["broken-link", "no-match"]),
+        (".ai", ["bad-name", "broken-link"]),
+    ],
+)
+def test_only_faults_where_a_target_may_be_are_told(sim: SpaceSim, text: str, expected: list[str]) -> None:
+    """A fault elsewhere in the space is no reason why what was asked for could not be checked."""
+    assert sorted(faults(sim, text)) == expected
+    assert (main(["verify", text]) == 2) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "folder", "covered"),
+    [
+        ("tool:a/b/c", "tools", True),
+        ("tool:a/b/c", "tools/a", True),
+        ("tool:a/b/c", "tools/a/b", True),
+        ("tool:a/b/c", "tools/ab", False),
+        ("tool:a/b/c", "knowledge/a", False),
+        ("tool:a?/c", "tools/ax", True),
+        ("a/*", "knowledge/a", True),
+        ("a/*", "knowledge/b", False),
+        ("tool.a.b.*", "tools/a", True),
+        ("tool.a.b.*", "tools/a/b/c", True),
+        ("tool.a.b.*", "tools/a/c", False),
+        ("knowledge", "tools/a", False),
+        ("knowledge", "knowledge/a", True),
+        (".ai/tools/a/good.py", "tools/a", True),
+        (".ai/tools/a/good.py", "tools", True),
+        (".ai/tools/a", "tools/a/below", True),
+        (".ai/tools/a", "tools/b", False),
+        (".ai/tools/a", "tools/aa", False),
+    ],
+)
+def test_a_folder_that_cannot_be_listed_counts_where_the_target_may_be_in_it(
+    sim: SpaceSim,
+    text: str,
+    folder: str,
+    *,
+    covered: bool,
+) -> None:
+    """Above or below what is named; a folder beside it does not count."""
+    (target,) = read_targets((text,), layout(sim), "project")
+    assert target.covers(target.roots[0], folder) is covered
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
+def test_a_closed_folder_beside_the_target_and_around_it(sim: SpaceSim) -> None:
+    """The one is nothing to the answer, the other is why there is none."""
+    closed = sim.root("project") / "tools" / "closed"
+    closed.mkdir()
+    closed.chmod(0)
+    assert faults(sim, "tool:a/good") == []
+    assert faults(sim, "tool:closed/x") == ["unreadable", "no-match"]
+
+
+def test_what_cannot_be_listed_is_not_left_unsigned_in_silence(sim: SpaceSim) -> None:
+    """Signing all refuses as it does for every other problem; signing what is well beside it does not."""
+    registry = sim.registry()
+    pem = sim.folder / "key.pem"
+    pem.write_bytes(ANN.to_pem())
+    pem.chmod(0o600)
+    with pytest.raises(SigningError) as caught:
+        registry.sign("*", key=str(pem))
+    assert (caught.value.code, len(caught.value.details["problems"])) == ("invalid-items", 2)
+    with pytest.raises(SigningError, match="problem"):
+        registry.sign("*", key=str(pem), check=True)
+    assert len(registry.sign("tool:a/*", key=str(pem), force=True).items) == 1
+
+
+def test_a_link_to_another_item_is_not_signed(sim: SpaceSim) -> None:
+    """The line in the one file would name both in turn; nothing is written, whichever is named."""
+    pem = sim.folder / "key.pem"
+    pem.write_bytes(ANN.to_pem())
+    pem.chmod(0o600)
+    good = sim.path("project", "tools/a/good.py")
+    good.write_text(TOOL, encoding="utf-8")
+    (good.parent / "lent.py").symlink_to("good.py")
+    for text in ("tool:a/*", "tool:a/lent"):
+        with pytest.raises(SigningError) as caught:
+            sim.registry().sign(text, key=str(pem))
+        (problem,) = caught.value.details["problems"]
+        assert problem.startswith("tools/a/lent.py: it is a link to tools/a/good.py")
+        assert good.read_text(encoding="utf-8") == TOOL
+    assert sim.registry().sign("tool:a/good", key=str(pem)).items[0].changed
