@@ -159,8 +159,8 @@ class Strings:
             return np.arange(low, high)
         begin, end = self.offsets.item(low), self.offsets.item(high)
         text = self._bytes[begin:end]
-        if len(needle) == 1:
-            return low + np.flatnonzero(np.logical_or.reduceat(text == needle[0], self.offsets[low:high] - begin))
+        if len(needle) == 1 and np.count_nonzero(found := text == needle[0]) > (high - low) // 4:
+            return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
         ids: Ids = np.searchsorted(self.offsets, places(text, needle) + begin, side="right") - 1
         return ids[np.diff(ids, prepend=-1) > 0]
 
