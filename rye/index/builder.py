@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import analysis, container, strings
+from rye.index.dictionary import term_arrays
 from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NUMBER, Place, keyword_entries, text_values
 from rye.index.stems import stem_arrays
 from rye.index.values import sort_time
@@ -127,7 +128,7 @@ class SegmentBuilder:
         first = np.flatnonzero(fresh)
         offsets, buffer = strings.pack(ordered)
         lengths = np.bincount(tokens.length_slots, tokens.length_parts, len(self) * _FIELDS)
-        return {
+        arrays: Arrays = {
             "term.offsets": offsets,
             "term.buffer": buffer,
             "term.postings": np.searchsorted(terms[first], np.arange(len(ordered) + 1)).astype(np.int64),
@@ -138,6 +139,7 @@ class SegmentBuilder:
             "doc.lengths": lengths.astype(np.uint32).reshape(len(self), _FIELDS).T,
             **stem_arrays(ordered),
         }
+        return arrays | term_arrays(ordered, arrays["term.postings"], arrays["posting.doc"])
 
     def _tokens(self) -> _Tokens:
         """Turn chunk occurrences into tokens: repeat, then place each at its chunk's first position plus its offset."""

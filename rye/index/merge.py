@@ -10,10 +10,11 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import container, strings
+from rye.index.dictionary import term_arrays
 from rye.index.schema import TEXT_FIELDS
-from rye.index.segment import Bools, Ints, Segment, ranges
+from rye.index.segment import Bools, Ints, Segment
 from rye.index.stems import stem_arrays
-from rye.index.strings import Strings
+from rye.index.strings import Strings, ranges
 
 Arrays = dict[str, npt.NDArray[Any]]
 
@@ -92,7 +93,7 @@ def _postings(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
     order = np.argsort(term, kind="stable")
     starts = (np.cumsum(tf) - tf)[order]
     offsets, buffer = strings.pack(ordered)
-    return {
+    arrays: Arrays = {
         "term.offsets": offsets,
         "term.buffer": buffer,
         "term.postings": np.searchsorted(term[order], np.arange(len(ordered) + 1)).astype(np.int64),
@@ -102,6 +103,7 @@ def _postings(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
         "position": np.concatenate(positions)[ranges(starts, starts + tf[order])].astype(np.uint32),
         **stem_arrays(ordered),
     }
+    return arrays | term_arrays(ordered, arrays["term.postings"], arrays["posting.doc"])
 
 
 def _entries(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:

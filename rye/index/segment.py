@@ -5,6 +5,7 @@ array                 shape    meaning
 ====================  =======  ==============================================================================
 term.offsets/buffer   T        the terms in byte order (:class:`rye.index.strings.Strings`)
 term.postings         T + 1    postings of term t are ``[term.postings[t], term.postings[t + 1])``
+term.length/.letters  T        and .docs: see :mod:`rye.index.dictionary`
 posting.doc/.field    P        document and field number; postings of a term are in order of (doc, field)
 posting.positions     P + 1    positions of posting p are ``position[posting.positions[p] : … [p + 1]]``, tf many
 position              tokens   positions, ascending within a posting
@@ -26,8 +27,9 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index.container import Container, DamagedError
+from rye.index.dictionary import perhaps_near
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
-from rye.index.strings import Ids, Strings
+from rye.index.strings import Ids, Strings, ranges
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""
@@ -45,14 +47,6 @@ def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer
     """Return one number per (document, field) that orders by document, then field."""
     keys: Ints = (docs.astype(np.int64) << FIELD_BITS) | fields.astype(np.int64)
     return keys
-
-
-def ranges(starts: Ints, stops: Ints) -> Ints:
-    """Return the concatenation of ``arange(start, stop)`` for each pair."""
-    widths = stops - starts
-    total = int(widths.sum())
-    found: Ints = np.arange(total) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
-    return found
 
 
 class Segment:
@@ -128,6 +122,15 @@ class Segment:
             return np.empty(0, np.int64)
         bounds = self._array("stem.postings")
         return self._array("stem.term")[bounds[at] : bounds[at + 1]].astype(np.int64)
+
+    @cached_property
+    def term_docs(self) -> npt.NDArray[np.int32]:
+        """How many documents have each term in any field, deleted ones included."""
+        return self._array("term.docs")
+
+    def terms_perhaps_near(self, text: str, distance: int) -> Ids:
+        """Return the numbers of the terms that may be at most so many edits from a text; no other is."""
+        return perhaps_near(self._array("term.length"), self._array("term.letters"), text, distance)
 
     def postings(self, terms: Ids) -> tuple[Ids, Ints]:
         """Return ``(posting numbers, index into terms)`` of all postings of several terms, term by term."""

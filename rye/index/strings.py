@@ -7,15 +7,25 @@ there are strings. No string holds a newline.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
 
+from rye.index.globs import Glob, Piece, Text, places
+
 Ids = npt.NDArray[np.int64]
 
-_ANY_CHARACTER = rb"(?:[\x00-\x09\x0b-\x7f]|[\xc2-\xf4][\x80-\xbf]+)"
+_STEP = 32
+"""Strings from one head to the next."""
+
+_MANY = 16
+"""Of so many strings one: above this share they are matched where they are, not copied first."""
+
+_NEWLINE, _FIRST_WIDE = 0x0A, 0x80
+
 _NO_IDS: Ids = np.empty(0, np.int64)
 
 
@@ -28,28 +38,24 @@ def pack(strings: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return offsets, np.frombuffer(joined, np.uint8)
 
 
-def glob_pattern(glob: str) -> bytes:
-    r"""Return the source of a byte pattern for ``*``, ``?`` and ``\``-escapes that cannot match across a newline.
+def ranges(starts: Ids, stops: Ids) -> Ids:
+    """Return the concatenation of ``arange(start, stop)`` for each pair."""
+    widths = stops - starts
+    total = int(widths.sum())
+    found: Ids = np.arange(total) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
+    return found
 
-    What stands between two stars is taken where it first occurs, once and for all: the earliest place leaves most for
-    the rest, and never going back keeps the time from growing with a power of the number of stars.
-    """
-    pieces, escaped = [b""], False
-    for ch in glob:
-        if escaped or ch not in "*?\\":
-            pieces[-1] += re.escape(ch.encode("utf-8", "surrogatepass"))
-            escaped = False
-        elif ch == "\\":
-            escaped = True
-        elif ch == "*":
-            pieces.append(b"")
-        else:
-            pieces[-1] += _ANY_CHARACTER
-    if len(pieces) == 1:
-        return pieces[0]
-    first, *middle, last = pieces
-    between = (b"(?>[^\n]*?" + piece + b")" for piece in middle if piece)
-    return first + b"".join(between) + b"[^\n]*" + last
+
+class _Heads(dict[int, bytes]):
+    """Every so many-th string, read when bisection first comes by."""
+
+    def __init__(self, table: Strings) -> None:
+        super().__init__()
+        self._raw = table.raw
+
+    def __missing__(self, block: int) -> bytes:
+        head = self[block] = self._raw(block * _STEP)
+        return head
 
 
 class Strings:
@@ -72,27 +78,36 @@ class Strings:
 
     def raw(self, index: int) -> bytes:
         """Return one string as UTF-8."""
-        return bytes(self.buffer[self.offsets[index] : self.offsets[index + 1] - 1])
+        return bytes(self.buffer[self.offsets.item(index) : self.offsets.item(index + 1) - 1])
 
     def take(self, ids: npt.NDArray[np.integer]) -> list[str]:
         """Return several strings."""
-        return [self[i] for i in ids.tolist()]
+        return self._lines(ids).decode("utf-8", "surrogatepass").split("\n")[:-1]
+
+    def _lines(self, ids: npt.NDArray[np.integer]) -> bytes:
+        return self._bytes[ranges(self.offsets[ids], self.offsets[ids + 1])].tobytes()
+
+    @cached_property
+    def _bytes(self) -> npt.NDArray[np.uint8]:
+        return np.frombuffer(self.buffer, np.uint8)
 
     @cached_property
     def everything(self) -> list[str]:
         """All strings, decoded once."""
         return bytes(self.buffer).decode("utf-8", "surrogatepass").split("\n")[:-1]
 
+    @cached_property
+    def _heads(self) -> _Heads:
+        return _Heads(self)
+
     def lower_bound(self, key: bytes) -> int:
         """Return the index of the first string that is not less than ``key``; the table must be sorted."""
-        low, high = 0, len(self)
-        while low < high:
-            middle = (low + high) // 2
-            if self.raw(middle) < key:
-                low = middle + 1
-            else:
-                high = middle
-        return low
+        block = bisect_left(range(-(-len(self) // _STEP)), key, key=self._heads.__getitem__)
+        if block == 0:
+            return 0
+        low, high = (block - 1) * _STEP, min(block * _STEP, len(self))
+        lines = bytes(self.buffer[self.offsets.item(low) : self.offsets.item(high)]).split(b"\n")
+        return low + bisect_left(lines, key, 1, high - low)
 
     def find(self, text: str) -> int:
         """Return the index of a string in a sorted table, or -1."""
@@ -102,55 +117,76 @@ class Strings:
 
     def prefix_range(self, prefix: str) -> tuple[int, int]:
         """Return the half-open range of strings that start with ``prefix``; the table must be sorted."""
-        key = prefix.encode("utf-8", "surrogatepass")
+        return self._beginning(prefix.encode("utf-8", "surrogatepass"))
+
+    def _beginning(self, key: bytes) -> tuple[int, int]:
         low = self.lower_bound(key)
-        successor = key.rstrip(b"\xff")
-        high = self.lower_bound(successor[:-1] + bytes([successor[-1] + 1])) if successor else len(self)
+        high = self.lower_bound(key[:-1] + bytes([key[-1] + 1])) if key else len(self)
         return low, high
 
     def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ids:
         """Return the ids, ascending, of the strings that match a glob, in a range of a sorted table.
 
-        A literal prefix is found by bisection and a bare infix by scanning the buffer for its bytes.
+        A literal beginning is found by bisection, then what the glob says most by scanning for its bytes; the rest is
+        asked only of the strings that hold both.
         """
         low, high = within if within is not None else (0, len(self))
-        prefix = _literal_prefix(glob)
+        points = Glob.read(glob)
+        parsed = points.in_bytes()
+        prefix = bytes(unit for unit in parsed.beginning if unit is not None)
         if prefix:
-            first, last = self.prefix_range(prefix)
+            first, last = self._beginning(prefix)
             low, high = max(low, first), min(high, last)
         if low >= high:
             return _NO_IDS
-        if glob == escape(prefix) + "*":
+        if parsed.pieces[0] == parsed.beginning and not any(parsed.pieces[1:]):
+            return np.arange(low, high if len(parsed.pieces) > 1 else low + (self.raw(low) == prefix))
+        if not parsed.asks_one:
+            ids = self._holding(parsed.needle, low, high)
+            return ids if parsed.only_needle else ids[parsed.matches(*self._as_bytes(ids))]
+        ids, wide = self._holding(parsed.needle, low, high), self._wide
+        ids = ids[~wide[ids]]
+        plain = ids[parsed.matches(*self._as_bytes(ids))]
+        if not wide[low:high].any():
+            return plain
+        ids = self._holding(parsed.run, low, high)
+        ids = ids[wide[ids]]
+        return np.sort(np.concatenate([plain, ids[points.matches(*self._as_points(ids))]]))
+
+    def _holding(self, needle: Piece, low: int, high: int) -> Ids:
+        """Return the ids in a range of the strings, each with its newline, that hold some bytes."""
+        if not any(unit is not None for unit in needle):
             return np.arange(low, high)
-        infix = _bare_infix(glob)
-        source = re.escape(infix) if infix else b"(?m)^" + glob_pattern(glob) + b"\n"
-        begin, end = int(self.offsets[low]), int(self.offsets[high])
-        found = [m.start() for m in re.finditer(source, self.buffer[begin:end])]
-        ids: Ids = np.searchsorted(self.offsets, np.asarray(found, np.int64) + begin, side="right") - 1
-        return np.unique(ids)
+        begin, end = self.offsets.item(low), self.offsets.item(high)
+        text = self._bytes[begin:end]
+        if len(needle) == 1 and np.count_nonzero(found := text == needle[0]) > (high - low) // 4:
+            return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
+        ids: Ids = np.searchsorted(self.offsets, places(text, needle) + begin, side="right") - 1
+        return ids[np.diff(ids, prepend=-1) > 0]
+
+    @cached_property
+    def _wide(self) -> npt.NDArray[np.bool_]:
+        """Shape ``(n,)``: which strings have more bytes than characters."""
+        found: npt.NDArray[np.bool_] = np.logical_or.reduceat(self._bytes >= _FIRST_WIDE, self.offsets[:-1])
+        return found
+
+    def _as_bytes(self, ids: Ids) -> tuple[Text, Ids, Ids]:
+        """Return a text of bytes that holds some strings, and where each begins and ends."""
+        if len(ids) > len(self) // _MANY:
+            return self._bytes, self.offsets[ids], self.offsets[ids + 1] - 1
+        return _lined(np.frombuffer(self._lines(ids), np.uint8))
+
+    def _as_points(self, ids: Ids) -> tuple[Text, Ids, Ids]:
+        """Return a text of code points that holds some strings, and where each begins and ends."""
+        text = self._lines(ids).decode("utf-8", "surrogatepass")
+        return _lined(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32))
+
+
+def _lined(text: Text) -> tuple[Text, Ids, Ids]:
+    ends = np.flatnonzero(text == _NEWLINE)
+    return text, np.concatenate([[0], ends[:-1] + 1])[: len(ends)], ends
 
 
 def escape(text: str) -> str:
     """Return a glob that matches just this text."""
     return re.sub(r"([*?\\])", r"\\\1", text)
-
-
-def _literal_prefix(glob: str) -> str:
-    out, escaped = [], False
-    for ch in glob:
-        if not escaped and ch in "*?":
-            break
-        if not escaped and ch == "\\":
-            escaped = True
-            continue
-        out.append(ch)
-        escaped = False
-    return "".join(out)
-
-
-def _bare_infix(glob: str) -> bytes:
-    """Return the bytes of ``x`` when the glob is just ``*x*``, else nothing."""
-    inner = glob[1:-1]
-    if len(glob) > 2 and glob[0] == glob[-1] == "*" and not re.search(r"[*?\\]", inner):
-        return inner.encode("utf-8", "surrogatepass")
-    return b""

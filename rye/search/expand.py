@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,9 @@ MAX_EXPANSIONS = 1_024
 """Terms one part of a leaf may stand for; the most frequent are kept."""
 
 INFLECTION_WEIGHT = 0.5
+
+_RARE = 8
+"""Most terms occur in no more documents."""
 
 Choice = tuple[Ints, Floats]
 """Term numbers of one segment, ascending, and their weights."""
@@ -114,10 +118,12 @@ def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int
 
 
 def _fuzzy(part: Part, pattern: Pattern) -> Choice:
-    if (automatic_distance(pattern.text) if pattern.distance is None else pattern.distance) == 0:
+    distance = automatic_distance(pattern.text) if pattern.distance is None else pattern.distance
+    if distance == 0:
         return _exact(part, pattern)
-    found = similar(pattern.text, part.segment.terms.everything, pattern.distance)
-    ids = np.fromiter(found.keys(), np.int64, len(found))
+    perhaps = part.segment.terms_perhaps_near(pattern.text, distance)
+    found = similar(pattern.text, part.segment.terms.take(perhaps), distance)
+    ids = perhaps[np.fromiter(found.keys(), np.int64, len(found))]
     distances = np.fromiter(found.values(), np.float64, len(found))
     weights = 1.0 - distances / max(len(pattern.text), 1)
     return ids[weights > 0], weights[weights > 0]
@@ -133,26 +139,80 @@ _CHOOSERS: dict[How, Callable[[Part, Pattern], Choice]] = {
 
 def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: npt.NDArray[np.bool_]) -> Terms:
     """Keep the word itself and the terms of greatest live document frequency over all segments; ties by term."""
-    frequency: dict[str, int] = {}
-    words = []
-    for part, (ids, _) in zip(reader.parts, choices, strict=True):
-        words.append(part.segment.terms.take(ids))
-        for word, df in zip(words[-1], document_frequencies(part, ids, fields).tolist(), strict=True):
-            if df:
-                frequency[word] = frequency.get(word, 0) + df
-    if len(frequency) <= MAX_EXPANSIONS:
+    rows, own = _numbered(reader, choices, itself)
+    counts = _greatest(rows, own, fields)
+    if np.count_nonzero(counts) <= MAX_EXPANSIONS:
         return Terms(reader, choices)
-    ranked = sorted(frequency, key=lambda word: (word != itself, -frequency[word], word))
-    kept = frozenset(ranked[:MAX_EXPANSIONS])
-    cut = []
-    for (ids, weights), names in zip(choices, words, strict=True):
-        keep = np.fromiter((name in kept for name in names), bool, len(names))
-        cut.append((ids[keep], weights[keep]))
+    if own >= 0 and counts[own]:
+        counts[own] = counts.max() + 1
+    least = _in_place(counts, MAX_EXPANSIONS)
+    keep = counts > least
+    keep[np.flatnonzero(counts == least)[: MAX_EXPANSIONS - np.count_nonzero(keep)]] = True
+    cut = [
+        (ids[keep[row.numbers]], weights[keep[row.numbers]]) for (ids, weights), row in zip(choices, rows, strict=True)
+    ]
     return Terms(reader, tuple(cut), cut=True)
+
+
+class _Row(NamedTuple):
+    """The chosen terms of one segment, and what number each has among those of all segments."""
+
+    part: Part
+    ids: Ints
+    numbers: Ints
+
+
+def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple[list[_Row], int]:
+    """Number the chosen terms of all segments together, in their order; return also the number of a word, or -1."""
+    if len(choices) == 1:
+        part, ids = reader.parts[0], choices[0][0]
+        own = np.flatnonzero(ids == part.segment.terms.find(itself))
+        return [_Row(part, ids, np.arange(len(ids)))], int(own[0]) if len(own) else -1
+    words = [part.segment.terms.take(ids) for part, (ids, _) in zip(reader.parts, choices, strict=True)]
+    number_of = {word: number for number, word in enumerate(sorted(set().union(*words)))}
+    rows = []
+    for part, (ids, _), names in zip(reader.parts, choices, words, strict=True):
+        rows.append(_Row(part, ids, np.fromiter(map(number_of.__getitem__, names), np.int64, len(names))))
+    return rows, number_of.get(itself, -1)
+
+
+def _greatest(rows: list[_Row], own: int, fields: npt.NDArray[np.bool_]) -> Ints:
+    """Return the live document frequency of each term that may be among the greatest, of others 0.
+
+    The documents that have a term in any field, deleted or not, bound its frequency from above. So the terms of the
+    greatest bounds are counted, and more of them until those left out cannot be among the greatest.
+    """
+    size = 1 + max(int(row.numbers.max(initial=-1)) for row in rows)
+    bounds = np.zeros(size, np.int64)
+    for row in rows:
+        bounds[row.numbers] += row.part.segment.term_docs[row.ids]
+    if fields.all() and all(row.part.intact for row in rows):
+        return bounds
+    wanted = MAX_EXPANSIONS + 1
+    taken = 2 * wanted
+    while True:
+        floor = _in_place(bounds, taken) if taken < size else 0
+        asked = bounds >= floor
+        asked[own] |= own >= 0
+        counts = np.zeros(size, np.int64)
+        for row in rows:
+            these = asked[row.numbers]
+            counts[row.numbers[these]] += document_frequencies(row.part, row.ids[these], fields)
+        if floor == 0 or _in_place(counts, wanted) >= floor:
+            return counts
+        taken *= 4
+
+
+def _in_place(counts: Ints, place: int) -> int:
+    """Return the count in a place, from 1 on, of the descending order; most counts are too small to be asked."""
+    great = counts[counts > _RARE]
+    return int(np.partition(great if len(great) >= place else counts, -place)[-place])
 
 
 def document_frequencies(part: Part, ids: Ints, fields: npt.NDArray[np.bool_]) -> Ints:
     """Return in how many live documents of one segment each term occurs in any of the fields."""
+    if part.intact and fields.all():
+        return part.segment.term_docs[ids].astype(np.int64)
     postings, owner = part.segment.postings(ids)
     docs = part.segment.posting_doc[postings]
     keep = fields[part.segment.posting_field[postings]] & part.live[docs]

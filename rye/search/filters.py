@@ -47,11 +47,12 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
                 ids = entries.matching(f"{strings.escape(node.name)}{SEPARATOR}{pattern}", within=(low, high))
             case bound.Similar(text=text, distance=distance):
                 prefix = len(f"{node.name}{SEPARATOR}")
-                found_at = similar(text, [entries[at][prefix:] for at in range(low, high)], distance)
+                found_at = similar(text, [entry[prefix:] for entry in entries.take(np.arange(low, high))], distance)
                 ids = low + np.asarray(list(found_at), np.int64)
             case bound.Between():
                 accepts = between(node.kind, (node.low, node.include_low), (node.high, node.include_high))
                 start = len(node.name) + len(SEPARATOR)
-                ids = np.asarray([at for at in range(low, high) if accepts(entries[at][start:])], np.int64)
+                values = enumerate(entries.take(np.arange(low, high)), start=low)
+                ids = np.asarray([at for at, entry in values if accepts(entry[start:])], np.int64)
         found.append(part.segment.entry_docs(ids))
     return reader.mark(found)

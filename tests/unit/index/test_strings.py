@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import re
 import time
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rye.index import globs as matching
+from rye.index import strings as bisecting
 from rye.index.strings import Strings, pack
 
 LETTERS = "ab*?\\.\n é你😀\ud800\x00\x7fß"
 WORDS = st.text(st.sampled_from(LETTERS.replace("\n", "")), max_size=6)
 TABLES = st.lists(WORDS, max_size=12, unique=True)
+
+
+@pytest.fixture(scope="module", autouse=True, params=[False, True], ids=["whole", "small steps"])
+def steps(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Run everything also with steps so small that these small tables take several, and with every string copied."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param:
+            patch.setattr(bisecting, "_STEP", 2)
+            patch.setattr(bisecting, "_MANY", 1)
+            patch.setattr(matching, "_BLOCK", 3)
+        yield
 
 
 def table(texts: list[str]) -> Strings:
@@ -105,6 +119,14 @@ def test_a_glob_matches_what_its_expression_matches(
         ("*b?*a", ["abba"]),
         ("*ba*b*", []),
         ("a?b", ["a*b", "axb"]),
+        ("*?b*", ["a*b", "axb", "abba"]),
+        ("*?é", []),
+        ("*x?", ["axb"]),
+        ("?好*", ["你好"]),
+        ("*a", ["abba"]),
+        ("a*a", ["abba"]),
+        ("abba*abba", []),
+        ("*\n*", []),
     ],
 )
 def test_globs_by_example(glob: str, matches: list[str]) -> None:
@@ -120,4 +142,6 @@ def test_attack_many_stars_do_not_multiply_the_time() -> None:
     assert strings.matching("a*" * 100 + "b").tolist() == []
     assert strings.matching("*a" * 100 + "*").tolist() == [0]
     assert strings.matching("*a?" * 60 + "*b").tolist() == []
+    assert strings.matching("*?" * 255 + "*").tolist() == [0]
+    assert strings.matching("?" * 256).tolist() == []
     assert time.perf_counter() - began < 1.0

@@ -93,33 +93,44 @@ def test_similar_are_the_texts_within_the_distance(text: str, choices: list[str]
     assert list(found) == sorted(found)
 
 
-BODIES = st.lists(st.lists(st.sampled_from(["aa", "ab", "ac", "ad", "ba", "bb"]), max_size=5), min_size=1, max_size=5)
+WORDS = [f"{first}{second}" for first in "ab" for second in "abcdefgh"]
+LINES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
+GROUPS = st.lists(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=3), min_size=1, max_size=3)
 
 
-@settings(max_examples=40)
+@settings(max_examples=80)
 @given(
-    BODIES,
+    GROUPS,
     st.sampled_from([Pattern("a*", How.GLOB), Pattern("aa", How.FUZZY, 1), Pattern("*", How.GLOB)]),
     st.integers(1, 4),
+    st.sampled_from([("content",), TEXT_FIELDS]),
+    st.sampled_from([frozenset(), frozenset({(0, 0)})]),
 )
-def test_of_too_many_terms_the_most_frequent_are_kept(
-    tmp_path_factory: pytest.TempPathFactory, bodies: Sequence[list[str]], pattern: Pattern, limit: int
+def test_of_too_many_terms_the_most_frequent_are_kept(  # noqa: PLR0917
+    tmp_path_factory: pytest.TempPathFactory,
+    groups: list[list[tuple[str, str]]],
+    pattern: Pattern,
+    limit: int,
+    names: Sequence[str],
+    gone: frozenset[tuple[int, int]],
 ) -> None:
     """The word itself stays, then the greatest live document frequency over all segments, ties by term."""
-    items = [item(f"z{number}", body=" ".join(words)) for number, words in enumerate(bodies)]
-    gone = {(0, 0)} if len(items) > 2 else set()
-    half = max(1, len(items) // 2)
-    groups = [group for group in (items[:half], items[half:]) if group]
-    over = reader(tmp_path_factory.mktemp("cut"), *groups, gone=gone)
-    content = np.arange(len(TEXT_FIELDS)) == FIELD_NUMBER["content"]
-    whole = weights(expand(over, pattern, content), over)
-    frequency = {term: len(over.postings("content", term).docs) for term in whole}
+    laid = [
+        [item(f"z{group}-{number}", title=title, body=body) for number, (title, body) in enumerate(texts)]
+        for group, texts in enumerate(groups)
+    ]
+    over = reader(tmp_path_factory.mktemp("cut"), *laid, gone=gone)
+    fields = np.isin(TEXT_FIELDS, names)
+    whole = weights(expand(over, pattern, fields), over)
+    holders = {term: [over.postings(name, term).docs.tolist() for name in names] for term in whole}
+    frequency = {term: len({doc for docs in found for doc in docs}) for term, found in holders.items()}
     ranked = sorted(
         (term for term in whole if frequency[term]), key=lambda term: (term != pattern.text, -frequency[term], term)
     )
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(expanding, "MAX_EXPANSIONS", limit)
-        found = expand(over, pattern, content)
+        patch.setattr(expanding, "_RARE", 1)
+        found = expand(over, pattern, fields)
     kept = {term: weight for term, weight in weights(found, over).items() if frequency[term]}
     assert kept == {term: whole[term] for term in ranked[:limit]}
     assert found.cut == (len(ranked) > limit)
