@@ -126,7 +126,12 @@ class Strings:
         source = re.escape(infix) if infix else b"(?m)^" + glob_pattern(glob) + b"\n"
         begin, end = int(self.offsets[low]), int(self.offsets[high])
         found = [m.start() for m in re.finditer(source, self.buffer[begin:end])]
-        ids: Ids = np.searchsorted(self.offsets, np.asarray(found, np.int64) + begin, side="right") - 1
+        ids: Ids = (
+            np.searchsorted(
+                self.offsets, np.asarray(found, self.offsets.dtype) + self.offsets.dtype.type(begin), side="right"
+            )
+            - 1
+        )
         return np.unique(ids)
 
 

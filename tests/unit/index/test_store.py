@@ -235,7 +235,7 @@ def test_a_segment_with_other_documents_than_listed_is_damage(store: Store) -> N
     path = store.folder / f"{base.segments[0].entry.segment_id()}.ryx"
     path.unlink()
     builder = SegmentBuilder()
-    builder.add(item("a"), place(item("a")), "{}")
+    builder.add(item("a"), place(item("a")), evidence(item("a")))
     builder.write(path)
     with pytest.raises(DamagedError, match="documents listed"):
         store.open()
