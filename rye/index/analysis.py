@@ -29,6 +29,7 @@ JOINERS = "_-./"
 _ASCII_CHUNK = re.compile(r"[^\W_](?:[\w\-./]*[^\W_])?", re.ASCII)
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
+_ONE_JOINER = {ord("-"): "_", ord("."): "_"}
 _ASCII_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -97,8 +98,6 @@ def _camel(piece: str) -> list[str]:
     """Split at the borders fooBar → foo Bar and HTTPServer → HTTP Server."""
     if piece.islower() or piece.isdigit():
         return [piece]
-    if piece.isascii():
-        return _ASCII_CAMEL.split(piece)
     cuts = [0]
     for i in range(1, len(piece)):
         before, here = piece[i - 1], piece[i]
@@ -111,6 +110,10 @@ def _camel(piece: str) -> list[str]:
 
 def split_chunk(chunk: str) -> list[list[str]]:
     """Split a chunk into its ``/`` segments and each into its folded parts; segments without parts are left out."""
+    if chunk.isascii():
+        marked = _ASCII_CAMEL.sub("_", chunk).lower().translate(_ONE_JOINER)
+        cut = [[part[:MAX_TERM] for part in segment.split("_") if part] for segment in marked.split("/")]
+        return [segment for segment in cut if segment]
     segments = []
     for segment in chunk.split("/"):
         parts = [part for piece in _SPLIT.split(segment) if piece for part in _camel(piece)]
@@ -128,18 +131,25 @@ def joined(parts: list[str]) -> str:
 def analyze_chunk(chunk: str) -> list[Token]:
     """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms."""
     segments = split_chunk(chunk)
-    tokens: dict[tuple[str, int], Token] = {}
+    tokens: list[Token] = []
     offset = 0
     for segment in segments:
-        forms = [Token(part, offset + i, part=True) for i, part in enumerate(segment)]
-        if len(segment) > 1:
-            forms.insert(1, Token(joined(segment), offset, part=False))
+        tokens.append(Token(segment[0], offset, part=True))
         if offset == 0 and len(segments) > 1:
-            forms.insert(1, Token(joined([part for each in segments for part in each]), 0, part=False))
-        for form in forms:
-            tokens.setdefault((form.term, form.offset), form)
+            tokens.append(Token(joined([part for each in segments for part in each]), 0, part=False))
+        if len(segment) > 1:
+            tokens.append(Token(joined(segment), offset, part=False))
+            tokens += [Token(part, at, part=True) for at, part in enumerate(segment[1:], offset + 1)]
         offset += len(segment)
-    return list(tokens.values())
+    if len(chunk) < MAX_TERM and chunk.isascii():  # no two forms at one offset can be equal
+        return tokens
+    first = {(token.term, token.offset): token for token in reversed(tokens)}
+    return [token for token in tokens if first[token.term, token.offset] is token]
+
+
+def is_plain(chunk: str) -> bool:
+    """Return whether a chunk is plainly one part, itself when folded; one that is not may be one part all the same."""
+    return chunk.isascii() and chunk.isalnum() and (chunk[1:].islower() or chunk.islower() or chunk.isdigit())
 
 
 def searchable(text: str) -> bool:

@@ -17,9 +17,10 @@ from whoosh.matching import ListMatcher, NullMatcher
 from whoosh.reading import TermInfo
 
 from rye.errors import UnavailableError
+from rye.index.blocks import Blocks
 from rye.index.schema import FIELD_NUMBER, SEPARATOR, TYPE_NAMES
 from rye.index.segment import EXTENSION, POSITION_BITS, Segment
-from rye.index.strings import Ids
+from rye.index.strings import Ids, Strings
 
 
 class ColumnarCodec(base.Codec):  # type: ignore[misc]
@@ -73,7 +74,8 @@ class ColumnarTerms(base.TermsReader):  # type: ignore[misc]
         return [*FIELD_NUMBER, "entry", "key"]
 
     def _texts(self, fieldname: str, start: bytes = b"") -> Iterator[bytes]:
-        table, prefix = self._segment.terms, b""
+        table: Strings | Blocks = self._segment.terms
+        prefix = b""
         if fieldname not in FIELD_NUMBER:
             table = self._segment.entries
             prefix = b"" if fieldname == "entry" else f"key{SEPARATOR}".encode()

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +15,13 @@ import numpy.typing as npt
 
 from rye.index import container
 from rye.index.container import Container, DamagedError
+from rye.index.packing import smallest
 
 RACY_NS = 50_000_000
 """A file changed this shortly before it was read may change again within one tick of its clock; it is read anew."""
 
 _NEVER = -1
+_COLUMNS = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +45,7 @@ class Manifest:
         listing: Digest of the segments and deletions of the generation: Whoosh's own list has no checksum.
     """
 
-    paths: tuple[str, ...]
+    paths: Sequence[str]
     stats: npt.NDArray[np.int64]
     problems: tuple[Problem, ...] = ()
     stamp: str = ""
@@ -49,7 +53,7 @@ class Manifest:
 
     def same_files(self, paths: Sequence[str], stats: npt.NDArray[np.int64]) -> bool:
         """Return whether a walk found exactly these files, unchanged."""
-        return len(paths) == len(self.paths) and tuple(paths) == self.paths and np.array_equal(stats, self.stats)
+        return len(paths) == len(self.paths) and np.array_equal(stats, self.stats) and tuple(paths) == tuple(self.paths)
 
     def settled(self, now_ns: int) -> Manifest:
         """Return the manifest with files that changed just before ``now_ns`` marked to be read anew."""
@@ -61,15 +65,20 @@ class Manifest:
 
     def write(self, path: Path) -> None:
         """Write to a file, replacing it whole."""
-        blob = "\0".join(self.paths).encode("utf-8", "surrogateescape")
+        blob = zlib.compress("\0".join(self.paths).encode("utf-8", "surrogateescape"), 1)
+        least = self.stats.min(axis=0, initial=0)
         meta: dict[str, Any] = {
             "problems": [[p.path, p.code, p.message] for p in self.problems],
             "stamp": self.stamp,
             "listing": self.listing,
+            "files": len(self.paths),
+            "least": least.tolist(),
         }
+        above = self.stats.view(np.uint64) - least.view(np.uint64)
+        arrays = {f"stats.{column}": smallest(above[:, column]) for column in range(_COLUMNS)}
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.unlink(missing_ok=True)
-        container.write(temporary, {"paths": np.frombuffer(blob, np.uint8), "stats": self.stats}, meta)
+        container.write(temporary, {"paths": np.frombuffer(blob, np.uint8), **arrays}, meta)
         temporary.replace(path)
 
     @classmethod
@@ -81,15 +90,44 @@ class Manifest:
         """
         file = Container(path)
         try:
-            blob = bytes(file.buffer("paths")).decode("utf-8", "surrogateescape")
-            paths = tuple(blob.split("\0")) if blob else ()
-            stats: npt.NDArray[np.int64] = file.array("stats").reshape(-1, 4)
+            paths = _Paths(int(file.meta["files"]), bytes(file.buffer("paths")))
+            columns = [file.array(f"stats.{column}").astype(np.uint64) for column in range(_COLUMNS)]
+            least = np.asarray(file.meta["least"], np.int64)
+            stats = (np.stack(columns, axis=1) + least.view(np.uint64)).view(np.int64)
             problems = tuple(Problem(*map(str, row)) for row in file.meta["problems"])
             stamp, listing = str(file.meta["stamp"]), str(file.meta["listing"])
-        except (KeyError, ValueError, TypeError) as error:
+            sizes = len(paths), paths.counted(), len(stats)
+        except (KeyError, ValueError, TypeError, zlib.error) as error:
             message = f"{path.name}: {error}"
             raise DamagedError(message) from error
-        if len(paths) != len(stats):
-            message = f"{path.name}: {len(paths)} paths, {len(stats)} stats"
+        if len(set(sizes)) > 1:
+            message = f"{path.name}: {sizes[0]} files, {sizes[1]} paths, {sizes[2]} stats"
             raise DamagedError(message)
         return cls(paths, stats, problems, stamp, listing)
+
+
+class _Paths(Sequence[str]):
+    """The paths of a manifest on disk: compressed, until a refresh compares them."""
+
+    def __init__(self, count: int, packed: bytes) -> None:
+        self._count = count
+        self._packed = packed
+
+    def __len__(self) -> int:
+        return self._count
+
+    def counted(self) -> int:
+        """Return how many paths there really are."""
+        blob = zlib.decompress(self._packed)
+        return blob.count(b"\0") + 1 if blob else 0
+
+    @cached_property
+    def _unpacked(self) -> tuple[str, ...]:
+        blob = zlib.decompress(self._packed).decode("utf-8", "surrogateescape")
+        return tuple(blob.split("\0")) if blob else ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._unpacked[index]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._unpacked)

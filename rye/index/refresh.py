@@ -16,7 +16,6 @@ from rye.errors import EnvironmentFault, ItemError
 from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
 from rye.index.manifest import Manifest, Problem
-from rye.index.records import from_line, to_line
 from rye.index.schema import Place
 from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
 from rye.signing import Evidence, Origin
@@ -186,7 +185,7 @@ class SpaceIndex:
                 same.add(file.rel_path)
                 continue
             place = Place(self.root.space, self.root.bundle, file.rel_path, file.suffix)
-            builder.add(parsed.item, place, to_line(parsed.evidence))
+            builder.add(parsed.item, place, parsed.evidence)
         if self._progress and plan.to_read:
             self._progress(len(plan.to_read), len(plan.to_read), self.root.source)
         return builder, same, problems
@@ -258,7 +257,7 @@ class _Plan:
             if listed.live[doc]
         }
         digests = {
-            path: from_line(base.segments[segment].segment.evidence[doc]).content_digest
+            path: base.segments[segment].segment.evidence[doc].content_digest
             for path in changed
             if (place := documents.get(path)) is not None
             for segment, doc in (place,)

@@ -6,6 +6,8 @@ import json
 import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rye.items.model import Item, ItemType
@@ -94,17 +96,12 @@ def hidden_states(item: Item) -> set[str]:
     return found
 
 
-def keyword_entries(item: Item, place: Place) -> list[tuple[str, str]]:
-    """Return the ``(key, value)`` entries of an item: built-in keys first, then metadata, values cut to 1,000."""
-    entries = [
-        ("key", f"{item.type}:{item.id}"),
+def keyword_values(item: Item, place: Place) -> list[tuple[str, str]]:
+    """Return the ``(key, value)`` pairs that an item has entries of, as written; a value may be empty or recur."""
+    pairs = [
         ("type", str(item.type)),
         ("space", place.space),
         ("bundle", place.bundle),
-        ("path", place.path),
-        ("id", item.id),
-        ("name", item.name),
-        ("title", item.title),
         ("category", item.category),
         ("author", item.author),
         ("version", item.version),
@@ -113,14 +110,29 @@ def keyword_entries(item: Item, place: Place) -> list[tuple[str, str]]:
         *(("is", state) for state in sorted(hidden_states(item))),
         *(("tags", tag) for tag in item.tags),
     ]
-    for count, (key, value) in enumerate(flatten(item.metadata)):
-        if count >= MAX_METADATA_VALUES:
-            break
-        name = clean(key)
-        if name and name not in RESERVED_KEYS:
-            entries.append((name, value))
-    folded = ((key, clean(value) if key == "key" else fold_value(value)) for key, value in entries if value)
-    return list(dict.fromkeys(folded))
+    for key, value in islice(flatten(item.metadata), MAX_METADATA_VALUES):
+        if name := _metadata_key(key):
+            pairs.append((name, value))
+    return pairs
+
+
+@lru_cache(maxsize=4096)
+def _metadata_key(key: str) -> str:
+    """Return the key of a metadata entry, or nothing where it means something else."""
+    name = clean(key)
+    return "" if name in RESERVED_KEYS else name
+
+
+def own_entries(item: Item, place: Place) -> list[str]:
+    """Return the entries by which an item is told from others: key, path, id, name and title."""
+    named = (("path", place.path), ("id", item.id), ("name", item.name), ("title", item.title))
+    entries = [entry(key, value) for key, value in named if value]
+    return [f"key{SEPARATOR}{clean(f'{item.type}:{item.id}')}", *entries]
+
+
+def entry(key: str, value: str) -> str:
+    """Return the keyword entry of a value."""
+    return f"{key}{SEPARATOR}{fold_value(value)}"
 
 
 def clean(text: str) -> str:

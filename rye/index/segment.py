@@ -5,16 +5,22 @@ array                 shape    meaning
 ====================  =======  ==============================================================================
 term.offsets/buffer   T        the terms in byte order (:class:`rye.index.strings.Strings`)
 term.postings         T + 1    postings of term t are ``[term.postings[t], term.postings[t + 1])``
-term.length/.letters  T        and .docs: see :mod:`rye.index.dictionary`
-posting.doc/.field    P        document and field number; postings of a term are in order of (doc, field)
-posting.positions     P + 1    positions of posting p are ``position[posting.positions[p] : … [p + 1]]``, tf many
-position              tokens   positions, ascending within a posting
-stem.*                S        sorted stems; terms of stem s are ``stem.term[stem.postings[s] : stem.postings[s + 1]]``
-entry.*               E        keyword entries ``key NUL value`` in byte order, and their documents
+term.length/.letters   T        and .docs: see :mod:`rye.index.dictionary`
+term.positions        T + 1    positions of term t, in the order of its postings, tf many for each
+posting               P        document, field and tf in one word (:mod:`rye.index.packing`), ascending in a term
+posting.large/.tf     few      numbers of the postings whose tf does not fit its bits, and that tf
+position*             tokens   positions, ascending within a posting (:class:`rye.index.packing.Positions`)
+stem.hash/.term       S        hashes of stems, sorted, and a term of each (:mod:`rye.index.stems`)
+entry.*               E        keyword entries ``key NUL value`` in byte order (:class:`rye.index.blocks.Blocks`)
+entry.postings/.doc   E + 1    documents of entry e are ``entry.doc[entry.postings[e] : entry.postings[e + 1]]``
 doc.lengths           F × N    parts per field
 doc.type/.time        N        item type, time of last change (NaN: unknown)
-id.* path.* evidence.*  N      strings per document
+id.offsets/buffer     N        item ids
+path*                 N        what follows the id in the path (:class:`rye.index.paths.Paths`)
+evidence.*            N        what the bytes prove (:class:`rye.index.records.Records`)
 ====================  =======  ==============================================================================
+
+Every whole number is in the smallest unsigned dtype that holds its column.
 """
 
 from __future__ import annotations
@@ -26,10 +32,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rye.index import stems
+from rye.index.blocks import Blocks
 from rye.index.container import Container, DamagedError
 from rye.index.dictionary import perhaps_near
+from rye.index.packing import Positions
+from rye.index.paths import Paths
+from rye.index.records import Records
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, Strings, ranges
+
+__all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "ranges", "slot_keys"]
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""
@@ -37,10 +50,15 @@ EXTENSION = ".ryx"
 POSITION_BITS = 26
 """A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
 
+Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 Numbers = npt.NDArray[np.integer[Any]]
 """Integers as narrow as they are stored."""
+Some = Ids | slice
+"""Posting numbers: an array, or a run of them."""
+
+_FIELD_MASK = (1 << FIELD_BITS) - 1
 
 
 def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer[Any]]) -> Ints:
@@ -49,8 +67,31 @@ def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer
     return keys
 
 
+class _Part:
+    """Some bits of every posting, as an array of their own: indexing it reads only what is asked for."""
+
+    def __init__(self, posting: Array, shift: int, mask: int, kind: type[np.integer[Any]]) -> None:
+        self._posting = posting
+        self._shift = posting.dtype.type(shift)
+        self._mask = posting.dtype.type(mask)
+        self._kind = kind
+
+    def __len__(self) -> int:
+        return len(self._posting)
+
+    def __getitem__(self, postings: Any) -> Any:
+        return ((self._posting[postings] >> self._shift) & self._mask).astype(self._kind)
+
+
 class Segment:
     """One immutable segment file.
+
+    Attributes:
+        docs: How many documents it has, deleted ones included.
+        terms: The terms in byte order.
+        term_postings: Where the postings of each term begin; the last is where all end.
+        posting_doc, posting_field: Document (int32) and field number (uint8) of postings, read as arrays are.
+        lengths: Shape ``(fields, docs)``: parts per field.
 
     Raises:
         DamagedError: The file is not a segment this version can read.
@@ -61,34 +102,36 @@ class Segment:
         if self._file.meta.get("fields") != list(TEXT_FIELDS):
             message = f"{path.name}: indexed fields differ from this version's"
             raise DamagedError(message)
-        self.docs = int(self._file.meta["docs"])
         try:
-            self.term_postings: Ints = self._array("term.postings")
-            self.posting_doc: npt.NDArray[np.int32] = self._array("posting.doc")
-            self.posting_field: npt.NDArray[np.uint8] = self._array("posting.field")
-            self.posting_positions: npt.NDArray[np.uint32] = self._array("posting.positions")
-            self.position: npt.NDArray[np.uint32] = self._array("position")
-            self.lengths: npt.NDArray[np.uint32] = self._array("doc.lengths")
+            self.docs = int(self._file.meta["docs"])
+            bits = int(self._file.meta["tf_bits"])
+            self.term_postings: Array = self._array("term.postings")
+            self._term_positions: Array = self._array("term.positions")
+            self._posting: Array = self._array("posting")
+            self._large: Array = self._array("posting.large")
+            self._large_tf: Array = self._array("posting.tf")
+            self._position = Positions(*map(self._array, ("position", "position.far", "position.high")))
+            self.lengths: Array = self._array("doc.lengths")
             self.terms = self._strings("term")
         except KeyError as error:
             message = f"{path.name}: array {error} is missing"
             raise DamagedError(message) from error
+        word = self._posting.dtype.type
+        self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
+        self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
+        self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
 
-    def _array(self, name: str) -> npt.NDArray[Any]:
+    def _array(self, name: str) -> Array:
         return self._file.array(name)
 
     def _strings(self, name: str) -> Strings:
         return Strings(self._array(f"{name}.offsets"), self._file.buffer(f"{name}.buffer"))
 
     @cached_property
-    def stems(self) -> Strings:
-        """The sorted stems of all terms."""
-        return self._strings("stem")
-
-    @cached_property
-    def entries(self) -> Strings:
+    def entries(self) -> Blocks:
         """The sorted keyword entries, ``key NUL value``."""
-        return self._strings("entry")
+        count, ends = int(self._array("entry.count")[0]), self._array("entry.ends")
+        return Blocks(count, self._strings("entry.head"), ends, self._file.buffer("entry.blocks"))
 
     @cached_property
     def ids(self) -> Strings:
@@ -96,14 +139,14 @@ class Segment:
         return self._strings("id")
 
     @cached_property
-    def paths(self) -> Strings:
+    def paths(self) -> Paths:
         """The path of every document, relative to the space root."""
-        return self._strings("path")
+        return Paths(self._array("path"), self._strings("path"), self.types, self.ids)
 
     @cached_property
-    def evidence(self) -> Strings:
-        """What the bytes of every document prove, as one line of text."""
-        return self._strings("evidence")
+    def evidence(self) -> Records:
+        """What the bytes of every document prove."""
+        return Records(self._array, self._strings)
 
     @cached_property
     def types(self) -> npt.NDArray[np.uint8]:
@@ -115,13 +158,17 @@ class Segment:
         """Seconds since 1970 of the last change an item states, NaN where it states none."""
         return self._array("doc.time")
 
+    @cached_property
+    def _stems(self) -> tuple[npt.NDArray[np.uint32], Array]:
+        return self._array("stem.hash"), self._array("stem.term")
+
     def terms_of_stem(self, stem: str) -> Ids:
         """Return the numbers of the terms with this stem."""
-        at = self.stems.find(stem)
-        if at < 0:
-            return np.empty(0, np.int64)
-        bounds = self._array("stem.postings")
-        return self._array("stem.term")[bounds[at] : bounds[at + 1]].astype(np.int64)
+        return stems.terms_of_stem(stem, self.terms, *self._stems)
+
+    def run(self, term: int) -> slice:
+        """Return the numbers of the postings of one term, in order of document and field."""
+        return slice(int(self.term_postings[term]), int(self.term_postings[term + 1]))
 
     @cached_property
     def term_docs(self) -> npt.NDArray[np.int32]:
@@ -134,35 +181,74 @@ class Segment:
 
     def postings(self, terms: Ids) -> tuple[Ids, Ints]:
         """Return ``(posting numbers, index into terms)`` of all postings of several terms, term by term."""
-        starts, stops = self.term_postings[terms], self.term_postings[terms + 1]
+        starts, stops = self._bounds(self.term_postings, terms)
         if len(terms) == 1:
             return np.arange(starts[0], stops[0]), np.zeros(int(stops[0] - starts[0]), np.int64)
         return ranges(starts, stops), np.repeat(np.arange(len(terms)), stops - starts)
 
-    def frequencies(self, postings: Ids | slice) -> Ints:
-        """Return how often the term of each posting occurs in its field."""
-        if isinstance(postings, slice):
-            return np.diff(self.posting_positions[postings.start : postings.stop + 1]).astype(np.int64)
-        return self.posting_positions[postings + 1].astype(np.int64) - self.posting_positions[postings]
+    @staticmethod
+    def _bounds(table: Array, terms: Ids) -> tuple[Ints, Ints]:
+        return table[terms].astype(np.int64), table[terms + 1].astype(np.int64)
 
-    def occurrences(self, postings: Ids) -> tuple[Ints, Ints]:
+    def slots(self, postings: Some) -> Ints:
+        """Return document and field of postings as :func:`slot_keys` does; ascending within a term."""
+        found: Ints = (self._posting[postings] >> self._key_shift).astype(np.int64)
+        return found
+
+    def frequencies(self, postings: Some) -> Ints:
+        """Return how often the term of each posting occurs in its field."""
+        found: Ints = (self._posting[postings] & self._tf_mask).astype(np.int64)
+        if len(self._large):
+            at = np.flatnonzero(found == int(self._tf_mask))
+            numbers = at + postings.start if isinstance(postings, slice) else postings[at]
+            found[at] = self._large_tf[np.searchsorted(self._large, numbers.astype(self._large.dtype))]
+        return found
+
+    def positions(self) -> Ints:
+        """Return the positions of all postings, in their order."""
+        return self._position.between(0, len(self._position))
+
+    def occurrences(self, postings: Some) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
-        starts = self.posting_positions[postings].astype(np.int64)
-        stops = self.posting_positions[postings + 1].astype(np.int64)
-        of = np.repeat(np.arange(len(postings)), stops - starts)
-        slots = slot_keys(self.posting_doc[postings], self.posting_field[postings])
-        return (slots[of] << POSITION_BITS) | self.position[ranges(starts, stops)], of
+        tf, slots = self.frequencies(postings), self.slots(postings)
+        of = np.repeat(np.arange(len(slots)), tf)
+        if isinstance(postings, slice):
+            begin = int(self._begins(np.asarray([postings.start]))[0]) if len(slots) else 0
+            places = self._position.between(begin, begin + len(of))
+        else:
+            starts = self._begins(postings)
+            places = self._position.of(starts, starts + tf)
+        return (slots[of] << POSITION_BITS) | places, of
+
+    def _begins(self, postings: Ids) -> Ints:
+        """Return where the positions of postings begin: after those of the earlier postings of the same term."""
+        if not len(postings):
+            return np.empty(0, np.int64)
+        owners = np.searchsorted(self.term_postings, postings.astype(self.term_postings.dtype), side="right") - 1
+        terms, which = np.unique(owners, return_inverse=True)
+        starts, stops = self._bounds(self.term_postings, terms)
+        tf = self.frequencies(slice(starts[0], stops[0]) if len(terms) == 1 else ranges(starts, stops))
+        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf)])
+        first = np.cumsum(stops - starts) - (stops - starts)
+        within = before[postings - starts[which] + first[which]] - before[first][which]
+        begins: Ints = self._term_positions[terms].astype(np.int64)[which] + within
+        return begins
+
+    @cached_property
+    def _entry_bounds(self) -> tuple[Array, Array]:
+        return self._array("entry.postings"), self._array("entry.doc")
 
     def entry_docs(self, entries: Ids) -> Ids:
         """Return the documents, with repetitions, that have any of some keyword entries."""
-        bounds: Ints = self._array("entry.postings")
-        docs: Ids = self._array("entry.doc")[ranges(bounds[entries], bounds[entries + 1])].astype(np.int64)
-        return docs
+        bounds, docs = self._entry_bounds
+        starts, stops = self._bounds(bounds, entries)
+        found: Ids = docs[slice(starts[0], stops[0]) if len(entries) == 1 else ranges(starts, stops)].astype(np.int64)
+        return found
 
     def all_entries(self) -> tuple[Ints, Ids]:
         """Return ``(entry numbers, documents)`` of every pair, in order of entry, then document."""
-        bounds: Ints = self._array("entry.postings")
-        return np.repeat(np.arange(len(self.entries)), np.diff(bounds)), self._array("entry.doc").astype(np.int64)
+        bounds, docs = self._entry_bounds
+        return np.repeat(np.arange(len(self.entries)), np.diff(bounds)), docs.astype(np.int64)
 
     def entry_range(self, key: str) -> tuple[int, int]:
         """Return the range of keyword entries with this key."""

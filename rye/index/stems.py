@@ -1,15 +1,22 @@
-"""The table stem → terms, made when a segment is written, and the same stemmer for the words of a query."""
+"""The table stem → terms, made when a segment is written, and the same stemmer for the words of a query.
+
+Only terms that share their stem, or differ from it, are in the table, by the CRC-32 of their stem: most names are
+their own stem and stand alone. A hash that agrees by chance is told apart by stemming what was found.
+"""
 
 from __future__ import annotations
 
 import threading
+import zlib
+from collections import Counter
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import Stemmer
 
-from rye.index import strings
+from rye.index.packing import smallest
+from rye.index.strings import Ids, Strings
 
 _local = threading.local()
 
@@ -26,17 +33,26 @@ def stem(term: str) -> str:
     return str(_stemmer().stemWord(term))
 
 
+def _hash(text: str) -> int:
+    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+
+
 def stem_arrays(ordered: list[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays ``stem.*`` of a segment whose terms are ``ordered``."""
-    found = _stemmer().stemWords(ordered)
-    names = sorted(set(found), key=lambda text: text.encode("utf-8", "surrogatepass"))
-    number = {name: i for i, name in enumerate(names)}
-    ids = np.fromiter(map(number.__getitem__, found), np.int64, len(found))
-    order = np.argsort(ids, kind="stable")
-    offsets, buffer = strings.pack(names)
-    return {
-        "stem.offsets": offsets,
-        "stem.buffer": buffer,
-        "stem.postings": np.searchsorted(ids[order], np.arange(len(names) + 1)).astype(np.int64),
-        "stem.term": order.astype(np.int32),
-    }
+    stems = _stemmer().stemWords(ordered)
+    shared = Counter(stems)
+    kept = [at for at, (term, root) in enumerate(zip(ordered, stems, strict=True)) if term != root or shared[root] > 1]
+    hashes = np.fromiter((_hash(stems[at]) for at in kept), np.uint32, len(kept))
+    order = np.argsort(hashes, kind="stable")
+    return {"stem.hash": hashes[order], "stem.term": smallest(np.asarray(kept, np.int64)[order])}
+
+
+def terms_of_stem(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: npt.NDArray[Any]) -> Ids:
+    """Return the numbers, ascending, of the terms with a stem, given both arrays of :func:`stem_arrays`."""
+    wanted = np.uint32(_hash(text))
+    low, high = np.searchsorted(hashes, wanted), np.searchsorted(hashes, wanted, side="right")
+    found = [term for term in numbers[low:high].tolist() if stem(terms[term]) == text]
+    if not found:
+        alone = terms.find(text)
+        found = [alone] if alone >= 0 and stem(text) == text else []
+    return np.asarray(found, np.int64)

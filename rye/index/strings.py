@@ -10,6 +10,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -38,8 +39,9 @@ def pack(strings: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.
     return offsets, np.frombuffer(joined, np.uint8)
 
 
-def ranges(starts: Ids, stops: Ids) -> Ids:
+def ranges(starts: npt.NDArray[np.integer[Any]], stops: npt.NDArray[np.integer[Any]]) -> Ids:
     """Return the concatenation of ``arange(start, stop)`` for each pair."""
+    starts, stops = starts.astype(np.int64, copy=False), stops.astype(np.int64, copy=False)
     widths = stops - starts
     total = int(widths.sum())
     found: Ids = np.arange(total) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
@@ -161,7 +163,9 @@ class Strings:
         text = self._bytes[begin:end]
         if len(needle) == 1 and np.count_nonzero(found := text == needle[0]) > (high - low) // 4:
             return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
-        ids: Ids = np.searchsorted(self.offsets, places(text, needle) + begin, side="right") - 1
+        ids: Ids = (
+            np.searchsorted(self.offsets, (places(text, needle) + begin).astype(self.offsets.dtype), side="right") - 1
+        )
         return ids[np.diff(ids, prepend=-1) > 0]
 
     @cached_property

@@ -18,7 +18,6 @@ import numpy.typing as npt
 
 from rye.index import container, strings
 from rye.index.container import Container, DamagedError
-from rye.index.records import from_line
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.strings import Strings
@@ -86,9 +85,9 @@ def _column(arrays: dict[str, npt.NDArray[Any]], buffer: memoryview) -> VerdictC
 def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, npt.NDArray[Any]]:
     verdicts, signed_by = np.empty(segment.docs, np.uint8), []
     ids, types = segment.ids.everything, segment.types.tolist()
-    for doc, record in enumerate(segment.evidence.everything):
+    for doc, evidence in enumerate(segment.evidence):
         origin = Origin(root.space, root.bundle, TYPE_NAMES[types[doc]], ids[doc])
-        found = judge(from_line(record), origin=origin, trust=trust, now=now)
+        found = judge(evidence, origin=origin, trust=trust, now=now)
         verdicts[doc] = VERDICT_NUMBER[found.verdict]
         signed_by.append(found.signer)
     signers = sorted(set(signed_by))

@@ -125,7 +125,7 @@ class Evaluation:
         return sum(row.weight for row in self.scored)
 
     def scores(self, docs: Ints) -> Floats:
-        """Return the unrounded score of documents, ascending: 0 ≤ score < 1, and 1 for a query with no positive leaf."""
+        """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive leaf."""
         if not len(docs):
             return np.empty(0)
         if not self.scored:

@@ -8,7 +8,6 @@ from datetime import datetime
 
 from rye.errors import ItemError
 from rye.index.reader import Part
-from rye.index.records import from_line
 from rye.index.refresh import ReadItem, read_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdicts import VERDICT_NUMBER
@@ -61,7 +60,7 @@ class Desk:
                 warnings.append(f"{kind}:{item_id} was left out: {error.message}")
                 continue
             signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now)
-            known = from_line(part.segment.evidence[local]).content_digest
+            known = part.segment.evidence[local].content_digest
             same = known == read.evidence.content_digest
             if not same:
                 warnings.append(f"{kind}:{item_id} changed since it was indexed; it is shown as it is now")

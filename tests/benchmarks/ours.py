@@ -14,7 +14,6 @@ import numpy as np
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Manifest
 from rye.index.reader import Reader
-from rye.index.records import to_line
 from rye.index.schema import Place
 from rye.index.store import Commit, Store
 from rye.items import Item, ItemType
@@ -63,10 +62,10 @@ def text_of(query: Query) -> str:
             return " ".join(query.words)
 
 
-def evidence_line(item: Item) -> str:
+def evidence(item: Item) -> Evidence:
     """Return what a signed file of this item would prove, with digests and a signature of the right length."""
     digest = hashlib.sha256(f"{item.type}:{item.id}".encode())
-    found = Evidence(
+    return Evidence(
         content_digest=digest.hexdigest(),
         format="v2",
         digest=digest.hexdigest()[::-1],
@@ -74,7 +73,6 @@ def evidence_line(item: Item) -> str:
         fingerprint="8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a",
         signed_at="2026-02-18T12:00:00Z",
     )
-    return to_line(found)
 
 
 class Rye:
@@ -85,21 +83,21 @@ class Rye:
     def __init__(self) -> None:
         self.lacks: dict[str, str] = {}
 
-    def prepare(self, items: Sequence[Item]) -> list[tuple[Item, Place, str]]:
+    def prepare(self, items: Sequence[Item]) -> list[tuple[Item, Place, Evidence]]:
         """Return what reading the files would have given, which is not timed."""
         suffix = {ItemType.TOOL: ".py"}
         rows = []
         for item in items:
             end = suffix.get(item.type, ".md")
             place = Place("project", "", f"{item.type.folder}/{item.id}{end}", end)
-            rows.append((item, place, evidence_line(item)))
+            rows.append((item, place, evidence(item)))
         return rows
 
-    def build(self, rows: list[tuple[Item, Place, str]], folder: Path) -> None:
+    def build(self, rows: list[tuple[Item, Place, Evidence]], folder: Path) -> None:
         """Write one generation of the index."""
         store, builder = Store(folder), SegmentBuilder()
-        for item, place, evidence in rows:
-            builder.add(item, place, evidence)
+        for item, place, found in rows:
+            builder.add(item, place, found)
         manifest = Manifest(tuple(place.path for _, place, _ in rows), np.zeros((len(rows), 4), np.int64))
         with store.locked() as held:
             assert held

@@ -14,13 +14,13 @@ from whoosh.filedb.filestore import FileStorage
 from whoosh.index import TOC, open_dir
 
 from rye.index.reader import Reader
-from rye.index.schema import TEXT_FIELDS, keyword_entries, whoosh_schema
+from rye.index.schema import TEXT_FIELDS, whoosh_schema
 from rye.index.store import INDEX_NAME, Snapshot
 from rye.items.model import Item
 from tests.support.naive_analysis import FieldText, analyze, levenshtein
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.laying import ROOT, place, snapshot
+from tests.unit.index.laying import ROOT, keyword_entries, place, snapshot
 
 Test = Callable[[FieldText], bool]
 

@@ -12,13 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
-from rye.index.schema import TEXT_FIELDS, keyword_entries
+from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item
 from rye.spaces import Root, Space
 from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.laying import item, place, reader, snapshot
+from tests.unit.index.laying import item, keyword_entries, place, reader, snapshot
 
 ROOTS = (
     Root(Space.PROJECT, Path("/p/.ai")),

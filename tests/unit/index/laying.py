@@ -12,9 +12,20 @@ from rye.index.builder import SegmentBuilder
 from rye.index.listing import ColumnarSegment
 from rye.index.manifest import Manifest
 from rye.index.reader import Reader
-from rye.index.records import to_line
-from rye.index.schema import SEPARATOR, TEXT_FIELDS, TYPE_NAMES, Place
-from rye.index.segment import EXTENSION, Segment
+from rye.index.schema import (
+    MAX_METADATA_VALUES,
+    RESERVED_KEYS,
+    SEPARATOR,
+    TEXT_FIELDS,
+    TYPE_NAMES,
+    Place,
+    clean,
+    flatten,
+    fold_value,
+    hidden_states,
+)
+from rye.index.segment import EXTENSION, POSITION_BITS, Segment
+from rye.index.stems import stem
 from rye.index.store import INDEX_NAME, Listed, Snapshot
 from rye.items.model import Item, ItemId, ItemType
 from rye.signing import Evidence
@@ -38,9 +49,35 @@ def place(one: Item, root: Root = ROOT) -> Place:
     return Place(root.space, root.bundle, path, Path(path).suffix)
 
 
-def evidence(one: Item) -> str:
-    """Return a record of evidence that differs from item to item."""
-    return to_line(Evidence(f"digest of {one.type}:{one.id}", code="no-envelope"))
+def evidence(one: Item) -> Evidence:
+    """Return evidence that differs from item to item."""
+    return Evidence(f"digest of {one.type}:{one.id}", code="no-envelope")
+
+
+def keyword_entries(one: Item, where: Place) -> list[tuple[str, str]]:
+    """Return the ``(key, value)`` entries that an item must have, each once."""
+    pairs = [
+        ("key", f"{one.type}:{one.id}"),
+        ("type", str(one.type)),
+        ("space", where.space),
+        ("bundle", where.bundle),
+        ("path", where.path),
+        ("id", one.id),
+        ("name", one.name),
+        ("title", one.title),
+        ("category", one.category),
+        ("author", one.author),
+        ("version", one.version),
+        ("created", one.created),
+        ("updated", one.updated),
+        *(("is", state) for state in hidden_states(one)),
+        *(("tags", tag) for tag in one.tags),
+    ]
+    for count, (key, value) in enumerate(flatten(one.metadata)):
+        if count < MAX_METADATA_VALUES and clean(key) and clean(key) not in RESERVED_KEYS:
+            pairs.append((clean(key), value))
+    folded = ((key, clean(value) if key == "key" else fold_value(value)) for key, value in pairs if value)
+    return list(dict.fromkeys(folded))
 
 
 def write(path: Path, items: Sequence[Item], root: Root = ROOT) -> Path:
@@ -78,9 +115,10 @@ def dump(segment: Segment) -> Dump:
         postings, _ = segment.postings(np.asarray([number]))
         for posting in postings.tolist():
             slot = (int(segment.posting_doc[posting]), TEXT_FIELDS[segment.posting_field[posting]], term)
-            first, last = segment.posting_positions[posting : posting + 2].tolist()
-            occurrences[slot] = tuple(segment.position[first:last].tolist())
-    stems = {stem: tuple(segment.terms.take(segment.terms_of_stem(stem))) for stem in segment.stems.everything}
+            keys, _ = segment.occurrences(np.asarray([posting]))
+            occurrences[slot] = tuple((keys & ((1 << POSITION_BITS) - 1)).tolist())
+    words = {stem(term) for term in segment.terms.everything}
+    stems = {word: tuple(segment.terms.take(segment.terms_of_stem(word))) for word in words}
     entries: dict[int, list[tuple[str, str]]] = {doc: [] for doc in docs}
     for number, entry in enumerate(segment.entries.everything):
         key, _, value = entry.partition(SEPARATOR)

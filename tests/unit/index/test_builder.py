@@ -12,15 +12,14 @@ from hypothesis import strategies as st
 from rye.index import analysis, container
 from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
-from rye.index.schema import TEXT_FIELDS, fold_value, keyword_entries
-from rye.index.segment import POSITION_BITS, Segment, slot_keys
-from rye.index.strings import ranges
+from rye.index.schema import TEXT_FIELDS, fold_value
+from rye.index.segment import POSITION_BITS, Segment, ranges, slot_keys
 from rye.items.model import Item, ItemType, Section, Symbol
 from tests.support import naive_analysis
 from tests.support.naive_docs import text_values
 from tests.support.naive_values import flatten, read_date
 from tests.support.strategies import items
-from tests.unit.index.laying import Dump, dump, evidence, item, place, write
+from tests.unit.index.laying import Dump, dump, evidence, item, keyword_entries, place, write
 
 
 def naive_dump(found: list[Item]) -> Dump:
@@ -112,7 +111,7 @@ def test_the_order_of_adding_numbers_the_documents(tmp_path: Path) -> None:
     """Document numbers follow the order of adding; the length of a builder is how many it holds."""
     builder = SegmentBuilder()
     for name in ("b", "c", "a"):
-        builder.add(item(name), place(item(name)), "{}")
+        builder.add(item(name), place(item(name)), evidence(item(name)))
     assert len(builder) == 3
     assert builder.write(tmp_path / "a") == 3
     assert Segment(tmp_path / "a").ids.everything == ["b", "c", "a"]

@@ -85,7 +85,7 @@ def test_a_commit_is_what_is_opened_next(store: Store) -> None:
     opened = Store(store.folder).open()
     assert ids(opened) == ids(first) == ["a", "b"]
     assert opened is not None
-    assert opened.manifest.paths == ("a", "b")
+    assert list(opened.manifest.paths) == ["a", "b"]
     second = add(store, first, [item("c")])
     assert second.generation == first.generation + 1
     assert (ids(second), second.count) == (["a", "b", "c"], 3)
@@ -235,7 +235,7 @@ def test_a_segment_with_other_documents_than_listed_is_damage(store: Store) -> N
     path = store.folder / f"{base.segments[0].entry.segment_id()}.ryx"
     path.unlink()
     builder = SegmentBuilder()
-    builder.add(item("a"), place(item("a")), "{}")
+    builder.add(item("a"), place(item("a")), evidence(item("a")))
     builder.write(path)
     with pytest.raises(DamagedError, match="documents listed"):
         store.open()

@@ -11,8 +11,6 @@ import pytest
 
 from rye.index import container, verdicts
 from rye.index.builder import SegmentBuilder
-from rye.index.container import DamagedError
-from rye.index.records import from_line, to_line
 from rye.index.schema import Place
 from rye.index.segment import Segment
 from rye.index.verdicts import VERDICT_NAMES, VerdictColumn, verdict_column
@@ -32,7 +30,7 @@ def made(folder: Path) -> Segment:
         if origin.space == ROOT.space:
             item = Item(ItemType(origin.item_type), ItemId(origin.item_id), "hello")
             evidence = inspect(golden.make(), origin=origin, declared=golden.declared)
-            builder.add(item, Place(ROOT.space, "", "path", ".py"), to_line(evidence))
+            builder.add(item, Place(ROOT.space, "", "path", ".py"), evidence)
     builder.write(folder / "segment")
     return Segment(folder / "segment")
 
@@ -63,7 +61,7 @@ def naive(segment: Segment, trust: TrustSet = TRUST, now: datetime = NOW) -> lis
         origin = Origin(
             ROOT.space, ROOT.bundle, ["directive", "tool", "knowledge"][segment.types[doc]], segment.ids[doc]
         )
-        signature = judge(from_line(segment.evidence[doc]), origin=origin, trust=trust, now=now)
+        signature = judge(segment.evidence[doc], origin=origin, trust=trust, now=now)
         found.append((str(signature.verdict), signature.signer))
     return found
 
@@ -134,17 +132,3 @@ def test_where_nothing_can_be_written_the_verdicts_are_judged_each_time(
     assert read(column(tmp_path / "c.ryx", segment)) == naive(segment)
     assert list(tmp_path.iterdir()) == []
     assert read(column(tmp_path / "missing" / "c.ryx", segment)) == naive(segment)
-
-
-def test_evidence_comes_back_from_its_line(segment: Segment) -> None:
-    """What the bytes prove is one line of text and read back equal."""
-    for line in segment.evidence.everything:
-        assert "\n" not in line
-        assert to_line(from_line(line)) == line
-
-
-@pytest.mark.parametrize("line", ["", "{", "null", "[]", '["evidence-0"]', '{"a": 1}', '["evidence-2", 1]'])
-def test_a_line_that_is_no_evidence_is_damage(line: str) -> None:
-    """A record of another layout or a damaged one is never read as something else."""
-    with pytest.raises(DamagedError):
-        from_line(line)

@@ -10,7 +10,6 @@ import pytest
 from rye.index.builder import SegmentBuilder
 from rye.index.listing import ColumnarSegment
 from rye.index.reader import Reader
-from rye.index.records import to_line
 from rye.index.schema import Place
 from rye.index.segment import EXTENSION, Segment
 from rye.index.store import INDEX_NAME, Listed, Snapshot
@@ -33,7 +32,7 @@ def signed(folder: Path, root: Root, files: dict[str, bytes]) -> tuple[Root, Sna
     for item_id, data in files.items():
         origin = place(item_id, space=root.space, bundle=root.bundle)
         found = inspect(data, origin=origin, declared={})
-        builder.add(item(item_id), Place(root.space, root.bundle, f"tools/{item_id}.py", ".py"), to_line(found))
+        builder.add(item(item_id), Place(root.space, root.bundle, f"tools/{item_id}.py", ".py"), found)
     entry = ColumnarSegment(INDEX_NAME, len(files))
     builder.write(folder / entry.make_filename(EXTENSION))
     segment = Segment(folder / entry.make_filename(EXTENSION))

@@ -1,0 +1,87 @@
+"""The arrays of a segment file out of sorted terms, entries and columns: the same for a build and for a merge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rye.index import blocks, paths, records
+from rye.index.dictionary import term_arrays
+from rye.index.packing import Array, Arrays, Ints, pack_positions, pack_postings, pack_strings, smallest
+from rye.index.schema import FIELD_BITS, TEXT_FIELDS
+from rye.index.stems import stem_arrays
+from rye.signing import Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """All postings of a segment, in order of term, document and field.
+
+    Attributes:
+        owners: Term number of each posting.
+        slots: Document and field of each posting, as :func:`rye.index.segment.slot_keys` gives them.
+        tf: How often the term occurs there.
+        positions: All positions, in the order of the postings.
+    """
+
+    owners: Array
+    slots: Array
+    tf: Ints
+    positions: Array
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What a segment has one of per document: id, path, type number, time of last change, evidence."""
+
+    ids: list[str] = field(default_factory=list)
+    paths: list[str] = field(default_factory=list)
+    types: list[int] = field(default_factory=list)
+    times: list[float] = field(default_factory=list)
+    evidence: list[Evidence] = field(default_factory=list)
+
+    def arrays(self) -> Arrays:
+        """Return them as arrays."""
+        return {
+            "doc.type": np.asarray(self.types, np.uint8),
+            "doc.time": np.asarray(self.times, np.float64),
+            **pack_strings("id", self.ids),
+            **paths.pack(self.paths, self.types, self.ids),
+            **records.pack(self.evidence),
+        }
+
+
+def pack_terms(ordered: list[str], posted: Posted, docs: int) -> tuple[Arrays, int]:
+    """Return the arrays of terms in byte order, postings, positions and stems, and the bits that tf has."""
+    counts = np.bincount(posted.owners, minlength=len(ordered))
+    tokens = np.bincount(posted.owners, posted.tf, len(ordered)).astype(np.int64)
+    postings, bits = pack_postings(posted.slots, posted.tf, docs)
+    begins = np.concatenate([[0], np.cumsum(counts)])
+    arrays = {
+        **pack_strings("term", ordered),
+        "term.postings": smallest(begins),
+        "term.positions": smallest(np.concatenate([[0], np.cumsum(tokens)])),
+        **postings,
+        **pack_positions(posted.positions),
+        **stem_arrays(ordered),
+        **term_arrays(ordered, begins, posted.slots >> FIELD_BITS),
+    }
+    return arrays, bits
+
+
+def pack_entries(ordered: Sequence[str], owners: Ints, docs: Ints) -> Arrays:
+    """Return the arrays ``entry.*`` of keyword entries in byte order and of ``(entry, document)`` pairs in order."""
+    counts = np.bincount(owners, minlength=len(ordered))
+    return {
+        **blocks.pack(ordered, "entry"),
+        "entry.postings": smallest(np.concatenate([[0], np.cumsum(counts)])),
+        "entry.doc": smallest(docs),
+    }
+
+
+def meta_of(docs: int, tf_bits: int) -> dict[str, Any]:
+    """Return what a segment file says of itself."""
+    return {"docs": docs, "fields": list(TEXT_FIELDS), "tf_bits": tf_bits}
