@@ -11,6 +11,7 @@ import numpy as np
 from rye.index import blocks, paths, records
 from rye.index.dictionary import term_arrays
 from rye.index.packing import Array, Arrays, Ints, pack_positions, pack_postings, pack_strings, smallest
+from rye.index.ranks import rank_arrays
 from rye.index.schema import FIELD_BITS, TEXT_FIELDS
 from rye.index.stems import stem_arrays
 from rye.signing import Evidence
@@ -51,6 +52,7 @@ class Columns:
             **pack_strings("id", self.ids),
             **paths.pack(self.paths, self.types, self.ids),
             **records.pack(self.evidence),
+            **rank_arrays(self.ids, self.types, self.paths),
         }
 
 

@@ -157,23 +157,27 @@ class Reader:
         """Shape ``(size,)``: seconds since 1970 of the last change, NaN where unknown."""
         return np.concatenate([part.segment.times for part in self.parts]) if self.parts else np.zeros(0)
 
+    def part_numbers(self, docs: Ints) -> Ints:
+        """Return the index of the part that holds each of some documents."""
+        found: Ints = np.searchsorted(self._bases, docs, side="right") - 1
+        return found
+
     @cached_property
-    def order(self) -> Ints:
-        """Shape ``(size,)``: the place of every document by source priority, id, type and path."""
-        keys = []
-        for part in self.parts:
-            segment = part.segment
-            names = (TYPE_NAMES[number] for number in segment.types.tolist())
-            priority = part.root.priority
-            keys += [
-                (priority, *row) for row in zip(segment.ids.everything, names, segment.paths.everything, strict=True)
-            ]
-        ranks = np.empty(self.size, np.int64)
-        ranks[np.asarray(sorted(range(self.size), key=keys.__getitem__), np.int64)] = np.arange(self.size)
-        return ranks
+    def _bases(self) -> Ints:
+        return np.asarray([part.base for part in self.parts], np.int64)
+
+    def ranks(self, docs: Ints, *, by_name: bool = False) -> Ints:
+        """Return the place of some documents within their parts, by id, type and path, or else by name before that."""
+        numbers = self.part_numbers(docs)
+        places = np.empty(len(docs), np.int64)
+        for number in np.unique(numbers).tolist():
+            part, here = self.parts[number], numbers == number
+            ranks = part.segment.name_rank if by_name else part.segment.rank
+            places[here] = ranks[docs[here] - part.base]
+        return places
 
     def tie_key(self, doc: int) -> tuple[int, str, str, str]:
-        """Return what :attr:`order` sorts one document by."""
+        """Return what decides between documents that are equal otherwise: priority, id, type and path."""
         part, local = self.locate(doc)
         segment = part.segment
         name = TYPE_NAMES[segment.types[local]]

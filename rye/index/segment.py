@@ -15,6 +15,7 @@ entry.*               E        keyword entries ``key NUL value`` in byte order (
 entry.postings/.doc   E + 1    documents of entry e are ``entry.doc[entry.postings[e] : entry.postings[e + 1]]``
 doc.lengths           F × N    parts per field
 doc.type/.time        N        item type, time of last change (NaN: unknown)
+doc.rank/.name        N        place by id and by name (:mod:`rye.index.ranks`)
 id.offsets/buffer     N        item ids
 path*                 N        what follows the id in the path (:class:`rye.index.paths.Paths`)
 evidence.*            N        what the bytes prove (:class:`rye.index.records.Records`)
@@ -157,6 +158,16 @@ class Segment:
     def times(self) -> npt.NDArray[np.float64]:
         """Seconds since 1970 of the last change an item states, NaN where it states none."""
         return self._array("doc.time")
+
+    @cached_property
+    def rank(self) -> Array:
+        """The place of every document by id, type and path (:mod:`rye.index.ranks`)."""
+        return self._array("doc.rank")
+
+    @cached_property
+    def name_rank(self) -> Array:
+        """The place of every document by name."""
+        return self._array("doc.name")
 
     @cached_property
     def _stems(self) -> tuple[npt.NDArray[np.uint32], Array]:

@@ -20,6 +20,8 @@ it did.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from rye.query._bare import read_bare
 from rye.query.ast import Parsed, children, fold, walk
 from rye.query.limits import LIMITS
@@ -50,9 +52,12 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
     Raises:
         QueryError: The text is no query; never when ``lenient``.
     """
-    bare = read_bare(text)
-    if bare is not None:
-        return bare
+    return read_bare(text) or _parsed(text, lenient)
+
+
+@lru_cache(maxsize=256)
+def _parsed(text: str, lenient: bool) -> Parsed:  # noqa: FBT001 - a key of the cache
+    """Parse by the grammar; an agent asks the same again, page by page, and a tree never changes."""
     from rye.query import _manners  # lark is costly to import, and most of this room works without it
 
     return _manners.forgive(text) if lenient else _manners.insist(text)

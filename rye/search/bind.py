@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
+from functools import lru_cache
 from typing import Any as Details
 
 import numpy as np
@@ -53,9 +54,12 @@ class _Scope:
     boost: float = 1.0
 
 
+@lru_cache
 def searched_fields(level: int | None) -> Bools:
     """Return which fields an unfielded leaf searches."""
-    return np.asarray([level in (None, field.level) for field in TEXT_FIELDS.values()])
+    fields = np.asarray([level in (None, field.level) for field in TEXT_FIELDS.values()])
+    fields.flags.writeable = False
+    return fields
 
 
 def bind(node: ast.Node, context: Context) -> Bound | None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from heapq import merge
+from itertools import chain, islice
+from typing import Any
+
 import numpy as np
 
+from rye.index.ranks import name_key
 from rye.index.reader import Floats, Reader
 from rye.index.segment import Ints
 from rye.search.request import Request
 
-FEW = 2_000
-"""Up to this many ties are ordered by their keys directly; more use the reader's precomputed order."""
+Key = Callable[[int], tuple[Any, ...]]
 
 
 def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, request: Request) -> Ints:
@@ -24,33 +29,43 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, request: 
     """
     wanted = min(request.offset + request.limit, len(docs))
     if request.sort_by == "name":
-        names = [reader.key_of(doc)[1].rpartition("/")[2].casefold() for doc in docs.tolist()]
-        ordered = sorted(range(len(docs)), key=lambda i: (names[i], *reader.tie_key(int(docs[i]))))
-        return np.asarray(ordered[:wanted], np.int64)
+        return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
     primary = -scores
     if request.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
     elif len(exact):
         primary = primary - 2.0 * np.isin(docs, exact)
-    return _by(reader, docs, primary, wanted)
+    return _first(reader, docs, primary, wanted)
 
 
-def _by(reader: Reader, docs: Ints, primary: Floats, wanted: int) -> Ints:
-    """Return the first of the hits by ``primary``, ascending, then by the tie-break."""
+def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name: bool = False) -> Ints:
+    """Return the first of the hits by ``primary``, ascending, then by the tie-break.
+
+    Within a part, places are known; between parts, keys are compared, of no more hits than are wanted.
+    """
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
         candidates = np.flatnonzero(primary <= np.partition(primary, wanted)[wanted])
-    order = candidates[np.argsort(primary[candidates], kind="stable")]
-    values = primary[order]
-    same = values[1:] == values[:-1]
-    if not same.any():
+    numbers = reader.part_numbers(docs[candidates])
+    ranks = reader.ranks(docs[candidates], by_name=by_name)
+    order = candidates[np.lexsort((ranks, numbers, primary[candidates]))]
+    if numbers[0:1].tolist() == numbers[-1:].tolist():  # ascending, so all are of one part
         return order[:wanted]
-    if len(order) > FEW:
-        return order[np.lexsort((reader.order[docs[order]], values))][:wanted]
-    tied = np.zeros(len(order), bool)
-    tied[1:] |= same
-    tied[:-1] |= same
-    keyed = [(value, *reader.tie_key(int(docs[at])), at) for value, at in zip(values[tied], order[tied], strict=True)]
-    order[tied] = [row[-1] for row in sorted(keyed)]
-    return order[:wanted]
+
+    def key(at: int) -> tuple[Any, ...]:
+        tie = reader.tie_key(int(docs[at]))
+        return (name_key(tie[1]), *tie) if by_name else tie
+
+    values = primary[order]
+    runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
+    merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)
+    return np.fromiter(islice(merged, wanted), np.int64, wanted)
+
+
+def _merged(run: Ints, numbers: Ints, key: Key) -> Iterator[int]:
+    """Yield hits that are equal so far, each part's in its order, in the order of their keys."""
+    pieces = np.split(run, np.flatnonzero(np.diff(numbers)) + 1)
+    if len(pieces) == 1:
+        return iter(run.tolist())
+    return merge(*(piece.tolist() for piece in pieces), key=key)

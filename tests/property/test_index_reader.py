@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rye.index.ranks import name_key
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item
@@ -130,9 +131,15 @@ def check_order(case: Case) -> None:
 
     everything = range(len(case.docs))
     assert [case.reader.tie_key(doc) for doc in everything] == [naive(doc) for doc in everything]
-    ranks = case.reader.order.tolist()
-    assert sorted(ranks) == list(everything)
-    assert [naive(doc) for doc in sorted(everything, key=ranks.__getitem__)] == sorted(map(naive, everything))
+    docs = np.asarray(everything, np.int64)
+    parts = case.reader.part_numbers(docs).tolist()
+    for by_name in (False, True):
+        ranks = case.reader.ranks(docs, by_name=by_name).tolist()
+        for number in set(parts):
+            here = [doc for doc in everything if parts[doc] == number]
+            assert sorted(ranks[doc] for doc in here) == list(range(len(here)))
+            keys = {doc: (name_key(naive(doc)[1]), *naive(doc)) if by_name else naive(doc) for doc in here}
+            assert sorted(here, key=ranks.__getitem__) == sorted(here, key=keys.__getitem__)
     for doc, (root, one) in enumerate(case.docs):
         part, local = case.reader.locate(doc)
         assert (part.root, part.segment.ids[local], part.base + local) == (root, one.id, doc)
@@ -166,7 +173,7 @@ def test_a_reader_of_nothing_is_a_reader(tmp_path: Path) -> None:
         assert (empty.count, empty.size, list(empty.keys()), empty.all_keys()) == (0, 0, [], [])
         assert empty.average_lengths.tolist() == [1.0] * len(TEXT_FIELDS)
         assert empty.postings("title", "a").docs.tolist() == []
-        assert empty.order.tolist() == empty.times.tolist() == empty.having("is", "x").tolist() == []
+        assert empty.times.tolist() == empty.having("is", "x").tolist() == []
 
 
 def test_a_key_is_found_by_priority(tmp_path: Path) -> None:

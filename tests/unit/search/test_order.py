@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from rye.index.reader import Reader
 from rye.items.model import Item, ItemType
-from rye.search import order
 from rye.search.order import ranked
 from rye.spaces import Root, Space
 from tests.support.naive_values import read_date
@@ -71,9 +70,7 @@ def test_the_page_is_that_of_a_full_sort(
         doc = int(hits[index])
         return naive_key(*docs[doc], primary=(doc not in exact, -scores[index]), sort_by=sort_by)
 
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(order, "FEW", data.draw(st.sampled_from([0, 2, 2000])))
-        found_order = ranked(Reader(snapshots), hits, scores, exact=exact, request=asked).tolist()
+    found_order = ranked(Reader(snapshots), hits, scores, exact=exact, request=asked).tolist()
     end = asked.offset + asked.limit
     assert len(set(found_order)) == min(end, len(hits))
     assert [key(index) for index in found_order] == sorted(map(key, range(len(hits))))[:end]
