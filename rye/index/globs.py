@@ -32,7 +32,8 @@ _SCANNED = 1
 _SAMPLED = 2_048
 """Places asked how frequent a unit is, so that the rarest is looked for first."""
 
-_NEWLINE = 10
+NEWLINE = 10
+"""Ends every string."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +80,7 @@ class Glob:
     @property
     def needle(self) -> Piece:
         """The piece that says most; one at the end includes the newline."""
-        return max(self._sought(), key=lambda piece: len(_given(piece)))
+        return max(self._sought(), key=lambda piece: len(_given(piece)), default=())
 
     @property
     def run(self) -> Piece:
@@ -89,12 +90,13 @@ class Glob:
 
     def _sought(self) -> list[Piece]:
         *before, last = self.pieces
-        return [*before, (*last, _NEWLINE) if last else ()]
+        ended = (*last, NEWLINE) if _given(last) else ()
+        return [piece for piece in (*before, ended) if _given(piece)]
 
     @property
     def only_needle(self) -> bool:
         """Whether whatever holds the needle matches: ``*x*`` and ``*x``."""
-        return not self.pieces[0] and sum(map(bool, self.pieces)) == 1
+        return not self.pieces[0] and sum(map(bool, self.pieces)) == 1 and bool(self.needle)
 
     def matches(self, text: Text, starts: Ints, ends: Ints) -> Ints:
         """Return which of some strings match, ascending.

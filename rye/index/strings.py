@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.globs import Glob, Piece, Text, places
+from rye.index.globs import NEWLINE, Glob, Piece, Text, places
 
 Ids = npt.NDArray[np.int64]
 
@@ -25,7 +25,7 @@ _STEP = 32
 _MANY = 16
 """Of so many strings one: above this share they are matched where they are, not copied first."""
 
-_NEWLINE, _FIRST_WIDE = 0x0A, 0x80
+_FIRST_WIDE = 0x80
 
 _NO_IDS: Ids = np.empty(0, np.int64)
 
@@ -148,7 +148,7 @@ class Strings:
             return ids if parsed.only_needle else ids[parsed.matches(*self._as_bytes(ids))]
         ids, wide = self._holding(parsed.needle, low, high), self._wide
         ids = ids[~wide[ids]]
-        plain = ids[parsed.matches(*self._as_bytes(ids))]
+        plain = ids if parsed.only_needle else ids[parsed.matches(*self._as_bytes(ids))]
         if not wide[low:high].any():
             return plain
         ids = self._holding(parsed.run, low, high)
@@ -157,15 +157,20 @@ class Strings:
 
     def _holding(self, needle: Piece, low: int, high: int) -> Ids:
         """Return the ids in a range of the strings, each with its newline, that hold some bytes."""
-        if not any(unit is not None for unit in needle):
+        if not needle:
             return np.arange(low, high)
         begin, end = self.offsets.item(low), self.offsets.item(high)
         text = self._bytes[begin:end]
-        if len(needle) == 1 and np.count_nonzero(found := text == needle[0]) > (high - low) // 4:
-            return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
-        ids: Ids = (
-            np.searchsorted(self.offsets, (places(text, needle) + begin).astype(self.offsets.dtype), side="right") - 1
-        )
+        if len(needle) == 1:
+            found = text == needle[0]
+            if np.count_nonzero(found) > (high - low) // 4:
+                return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
+            at = np.flatnonzero(found) + begin
+        else:
+            at = places(text, needle) + begin
+        ids: Ids = np.searchsorted(self.offsets, at.astype(self.offsets.dtype), side="right") - 1
+        if None in needle:
+            ids = ids[at + len(needle) + (needle[-1] != NEWLINE) <= self.offsets[ids + 1]]
         return ids[np.diff(ids, prepend=-1) > 0]
 
     @cached_property
@@ -187,7 +192,7 @@ class Strings:
 
 
 def _lined(text: Text) -> tuple[Text, Ids, Ids]:
-    ends = np.flatnonzero(text == _NEWLINE)
+    ends = np.flatnonzero(text == NEWLINE)
     return text, np.concatenate([[0], ends[:-1] + 1])[: len(ends)], ends
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
@@ -169,7 +170,8 @@ def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple
         own = np.flatnonzero(ids == part.segment.terms.find(itself))
         return [_Row(part, ids, np.arange(len(ids)))], int(own[0]) if len(own) else -1
     words = [part.segment.terms.take(ids) for part, (ids, _) in zip(reader.parts, choices, strict=True)]
-    number_of = {word: number for number, word in enumerate(sorted(set().union(*words)))}
+    several = sorted(dict.fromkeys(chain.from_iterable(words)))
+    number_of = dict(zip(several, range(len(several)), strict=True))
     rows = []
     for part, (ids, _), names in zip(reader.parts, choices, words, strict=True):
         rows.append(_Row(part, ids, np.fromiter(map(number_of.__getitem__, names), np.int64, len(names))))

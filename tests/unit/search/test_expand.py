@@ -93,6 +93,24 @@ def test_similar_are_the_texts_within_the_distance(text: str, choices: list[str]
     assert list(found) == sorted(found)
 
 
+TERMS = st.text(st.sampled_from("abcé你"), min_size=1, max_size=7)
+
+
+@settings(max_examples=60)
+@given(st.lists(st.lists(TERMS, max_size=6), min_size=1, max_size=3), TERMS, st.sampled_from([None, 0, 1, 2]))
+def test_a_fuzzy_word_stands_for_all_terms_within_the_distance(
+    tmp_path_factory: pytest.TempPathFactory, groups: list[list[str]], text: str, distance: int | None
+) -> None:
+    """What leaves terms undecoded leaves out none: the same as comparing with every term."""
+    laid = [[item(f"z{group}", body=" ".join(words))] for group, words in enumerate(groups)]
+    over = reader(tmp_path_factory.mktemp("fuzzy"), *laid)
+    most = automatic_distance(text) if distance is None else distance
+    vocabulary = {term for part in over.parts for term in part.segment.terms.everything}
+    edits = {term: naive_analysis.levenshtein(text, term) for term in vocabulary}
+    expected = {term: 1 - count / len(text) for term, count in edits.items() if count <= most and count < len(text)}
+    assert weights(expand(over, Pattern(text, How.FUZZY, distance), EVERY), over) == pytest.approx(expected)
+
+
 WORDS = [f"{first}{second}" for first in "ab" for second in "abcdefgh"]
 LINES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 GROUPS = st.lists(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=3), min_size=1, max_size=3)
