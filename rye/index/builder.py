@@ -18,12 +18,13 @@ from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Arrays, Ints, smallest
 from rye.index.schema import (
     FIELD_BITS,
+    OWN_KEYS,
     TEXT_FIELDS,
     TYPE_NUMBER,
     Place,
-    entry,
+    entries,
     keyword_values,
-    own_entries,
+    own_values,
     text_values,
 )
 from rye.index.tokens import Interned, Numbers, Vocabulary
@@ -45,7 +46,8 @@ class _Entries(dict[tuple[str, str], int]):
         self.numbers = Interned()
 
     def __missing__(self, pair: tuple[str, str]) -> int:
-        number = self[pair] = self.numbers[entry(*pair)] if pair[1] else -1
+        key, value = pair
+        number = self[pair] = self.numbers[entries(key, [value])[0]] if value else -1
         return number
 
 
@@ -75,6 +77,7 @@ class SegmentBuilder:
         self._entries = _Entries()
         self._entry_ids = array("i")
         self._entry_counts = array("i")
+        self._own: list[tuple[str, ...]] = []
         self._columns = Columns()
 
     def __len__(self) -> int:
@@ -89,12 +92,10 @@ class SegmentBuilder:
             self._waiting += sum(map(len, values))
         if self._waiting >= BATCH:
             self._read_texts()
-        entries = [
-            *map(self._entries.__getitem__, keyword_values(item, place)),
-            *map(self._entries.numbers.__getitem__, own_entries(item, place)),
-        ]
-        self._entry_ids.extend(entries)
-        self._entry_counts.append(len(entries))
+        pairs = keyword_values(item, place)
+        self._entry_ids.extend(map(self._entries.__getitem__, pairs))
+        self._entry_counts.append(len(pairs))
+        self._own.append(own_values(item, place))
         columns = self._columns
         columns.ids.append(item.id)
         columns.paths.append(place.path)
@@ -154,11 +155,18 @@ class SegmentBuilder:
         )
 
     def _entry_arrays(self) -> Arrays:
-        ordered, rank = _sorted_terms(self._entries.numbers)
-        numbers = np.asarray(self._entry_ids, np.int64)
+        shared = np.asarray(self._entry_ids, np.int64)
         docs = np.repeat(np.arange(len(self)), np.asarray(self._entry_counts, np.int64))
-        kept = numbers >= 0
-        pairs = np.unique((rank[numbers[kept]] << 32) | docs[kept])
+        numbers, owners = [shared[shared >= 0]], [docs[shared >= 0]]
+        for key, values in zip(OWN_KEYS, zip(*self._own, strict=True), strict=False):
+            having = np.flatnonzero(np.fromiter(map(bool, values), bool, len(values)))
+            found = entries(key, [value for value in values if value])
+            numbers.append(np.fromiter(map(self._entries.numbers.__getitem__, found), np.int64, len(found)))
+            owners.append(having)
+        ordered, rank = _sorted_terms(self._entries.numbers)
+        pairs = (rank[np.concatenate(numbers)] << 32) | np.concatenate(owners)
+        pairs.sort()
+        pairs = pairs[np.diff(pairs, prepend=-1) != 0]
         return pack_entries(ordered, pairs >> 32, pairs & 0xFFFFFFFF)
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
@@ -43,6 +44,7 @@ RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "s
 """Metadata keys that cannot be told from a built-in one and so get no entry of their own."""
 
 _MAX_VALUE = 1_000
+_BLANK_AT_END = re.compile(r"^\s|\s$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +99,9 @@ def hidden_states(item: Item) -> set[str]:
 
 
 def keyword_values(item: Item, place: Place) -> list[tuple[str, str]]:
-    """Return the ``(key, value)`` pairs that an item has entries of, as written; a value may be empty or recur."""
+    """Return the ``(key, value)`` pairs that items have in common, as written; a value may be empty or recur."""
     pairs = [
-        ("type", str(item.type)),
+        ("type", item.type),
         ("space", place.space),
         ("bundle", place.bundle),
         ("category", item.category),
@@ -107,12 +109,15 @@ def keyword_values(item: Item, place: Place) -> list[tuple[str, str]]:
         ("version", item.version),
         ("created", item.created),
         ("updated", item.updated),
-        *(("is", state) for state in sorted(hidden_states(item))),
-        *(("tags", tag) for tag in item.tags),
+        *[("tags", tag) for tag in item.tags],
+        *[("is", state) for state in hidden_states(item)],
     ]
-    for key, value in islice(flatten(item.metadata), MAX_METADATA_VALUES):
-        if name := _metadata_key(key):
-            pairs.append((name, value))
+    left = MAX_METADATA_VALUES
+    for key, value in item.metadata.items():
+        for path, text in [(key, value)][:left] if value.__class__ is str else islice(flatten(value, str(key)), left):
+            left -= 1
+            if name := _metadata_key(path):
+                pairs.append((name, text))
     return pairs
 
 
@@ -123,16 +128,22 @@ def _metadata_key(key: str) -> str:
     return "" if name in RESERVED_KEYS else name
 
 
-def own_entries(item: Item, place: Place) -> list[str]:
-    """Return the entries by which an item is told from others: key, path, id, name and title."""
-    named = (("path", place.path), ("id", item.id), ("name", item.name), ("title", item.title))
-    entries = [entry(key, value) for key, value in named if value]
-    return [f"key{SEPARATOR}{clean(f'{item.type}:{item.id}')}", *entries]
+OWN_KEYS = ("key", "path", "id", "name", "title")
+"""Keys of the entries by which items are told from one another."""
 
 
-def entry(key: str, value: str) -> str:
-    """Return the keyword entry of a value."""
-    return f"{key}{SEPARATOR}{fold_value(value)}"
+def own_values(item: Item, place: Place) -> tuple[str, str, str, str, str]:
+    """Return an item's values of :data:`OWN_KEYS`, as written; but for the first, a value may be empty."""
+    return f"{item.type}:{item.id}", place.path, item.id, item.name, item.title
+
+
+def entries(key: str, values: Sequence[str]) -> list[str]:
+    """Return the keyword entries of many values of one key, folded unless the key is ``key``."""
+    start, text = f"{key}{SEPARATOR}", "\n".join(values)
+    usual = text.isascii() and text.count("\n") == len(values) - 1 and SEPARATOR not in text
+    if not usual or _BLANK_AT_END.search(text) or max(map(len, values)) > _MAX_VALUE:
+        return [start + (clean(value) if key == "key" else fold_value(value)) for value in values]
+    return [start + value for value in (text if key == "key" else text.lower()).split("\n")]
 
 
 def clean(text: str) -> str:

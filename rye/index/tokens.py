@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import chain
+from itertools import accumulate, chain, islice
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,8 @@ class Interned(dict[str, int]):
         return number
 
 
-class Vocabulary(dict[str, int]):
-    """Run of word characters and joiners → number of its chunk; a new chunk is analyzed and its tokens are kept.
+class Vocabulary:
+    """The chunks that have been met; each is analyzed once.
 
     Attributes:
         terms: Term → number.
@@ -40,49 +40,28 @@ class Vocabulary(dict[str, int]):
     """
 
     def __init__(self) -> None:
-        super().__init__({_BREAK: 0, "": 1})
         self.terms = Interned()
         self.starts = array("i", [0, 0, 0])
         self.part_counts = array("i", [0, 0])
         self.token_terms = array("i")
         self.token_offsets = array("i")
-
-    def __missing__(self, run: str) -> int:
-        chunk = run.strip(analysis.JOINERS)
-        plain = analysis.is_plain(chunk)
-        same = chunk.lower() if plain else chunk
-        if same != run:
-            number = self[run] = self[same]
-            return number
-        if plain:
-            self.token_terms.append(self.terms[analysis.fold(chunk)])
-            self.token_offsets.append(0)
-            self.part_counts.append(1)
-        else:
-            tokens = analysis.analyze_chunk(chunk)
-            self.token_terms.extend([self.terms[token.term] for token in tokens])
-            self.token_offsets.extend([token.offset for token in tokens])
-            self.part_counts.append(sum(token.part for token in tokens))
-        number = self[run] = len(self.starts) - 1
-        self.starts.append(len(self.token_terms))
-        return number
+        self._spellings = Interned({_BREAK: 0, "": 1})
+        self._runs = Interned({_BREAK: 0})
+        self._chunk_of_run = array("i", [0])
 
     def read(self, texts: Sequence[str]) -> tuple[Numbers, Ints]:
         """Return the chunk numbers of all texts, one text after the other, and how many each text has."""
         plain = [text.isascii() for text in texts]
         if all(plain):
             return self._read_ascii(texts)
-        chunks, sizes = self._read_ascii([text for text, ascii_only in zip(texts, plain, strict=True) if ascii_only])
-        others = [
-            analysis.chunks(analysis.normalize(text))
-            for text, ascii_only in zip(texts, plain, strict=True)
-            if not ascii_only
-        ]
-        other_sizes = np.fromiter(map(len, others), np.int64, len(others))
-        numbers = np.fromiter(map(self.__getitem__, chain.from_iterable(others)), np.int32, int(other_sizes.sum()))
         is_ascii = np.asarray(plain)
+        chunks, sizes = self._read_ascii([text for text, short in zip(texts, plain, strict=True) if short])
+        others = [
+            analysis.chunks(analysis.normalize(text)) for text, short in zip(texts, plain, strict=True) if not short
+        ]
+        numbers = self._numbers(list(chain.from_iterable(others)))
         owners = np.concatenate(
-            [np.repeat(np.flatnonzero(is_ascii), sizes), np.repeat(np.flatnonzero(~is_ascii), other_sizes)]
+            [np.repeat(np.flatnonzero(is_ascii), sizes), np.repeat(np.flatnonzero(~is_ascii), list(map(len, others)))]
         )
         order = np.argsort(owners, kind="stable")
         return np.concatenate([chunks, numbers])[order], np.bincount(owners, minlength=len(texts))
@@ -91,8 +70,25 @@ class Vocabulary(dict[str, int]):
         joined = _BETWEEN.join(texts)
         if joined.count(_BREAK) >= max(len(texts), 1):
             joined = _BETWEEN.join(text.replace(_BREAK, " ") for text in texts)
-        runs = joined.translate(_TO_BLANKS).split()
-        numbers = np.fromiter(map(self.__getitem__, runs), np.int32, len(runs))
+        numbers = self._numbers(joined.translate(_TO_BLANKS).split())
         breaks = np.flatnonzero(numbers == 0)
         sizes = np.diff(np.concatenate([[-1], breaks, [len(numbers)]])) - 1
         return np.delete(numbers, breaks), sizes[: len(texts)]
+
+    def _numbers(self, runs: list[str]) -> Numbers:
+        """Return the chunk number of each run of word characters and joiners."""
+        known = len(self._runs)
+        numbers = np.fromiter(map(self._runs.__getitem__, runs), np.int32, len(runs))
+        if len(self._runs) > known:
+            self._learn(list(islice(self._runs, known, None)))
+        return np.asarray(self._chunk_of_run, np.int32)[numbers]
+
+    def _learn(self, runs: list[str]) -> None:
+        chunks = [run.strip(analysis.JOINERS) for run in runs]
+        known = len(self._spellings)
+        self._chunk_of_run.extend(map(self._spellings.__getitem__, analysis.spelled(chunks)))
+        terms, offsets, sizes, counts = analysis.analyze_spelled(islice(self._spellings, known, None))
+        self.token_terms.extend(map(self.terms.__getitem__, terms))
+        self.token_offsets.extend(offsets)
+        self.starts.extend(accumulate(sizes, initial=self.starts.pop()))
+        self.part_counts.extend(counts)
