@@ -160,6 +160,18 @@ class Segment:
         return self._array("doc.time")
 
     @cached_property
+    def longest(self) -> int:
+        """Length of the longest field of any document, in parts."""
+        return int(self.lengths.max(initial=0))
+
+    @cached_property
+    def slot_lengths(self) -> Array:
+        """Shape ``(docs · 2^FIELD_BITS,)``: :attr:`lengths` by slot, see :func:`slot_keys`."""
+        found = np.zeros((self.docs, 1 << FIELD_BITS), self.lengths.dtype)
+        found[:, : len(self.lengths)] = self.lengths.T
+        return found.ravel()
+
+    @cached_property
     def rank(self) -> Array:
         """The place of every document by id, type and path (:mod:`rye.index.ranks`)."""
         return self._array("doc.rank")

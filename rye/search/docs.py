@@ -63,7 +63,8 @@ class Docs:
     def __or__(self, other: Docs) -> Docs:
         mine, others = self._numbers, other._numbers
         if mine is not None and others is not None and (len(mine) + len(others)) * SPARSE < self.size:
-            return Docs(self.size, numbers=np.union1d(mine, others))
+            both = np.sort(np.concatenate([mine, others]))
+            return Docs(self.size, numbers=both[np.diff(both, prepend=-1) > 0])
         return Docs(self.size, mask=self.mask | other.mask)
 
     def __invert__(self) -> Docs:

@@ -133,8 +133,17 @@ class Evaluation:
         if self.norm <= 0:
             return np.zeros(len(docs))
         total = np.zeros(len(docs))
+        spread: Floats | None = None
         for row in self.scored:
-            total += row.contributions(row.found.weigh(docs, self.weights))
+            own = row.found.docs
+            if len(self.scored) == 1 or len(docs) < len(own):
+                total += row.contributions(row.found.weigh(docs, self.weights))
+                continue
+            if spread is None:
+                spread = np.zeros(self.reader.size)
+            spread[own] += row.contributions(row.found.weigh(own, self.weights))
+        if spread is not None:
+            total += spread[docs]
         values: Floats = total / self.norm
         return values
 

@@ -69,30 +69,32 @@ class Rows(NamedTuple):
     """What a leaf finds in one segment: a row per term, document and field.
 
     Attributes:
-        docs: Document numbers in the segment.
-        fields: Field numbers.
+        slots: Document in the segment and field, as :func:`rye.index.segment.slot_keys` gives them.
+        docs: The documents alone.
         tf: Weighted occurrences.
-        ordered: Whether ``docs`` ascend.
+        ordered: Whether ``slots`` ascend.
     """
 
+    slots: Ints
     docs: Numbers
-    fields: Numbers
     tf: Floats
     ordered: bool
 
+    @classmethod
+    def of(cls, slots: Ints, tf: Floats, *, ordered: bool) -> Rows:
+        """Return rows by their slots."""
+        return cls(slots, (slots >> FIELD_BITS).astype(np.int32), tf, ordered)
+
     def take(self, which: Ints) -> Rows:
         """Return some of the rows, in their order."""
-        return Rows(self.docs[which], self.fields[which], self.tf[which], self.ordered)
+        return Rows(self.slots[which], self.docs[which], self.tf[which], self.ordered)
 
     def distinct(self, size: int) -> Ints:
         """Return each document once, ascending; ``size`` is that of the segment."""
-        if self.ordered:
-            return self.docs[_fresh(self.docs)].astype(np.int64)
-        if len(self.docs) * SPARSE > size:
-            mask = np.zeros(size, bool)
-            mask[self.docs] = True
-            return np.flatnonzero(mask)
-        return np.unique(self.docs).astype(np.int64)
+        if not self.ordered and len(self.docs) * 4 > size:
+            return np.flatnonzero(_mask(self.docs, size))
+        docs = self.docs if self.ordered else np.sort(self.docs)
+        return docs[_fresh(docs)].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,18 +178,18 @@ class Found:
             keys, tf = self._window(index, part, pattern)
         else:
             keys, tf = self._nearby(index, part, pattern)
-        return Rows(keys >> FIELD_BITS, keys & _FIELD_MASK, tf, ordered=True)
+        return Rows.of(keys, tf, ordered=True)
 
     def _word(self, index: int, part: Part, pattern: Pattern) -> Rows:
         """Return the rows of a word, wildcard or fuzzy word: those of its terms, one after the other."""
         segment, ids = part.segment, self._terms[pattern].choices[index][0]
         if len(ids) == 1 and part.intact and self.leaf.fields.all():
-            own = slice(*segment.term_postings[ids[0] : ids[0] + 2].tolist())
+            own = segment.run(int(ids[0]))
             tf = segment.frequencies(own) * self._terms[pattern].choices[index][1][0]
-            return Rows(segment.posting_doc[own], segment.posting_field[own], tf, ordered=True)
+            return Rows.of(segment.slots(own), tf, ordered=True)
         postings, weights = self._postings(index, part, pattern)
         tf = weights * segment.frequencies(postings)
-        return Rows(segment.posting_doc[postings], segment.posting_field[postings], tf, ordered=len(ids) < 2)
+        return Rows.of(segment.slots(postings), tf, ordered=len(ids) < 2)
 
     def _postings(self, index: int, part: Part, pattern: Pattern) -> tuple[Ints, Floats]:
         """Return posting numbers, live and in the leaf's fields, with the weights of their terms."""
@@ -295,7 +297,7 @@ class Found:
             if not len(local):
                 continue
             chosen = rows.take(np.flatnonzero(_mask(local, part.segment.docs)[rows.docs]))
-            keys, tf = _sum_by(slot_keys(chosen.docs, chosen.fields), chosen.tf)
+            keys, tf = _sum_by(chosen.slots, chosen.tf)
             within, fields = keys >> FIELD_BITS, keys & _FIELD_MASK
             lengths = part.segment.lengths[fields, within].astype(np.int64)
             for column, values in zip(columns, (within + part.base, fields, tf, lengths), strict=True):
@@ -311,14 +313,15 @@ class Found:
         """Return what each field, by its number, adds to tf~ of one document."""
         slots = self.slots_of(np.asarray([doc]))
         part, local = self.reader.locate(doc)
-        values = slots.tf * weights.normalized(part, np.full(len(slots.docs), local), slots.fields, self.reader)
+        keys = slot_keys(np.full(len(slots.docs), local), slots.fields)
+        values = slots.tf * weights.normalized(part, keys)
         return dict(zip(slots.fields.tolist(), values.tolist(), strict=True))
 
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending: ``Σ w · tf / (1 − b + b · length / average)``; 0 where not found."""
+        weigh = self._weigh_all if docs is self.docs or np.array_equal(docs, self.docs) else self._weigh
         values = [
-            self._weigh(part, rows, local, weights) if len(local) else np.empty(0)
-            for part, rows, local in self._split(docs)
+            weigh(part, rows, local, weights) if len(local) else np.empty(0) for part, rows, local in self._split(docs)
         ]
         return values[0] if len(values) == 1 else np.concatenate([np.empty(0), *values])
 
@@ -332,11 +335,21 @@ class Found:
             yield part, rows, docs[start:stop] - part.base if part.base else docs[start:stop]
             start = stop
 
+    def _weigh_all(self, part: Part, rows: Rows, local: Ints, weights: Weights) -> Floats:
+        """Return tf~ in all documents that have the leaf."""
+        if not rows.ordered:
+            return self._weigh(part, rows, local, weights)
+        values = weights.normalized(part, rows.slots) * rows.tf
+        if len(local) == len(values):
+            return values
+        found: Floats = np.add.reduceat(values, np.flatnonzero(_fresh(rows.docs)))
+        return found
+
     def _weigh(self, part: Part, rows: Rows, local: Ints, weights: Weights) -> Floats:
         size = part.segment.docs
         if len(local) * 4 < len(rows.docs):
             rows = rows.take(np.flatnonzero(_mask(local, size)[rows.docs]))
-        values = weights.normalized(part, rows.docs, rows.fields, self.reader) * rows.tf
+        values = weights.normalized(part, rows.slots) * rows.tf
         if len(rows.docs) * SPARSE > size:
             total: Floats = np.bincount(rows.docs, values, size).astype(np.float64, copy=False)
             return total[local]

@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rye.index.reader import Floats, Part, Reader
-from rye.index.schema import TYPE_NAMES
+from rye.index.schema import FIELD_BITS, TYPE_NAMES
 from rye.index.segment import Ints, Numbers
 from rye.search.fields import TEXT_FIELDS
 
 Overrides = Mapping[str, Mapping[str, float]]
 """Item type → field → weight."""
+
+
+_W = np.asarray([field.weight for field in TEXT_FIELDS.values()], np.float64)
+_B = np.asarray([field.b for field in TEXT_FIELDS.values()], np.float64)
+_FIELD_MASK = (1 << FIELD_BITS) - 1
+
+_LONG = 4_096
+"""Fields longer than this are normalized one by one, shorter ones by a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,11 +33,13 @@ class Weights:
     Attributes:
         w: Shape ``(fields,)``, or ``(roots · types, fields)`` where some root or item type has weights of its own.
         b: Shape ``(fields,)``: length normalization.
+        average: Shape ``(fields,)``: mean lengths.
         rows: Shape ``(size,)``: the row of ``w`` for each document; None where ``w`` has one row for all.
     """
 
     w: Floats
     b: Floats
+    average: Floats
     rows: Ints | None = None
 
     def of(self, docs: Numbers, fields: Numbers) -> Floats:
@@ -35,12 +47,32 @@ class Weights:
         chosen: Floats = self.w[fields] if self.rows is None else self.w[self.rows[docs], fields]
         return chosen
 
-    def normalized(self, part: Part, docs: Numbers, fields: Numbers, reader: Reader) -> Floats:
-        """Return ``w / (1 − b + b · length / average length)`` of a field in a document of a segment, pair by pair."""
-        flat, slope = 1.0 - self.b, self.b / reader.average_lengths
-        norm = flat[fields] + slope[fields] * part.segment.lengths[fields, docs]
-        values: Floats = self.of(docs + part.base, fields) / norm
-        return values
+    def normalized(self, part: Part, slots: Ints) -> Floats:
+        """Return ``w / (1 − b + b · length / average length)`` for some documents and fields of a segment.
+
+        Args:
+            part: The segment.
+            slots: As :func:`rye.index.segment.slot_keys` gives them.
+        """
+        lengths = part.segment.slot_lengths[slots]
+        if self.rows is None and part.segment.longest < _LONG:
+            found: Floats = self._table[(slots & _FIELD_MASK) * _LONG + lengths]
+            return found
+        fields = slots & _FIELD_MASK
+        return self.of((slots >> FIELD_BITS) + part.base, fields) / self._norm(fields, lengths)
+
+    def _norm(self, fields: Ints, lengths: Numbers) -> Floats:
+        norm: Floats = (1.0 - self.b)[fields] + (self.b / self.average)[fields] * lengths
+        return norm
+
+    @cached_property
+    def _table(self) -> Floats:
+        """Shape ``(fields · _LONG,)``: what :meth:`normalized` returns, by field and length."""
+        fields = np.repeat(np.arange(len(self.w)), _LONG)
+        return self.w[fields] / self._norm(fields, np.tile(np.arange(_LONG), len(self.w)))
+
+
+_plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()
 
 
 def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
@@ -50,10 +82,11 @@ def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
         reader: What will be searched.
         overrides: Per root of ``reader.snapshots`` its own weights; may be empty when none has any.
     """
-    plain = np.asarray([field.weight for field in TEXT_FIELDS.values()], np.float64)
-    b = np.asarray([field.b for field in TEXT_FIELDS.values()], np.float64)
     if not any(overrides):
-        return Weights(plain, b)
+        found = _plain.get(reader)
+        if found is None:
+            found = _plain[reader] = Weights(_W, _B, reader.average_lengths)
+        return found
     table = [
         [chosen.get(kind, {}).get(name, field.weight) for name, field in TEXT_FIELDS.items()]
         for chosen in overrides
@@ -61,4 +94,5 @@ def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
     ]
     places = {root.source: number for number, (root, _) in enumerate(reader.snapshots)}
     rows = [part.segment.types.astype(np.int64) + len(TYPE_NAMES) * places[part.root.source] for part in reader.parts]
-    return Weights(np.asarray(table), b, np.concatenate(rows) if rows else np.empty(0, np.int64))
+    chosen_rows = np.concatenate(rows) if rows else np.empty(0, np.int64)
+    return Weights(np.asarray(table), _B, reader.average_lengths, chosen_rows)
