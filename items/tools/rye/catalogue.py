@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:39:44Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:Y-JOqOvttw77WLW_nSUsPRDPXISm0f5mf4IEgyTxouNP4B-iwIH14ffR03m5K3eCONoQoQ8bN3MVzN3ofaMdCg:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
+# rye:signed:v2:2026-11-22T01:45:14Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:p87FNuOorKwvLiT2n8q-SDexEpJrTLI6Mnd3rBGoDLckEmK-TSMzy1lOIDSvW0TKqMLVvjcB1AUUM-BDUxuPAA:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:39:44Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:MZx27JqNKG2AHzlsz8C4mWQXo-R8F3vPIruay_-AKlGKfmxQ7kW1ADYt2aXpgC0c9_ClMj2nxjclPalKTm-4DQ:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
+# rye:signed:v2:2026-11-22T01:45:14Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:LRxA9e7W61S8Kgsc1mBDQ7zP0A1Q0TL0IsywPr0sLrmvlerC1quxVVT-koz69XRRe1ivbFho-THPZJJVFFvyBA:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

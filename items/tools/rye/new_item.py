@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:39:44Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:oqDm2pYr51RmpqLwESC33aJCsqpZmlwVi9HhvE5-pesNMIW28-73DcYzYRNh9yqL0gp5ss-Lw8MAgZupP18kBA:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
+# rye:signed:v2:2026-11-22T01:45:14Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:OJddYu3vUQ24Vcxld7zcoSOv7Tit87maOjhvnWIQdajbQiQ8bXoyOBeauAV2UpZzHgV3A-oWkPVfBQJJZlOfBg:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

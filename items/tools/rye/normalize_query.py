@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:39:44Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:atLAZJ7Q7gj_jx2klr24aHDt_pUvwn9jZF98v2bPQv4XIgBDbda1ond39Tg5_gQNqJ2i2x7BIUfO-bB55agCAQ:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
+# rye:signed:v2:2026-11-22T01:45:14Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:PTfCpcvyR-JrDrGJ19DJjgiWo0VlxQQ2T0BYxiKphToCaZx7XapNXr1UEHoD4g9vvsUJJdMkQ5mhDmGJQRKfAw:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-21T23:39:44Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:Z-iBE3ysc9ROrv6Dz7-ZDdb4300p5GjRKyE4TvBalinR4EkrSt6SMhNIzMXQzQjBAnwbKU2KsSMYiiT04fUMAQ:8d7e7bd7ceb902d33c556200a5306ff7ad3fa651446bcc9b254243fb404ef70a
+# rye:signed:v2:2026-11-22T01:45:14Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:JcAWmajJ0Fpe2VxcdJTaAvGyfADjZHD08GFHU627oD7ILLkEoXjAyy_0QNwfnpL2aus5aZW5rDkor1WFU9MRBg:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
