@@ -183,15 +183,15 @@ class Reader:
         name = TYPE_NAMES[segment.types[local]]
         return part.root.priority, segment.ids[local], name, segment.paths[local]
 
-    def keys(self) -> Iterator[str]:
-        """Yield every key of keyword entries that some live document has, once."""
-        seen: set[str] = set()
-        for part in self.parts:
-            for key in part.segment.keys:
-                entries = np.arange(*part.segment.entry_range(key))
-                if key not in seen and (part.intact or part.live[part.segment.entry_docs(entries)].any()):
-                    seen.add(key)
-                    yield key
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Every key of keyword entries that some live document has."""
+        return frozenset(
+            key
+            for part in self.parts
+            for key in part.segment.keys
+            if part.intact or part.live[part.segment.entry_docs(np.arange(*part.segment.entry_range(key)))].any()
+        )
 
     def mark(self, docs: Sequence[Ints]) -> Bools:
         """Return a mask of shape ``(size,)`` from local document numbers, one array per part."""

@@ -52,6 +52,9 @@ class Docs:
     def __bool__(self) -> bool:
         return bool(self._mask.any()) if self._numbers is None and self._mask is not None else bool(len(self.numbers))
 
+    def __len__(self) -> int:
+        return len(self._numbers) if self._numbers is not None else int(np.count_nonzero(self.mask))
+
     def __and__(self, other: Docs) -> Docs:
         few, many = (self, other) if self._cost() <= other._cost() else (other, self)
         if few._numbers is None:

@@ -184,14 +184,14 @@ class Search:
                 self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
 
     def _count(self, node: ast.Node, plan: Plan) -> int:
-        return len((self.evaluate(node, plan).docs & self._allowed()).numbers)
+        return len(self.evaluate(node, plan).docs & self._allowed())
 
     @cached_property
     def _filters(self) -> tuple[bound.Bound, ...]:
         return tuple(bind_filters(self.request.filters, self._metadata_keys())) if self.request.filters else ()
 
     def _metadata_keys(self) -> frozenset[str]:
-        return frozenset(self.reader.keys()) - frozenset(BUILT_IN_KEYS)
+        return self.reader.keys - frozenset(BUILT_IN_KEYS)
 
     def _allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
@@ -232,7 +232,7 @@ class Search:
         hidden = {}
         for state, docs in self.reader.hidden.items():
             these = Docs(self.reader.size, numbers=docs)
-            if len(docs) and (count := len((found & these).numbers)):
+            if len(docs) and (count := len(found & these)):
                 hidden[state] = count
                 found &= ~these
         return found, hidden

@@ -92,7 +92,7 @@ class Evaluation:
         size = self.reader.size
         match node:
             case Leaf():
-                return Docs(size, numbers=self._found[id(node)].docs)
+                return self._found[id(node)].docs
             case bound.Everything():
                 return Docs(size, mask=np.ones(size, bool))
             case bound.All(operands=operands):
@@ -117,7 +117,7 @@ class Evaluation:
     def scored(self) -> list[Scored]:
         """The positive leaves."""
         found = [self._found[id(leaf)] for leaf in _positive(self.query)]
-        return [Scored(one, idf(self.reader.count, len(one.docs))) for one in found]
+        return [Scored(one, idf(self.reader.count, one.df)) for one in found]
 
     @cached_property
     def norm(self) -> float:
@@ -135,12 +135,12 @@ class Evaluation:
         total = np.zeros(len(docs))
         spread: Floats | None = None
         for row in self.scored:
-            own = row.found.docs
-            if len(self.scored) == 1 or len(docs) < len(own):
+            if len(self.scored) == 1 or len(docs) < row.found.df:
                 total += row.contributions(row.found.weigh(docs, self.weights))
                 continue
             if spread is None:
                 spread = np.zeros(self.reader.size)
+            own = row.found.docs.numbers
             spread[own] += row.contributions(row.found.weigh(own, self.weights))
         if spread is not None:
             total += spread[docs]
@@ -159,7 +159,7 @@ class Evaluation:
                 LeafTrace(
                     leaf=row.found.leaf.label,
                     field=names[field],
-                    df=len(row.found.docs),
+                    df=row.found.df,
                     idf=row.idf,
                     boost=row.found.leaf.boost,
                     tf=value,

@@ -6,19 +6,20 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import POSITION_BITS, Bools, Ints, Numbers, slot_keys
+from rye.index.segment import POSITION_BITS, Bools, Ints, slot_keys
 from rye.query import ast
 from rye.search import positions
-from rye.search.docs import SPARSE
+from rye.search.docs import SPARSE, Docs
 from rye.search.expand import How, Pattern, Terms, expand
 from rye.search.positions import Occurrences
+from rye.search.rows import Rows, Slots, divided, fresh, least, mask, sum_by
 from rye.search.weights import Weights
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
@@ -47,54 +48,6 @@ class Nearby:
 
     operands: tuple[tuple[Run | Window, ...], ...]
     distances: tuple[int, ...]
-
-
-class Slots(NamedTuple):
-    """What a leaf finds, one row per (document, field) in that order.
-
-    Attributes:
-        docs: Global document numbers.
-        fields: Field numbers.
-        tf: Weighted occurrences.
-        lengths: Length of the field in that document.
-    """
-
-    docs: Ints
-    fields: Ints
-    tf: Floats
-    lengths: Ints
-
-
-class Rows(NamedTuple):
-    """What a leaf finds in one segment: a row per term, document and field.
-
-    Attributes:
-        slots: Document in the segment and field, as :func:`rye.index.segment.slot_keys` gives them.
-        docs: The documents alone.
-        tf: Weighted occurrences.
-        ordered: Whether ``slots`` ascend.
-    """
-
-    slots: Ints
-    docs: Numbers
-    tf: Floats
-    ordered: bool
-
-    @classmethod
-    def of(cls, slots: Ints, tf: Floats, *, ordered: bool) -> Rows:
-        """Return rows by their slots."""
-        return cls(slots, (slots >> FIELD_BITS).astype(np.int32), tf, ordered)
-
-    def take(self, which: Ints) -> Rows:
-        """Return some of the rows, in their order."""
-        return Rows(self.slots[which], self.docs[which], self.tf[which], self.ordered)
-
-    def distinct(self, size: int) -> Ints:
-        """Return each document once, ascending; ``size`` is that of the segment."""
-        if not self.ordered and len(self.docs) * 4 > size:
-            return np.flatnonzero(_mask(self.docs, size))
-        docs = self.docs if self.ordered else np.sort(self.docs)
-        return docs[_fresh(docs)].astype(np.int64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -151,11 +104,19 @@ class Found:
         return [self._in_part(index, part) for index, part in enumerate(self.reader.parts)]
 
     @cached_property
-    def docs(self) -> Ints:
-        """Shape ``(df,)``: the documents found, ascending global numbers."""
+    def docs(self) -> Docs:
+        """The documents found."""
         parts = self.reader.parts
-        found = [rows.distinct(part.segment.docs) + part.base for part, rows in zip(parts, self._rows, strict=True)]
-        return found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
+        found = [rows.found(part.segment.docs) for part, rows in zip(parts, self._rows, strict=True)]
+        if len(found) == 1:
+            return found[0]
+        numbers = [docs.numbers + part.base for docs, part in zip(found, parts, strict=True)]
+        return Docs(self.reader.size, numbers=np.concatenate([np.empty(0, np.int64), *numbers]))
+
+    @cached_property
+    def df(self) -> int:
+        """How many documents were found."""
+        return len(self.docs)
 
     @property
     def size(self) -> int:
@@ -173,7 +134,7 @@ class Found:
             return self._word(index, part, pattern.parts[0])
         if isinstance(pattern, Run):
             run = self._occurrences(index, part, pattern)
-            keys, tf = _sum_by(run.starts >> POSITION_BITS, run.weights)
+            keys, tf = sum_by(run.starts >> POSITION_BITS, run.weights)
         elif isinstance(pattern, Window):
             keys, tf = self._window(index, part, pattern)
         else:
@@ -205,7 +166,7 @@ class Found:
         return found
 
     def _holding(self, index: int, part: Part, pattern: Pattern) -> Bools:
-        return _mask(part.segment.posting_doc[self._postings(index, part, pattern)[0]], part.segment.docs)
+        return mask(part.segment.posting_doc[self._postings(index, part, pattern)[0]], part.segment.docs)
 
     def _candidates(self, index: int, part: Part, pattern: Run | Window | Nearby) -> Bools:
         """Return which documents have all it takes, wherever it stands: positions are read in those alone."""
@@ -252,14 +213,14 @@ class Found:
 
     def _window(self, index: int, part: Part, window: Window) -> tuple[Ints, Floats]:
         rows = [
-            _divided(_sum_by(keys >> POSITION_BITS, np.ones(len(keys))), times)
+            divided(sum_by(keys >> POSITION_BITS, np.ones(len(keys))), times)
             for keys, times in zip(self._survivors(index, part, window), Counter(window.words).values(), strict=True)
         ]
-        return _least(rows)
+        return least(rows)
 
     def _nearby(self, index: int, part: Part, nearby: Nearby) -> tuple[Ints, Floats]:
         kept = self._chain(index, part, nearby)
-        return _least([_sum_by(found.starts >> POSITION_BITS, found.weights) for found in kept])
+        return least([sum_by(found.starts >> POSITION_BITS, found.weights) for found in kept])
 
     def _chain(self, index: int, part: Part, nearby: Nearby) -> list[Occurrences]:
         operands = [
@@ -296,8 +257,8 @@ class Found:
         for part, rows, local in self._split(docs):
             if not len(local):
                 continue
-            chosen = rows.take(np.flatnonzero(_mask(local, part.segment.docs)[rows.docs]))
-            keys, tf = _sum_by(chosen.slots, chosen.tf)
+            chosen = rows.take(np.flatnonzero(mask(local, part.segment.docs)[rows.docs]))
+            keys, tf = sum_by(chosen.slots, chosen.tf)
             within, fields = keys >> FIELD_BITS, keys & _FIELD_MASK
             lengths = part.segment.lengths[fields, within].astype(np.int64)
             for column, values in zip(columns, (within + part.base, fields, tf, lengths), strict=True):
@@ -319,7 +280,8 @@ class Found:
 
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending: ``Σ w · tf / (1 − b + b · length / average)``; 0 where not found."""
-        weigh = self._weigh_all if docs is self.docs or np.array_equal(docs, self.docs) else self._weigh
+        own = len(docs) == self.df and np.array_equal(docs, self.docs.numbers)
+        weigh = self._weigh_all if own else self._weigh
         values = [
             weigh(part, rows, local, weights) if len(local) else np.empty(0) for part, rows, local in self._split(docs)
         ]
@@ -342,13 +304,13 @@ class Found:
         values = weights.normalized(part, rows.slots) * rows.tf
         if len(local) == len(values):
             return values
-        found: Floats = np.add.reduceat(values, np.flatnonzero(_fresh(rows.docs)))
+        found: Floats = np.add.reduceat(values, np.flatnonzero(fresh(rows.docs)))
         return found
 
     def _weigh(self, part: Part, rows: Rows, local: Ints, weights: Weights) -> Floats:
         size = part.segment.docs
         if len(local) * 4 < len(rows.docs):
-            rows = rows.take(np.flatnonzero(_mask(local, size)[rows.docs]))
+            rows = rows.take(np.flatnonzero(mask(local, size)[rows.docs]))
         values = weights.normalized(part, rows.slots) * rows.tf
         if len(rows.docs) * SPARSE > size:
             total: Floats = np.bincount(rows.docs, values, size).astype(np.float64, copy=False)
@@ -368,12 +330,6 @@ def _any(masks: Iterator[Bools]) -> Bools:
     return reduce(np.logical_or, masks)
 
 
-def _mask(numbers: Numbers, size: int) -> Bools:
-    mask = np.zeros(size, bool)
-    mask[numbers] = True
-    return mask
-
-
 def _patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:
     if isinstance(pattern, Run):
         yield from pattern.parts
@@ -385,32 +341,3 @@ def _patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:
         for runs in pattern.operands:
             for run in runs:
                 yield from _patterns(run)
-
-
-def _fresh(ordered: Numbers) -> Bools:
-    """Return which of some ascending numbers differ from the one before."""
-    fresh = np.ones(len(ordered), bool)
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    return fresh
-
-
-def _sum_by(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Return the distinct keys, ascending, and the sum of the values of each."""
-    order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    first = np.flatnonzero(_fresh(keys))
-    return keys[first], np.add.reduceat(values, first) if len(first) else values
-
-
-def _divided(row: tuple[Ints, Floats], times: int) -> tuple[Ints, Floats]:
-    return row[0], row[1] // times
-
-
-def _least(rows: list[tuple[Ints, Floats]]) -> tuple[Ints, Floats]:
-    """Return the keys that all rows have, with the least of their values."""
-    keys, values = rows[0]
-    for other, amounts in rows[1:]:
-        keys, left, right = np.intersect1d(keys, other, assume_unique=True, return_indices=True)
-        values = np.minimum(values[left], amounts[right])
-    positive = values > 0
-    return keys[positive], values[positive]

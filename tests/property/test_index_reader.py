@@ -113,7 +113,7 @@ def check_values(case: Case) -> None:
         expected = [case.live[doc] and (key, value) in entries[doc] for doc in range(len(case.docs))]
         assert case.reader.having(key, value).tolist() == [doc for doc, has in enumerate(expected) if has]
     assert not len(case.reader.having("author", "nobody"))
-    keys = list(case.reader.keys())
+    keys = list(case.reader.keys)
     assert len(keys) == len(set(keys))
     assert set(keys) == {key for doc in case.alive for key, _ in entries[doc]}
     assert case.reader.all_keys() == [f"{case.docs[doc][1].type}:{case.docs[doc][1].id}" for doc in case.alive]
@@ -170,7 +170,7 @@ def test_statistics_do_not_depend_on_segments_or_deletions(
 def test_a_reader_of_nothing_is_a_reader(tmp_path: Path) -> None:
     """Without roots, or with roots that hold nothing, everything is empty and means are 1."""
     for empty in (Reader([]), reader(tmp_path)):
-        assert (empty.count, empty.size, list(empty.keys()), empty.all_keys()) == (0, 0, [], [])
+        assert (empty.count, empty.size, list(empty.keys), empty.all_keys()) == (0, 0, [], [])
         assert empty.average_lengths.tolist() == [1.0] * len(TEXT_FIELDS)
         assert empty.postings("title", "a").docs.tolist() == []
         assert empty.times.tolist() == empty.having("is", "x").tolist() == []

@@ -117,7 +117,7 @@ def test_a_leaf_stands_where_it_says(
     """The places given for highlighting lie in the fields that match, start before end, where there is text."""
     over, live, _ = opened(tmp_path_factory, found)
     leaf = evaluation(over, node).found()[0]
-    rows = leaf.slots_of(leaf.docs)
+    rows = leaf.slots_of(leaf.docs.numbers)
     slots = list(zip(rows.docs.tolist(), rows.fields.tolist(), strict=True))
     for doc in live:
         places = leaf.places(doc)

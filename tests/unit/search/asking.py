@@ -13,8 +13,8 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.evaluate import Evaluation
-from rye.search.leaves import Slots
 from rye.search.request import Request, make_request
+from rye.search.rows import Slots
 from rye.search.states import States
 from rye.search.weights import weights_for
 from rye.signing import TrustSet
@@ -59,14 +59,14 @@ def states(reader: Reader) -> States:
 
 def evaluation(reader: Reader, asked: str | ast.Node, **more: Any) -> Evaluation:
     """Bind a query and prepare its evaluation over a reader."""
-    node = bound_query(asked, reader.keys(), **more)
+    node = bound_query(asked, reader.keys, **more)
     return Evaluation(reader, node or bound.Everything(), weights_for(reader), states(reader))
 
 
 def all_slots(evaluation: Evaluation) -> Slots:
     """Return all that the first leaf of a query finds."""
     found = evaluation.found()[0]
-    return found.slots_of(found.docs)
+    return found.slots_of(found.docs.numbers)
 
 
 def ids(reader: Reader, asked: str | ast.Node, **more: Any) -> list[str]:

@@ -42,7 +42,7 @@ def lay(folder: Path, found: list[NaiveDoc]) -> tuple[Reader, list[NaiveDoc]]:
 def filtered(over: Reader, wanted: dict[str, Any]) -> list[int]:
     """Return the documents that pass filters."""
     mask = over.live.copy()
-    keys = frozenset(over.keys())
+    keys = frozenset(over.keys)
     for node in bind_filters(wanted, keys):
         mask &= Evaluation(over, node, weights_for(over), states(over)).matches
     return np.flatnonzero(mask).tolist()
