@@ -286,7 +286,7 @@ def test_evidence_of_another_layout_is_read_anew(
 ) -> None:
     """An index whose records of evidence this version does not know is rebuilt, with a warning."""
     with monkeypatch.context() as patch:
-        patch.setattr(records, "_to_line", lambda _rest: '["cds", "evidence-0"]')
+        patch.setattr(records, "_to_line", lambda *_rest: '["cds", "evidence-0"]')
         make().refresh()
     lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
     found = make().refresh()
