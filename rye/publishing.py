@@ -10,7 +10,7 @@ from typing import Final
 
 from rye import signing, spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
-from rye.index.refresh import ReadItem, read_item
+from rye.index.reading import ReadItem, read_item
 from rye.keyring import Keyring
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
