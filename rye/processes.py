@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import connection, get_context, parent_process
 
+from rye._cores import cores
 from rye.spaces import FolderReader, ItemFile, Root
 from rye.verifying import Outcome, Verifier
 
@@ -33,13 +34,6 @@ _AHEAD = 2
 _HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 _MOST = 61
 """No more processes than Windows can wait for."""
-
-
-def cores() -> int:
-    """Return how many processors this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 def verify_files(

@@ -11,7 +11,7 @@ from typing import Final
 
 from rye import signing, spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
-from rye.index.refresh import ReadItem, read_item
+from rye.index.reading import ReadItem, read_item
 from rye.items import ItemType
 from rye.keyring import Keyring
 from rye.layout import Layout

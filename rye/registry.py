@@ -21,7 +21,8 @@ from rye.errors import ArgumentError, ItemError, NotFoundError
 from rye.index import cache
 from rye.index.container import DamagedError
 from rye.index.reader import Part, Reader
-from rye.index.refresh import Progress, read_item
+from rye.index.reading import read_item
+from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rye import signing
-from rye.index.refresh import ReadItem
+from rye.index.reading import ReadItem
 from rye.index.values import version
 from rye.items import ItemType
 

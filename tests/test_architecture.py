@@ -20,6 +20,7 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 
 LAYERS: Mapping[str, int] = {
+    "_cores": 0,
     "_envelope": 0,
     "_resources": 0,
     "_shell": 0,
@@ -102,6 +103,7 @@ EXECUTING = frozenset(
 
 EXCUSED: Mapping[tuple[str, str], str] = {
     ("rye/changes.py", "subprocess"): "asks git which files differ from a revision; no shell, no word of a file's own",
+    ("rye/index/runs.py", "subprocess"): "starts this very Python on rye itself to read files on every core",
     ("rye/processes.py", "multiprocessing"): "verifies on every core; what helpers are sent and answer is rye's own",
 }
 """File and module of :data:`EXECUTING` that may be used there, and why."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from functools import cached_property, lru_cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,9 @@ _KEPT = 32
 
 def pack(texts: Sequence[str], name: str) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays ``name.*`` of strings in byte order."""
-    blocks = [zlib.compress(strings.pack(texts[at : at + BLOCK])[1].tobytes(), 1) for at in range(0, len(texts), BLOCK)]
+    offsets, buffer = strings.pack(texts)
+    joined, borders = buffer.tobytes(), [*offsets[:-1:BLOCK].tolist(), len(buffer)]
+    blocks = [zlib.compress(joined[start:stop], 1) for start, stop in pairwise(borders)]
     ends = np.cumsum([0, *map(len, blocks)])
     return {
         f"{name}.count": np.asarray([len(texts)], np.int64),

@@ -15,7 +15,7 @@ import numpy as np
 
 from rye.index import analysis, container
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
-from rye.index.packing import Arrays, Ints, smallest
+from rye.index.packing import Array, Arrays, Ints, smallest
 from rye.index.schema import (
     FIELD_BITS,
     OWN_KEYS,
@@ -36,6 +36,7 @@ BATCH = 1 << 20
 """Characters of text that are cut at a time."""
 
 _SLOTS = 1 << FIELD_BITS
+_WORD = 64
 
 
 class _Entries(dict[tuple[str, str], int]):
@@ -120,15 +121,12 @@ class SegmentBuilder:
     def _text_arrays(self) -> tuple[Arrays, int]:
         tokens = self._tokens()
         ordered, rank = _sorted_terms(self._vocabulary.terms)
-        packed = (rank[tokens.terms].astype(np.uint64) << np.uint64(32)) | np.arange(len(tokens.terms), dtype=np.uint64)
-        packed.sort()
-        order = packed.astype(np.uint32)
-        terms, slots = (packed >> np.uint64(32)).astype(np.uint32), tokens.slots[order]
+        terms, slots, positions = _in_order(rank[tokens.terms], tokens.slots, tokens.positions)
         fresh = np.ones(len(terms), bool)
         fresh[1:] = (terms[1:] != terms[:-1]) | (slots[1:] != slots[:-1])
         first = np.flatnonzero(fresh)
         tf = np.diff(first, append=len(terms))
-        posted = Posted(terms[first], slots[first], tf, tokens.positions[order])
+        posted = Posted(terms[first], slots[first], tf, positions)
         arrays, tf_bits = pack_terms(ordered, posted, len(self))
         return arrays | {"doc.lengths": smallest(tokens.lengths)}, tf_bits
 
@@ -168,6 +166,24 @@ class SegmentBuilder:
         pairs.sort()
         pairs = pairs[np.diff(pairs, prepend=-1) != 0]
         return pack_entries(ordered, pairs >> 32, pairs & 0xFFFFFFFF)
+
+
+def _in_order(*columns: Array) -> list[Array]:
+    """Return columns of numbers with their rows sorted; as one number each where 64 bits hold a row."""
+    widths = [int(column.max(initial=0)).bit_length() for column in columns]
+    if sum(widths) > _WORD:
+        order = np.lexsort(columns[::-1])
+        return [column[order] for column in columns]
+    rows = np.zeros(len(columns[0]), np.uint64)
+    for column, width in zip(columns, widths, strict=True):
+        rows <<= np.uint64(width)
+        rows |= column.astype(np.uint64)
+    rows.sort()
+    found = []
+    for width in reversed(widths):
+        found.append((rows & np.uint64((1 << width) - 1)).astype(np.int32))
+        rows >>= np.uint64(width)
+    return found[::-1]
 
 
 def _value_bases(slots: Ints, value_parts: Ints) -> Ints:

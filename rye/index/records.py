@@ -31,7 +31,10 @@ _TABLES = ("evidence.rest", "evidence.time")
 
 def pack(found: Sequence[Evidence]) -> Arrays:
     """Return the arrays ``evidence.*`` of the evidence of each document."""
-    contents, lines, rests, bare = [], [], [], []
+    contents: list[bytes] = []
+    lines: list[bytes] = []
+    rests: list[str] = []
+    bare: list[int] = []
     for doc, one in enumerate(found):
         content, digest = _raw_digest(one.content_digest), _raw_digest(one.digest)
         signature = one.signature if len(one.signature) == _SIGNATURE else b""
@@ -40,22 +43,20 @@ def pack(found: Sequence[Evidence]) -> Arrays:
             lines.append((digest or bytes(_DIGEST)) + (signature or bytes(_SIGNATURE)))
         else:
             bare.append(doc)
-        rests.append(
-            (
-                ("c" if content else "") + ("d" if digest else "") + ("s" if signature else ""),
-                one._replace(
-                    content_digest="" if content else one.content_digest,
-                    digest="" if digest else one.digest,
-                    signature=b"" if signature else one.signature,
-                    signed_at="",
-                ),
-            )
+        columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
+        kept = (
+            "" if content else one.content_digest,
+            *one[1:7],
+            "" if digest else one.digest,
+            b"" if signature else one.signature,
+            one.fingerprint,
         )
+        rests.append(_to_line(columns, kept))
     return {
         "evidence.content": np.frombuffer(b"".join(contents), np.uint8).reshape(-1, _DIGEST),
         "evidence.line": np.frombuffer(b"".join(lines), np.uint8).reshape(-1, _DIGEST + _SIGNATURE),
         "evidence.bare": np.asarray(bare, np.min_scalar_type(len(found))),
-        **pack_table("evidence.rest", list(map(_to_line, rests))),
+        **pack_table("evidence.rest", rests),
         **pack_table("evidence.time", [json.dumps(one.signed_at) for one in found]),
     }
 
@@ -70,10 +71,9 @@ def _raw_digest(text: str) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def _to_line(rest: tuple[str, Evidence]) -> str:
-    """Return a record, and which of its values stand in columns, as one line."""
-    columns, evidence = rest
-    return json.dumps([columns, *evidence.to_record()], ensure_ascii=True, separators=(",", ":"))
+def _to_line(columns: str, rest: tuple[Any, ...]) -> str:
+    """Return what does not stand in columns as one line: which values do, and the record of the others."""
+    return json.dumps([columns, *Evidence(*rest).to_record()], ensure_ascii=True, separators=(",", ":"))
 
 
 class Records(Sequence[Evidence]):

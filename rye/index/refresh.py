@@ -6,19 +6,17 @@ import logging
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
 
-from rye import items, signing, spaces
-from rye.errors import EnvironmentFault, ItemError
-from rye.index.builder import SegmentBuilder
+from rye import spaces
+from rye.errors import EnvironmentFault
+from rye.index import runs
 from rye.index.container import DamagedError
 from rye.index.manifest import Manifest, Problem
-from rye.index.schema import Place
 from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
-from rye.signing import Evidence, Origin
 from rye.spaces import FileStat, Root
 
 logger = logging.getLogger(__name__)
@@ -145,22 +143,21 @@ class SpaceIndex:
             self._rebuild_reason = str(error)
             base, plan = None, _Plan.make(None, walked)
         started = time.time_ns()
-        builder, unchanged_docs, problems = self._read(plan)
-        manifest = Manifest(
-            walked.paths, walked.stats, (*plan.known_problems, *problems, *walked.problems), self.root.stamp
-        )
-        gone = {place for path, place in plan.documents.items() if path not in unchanged_docs and path in plan.outdated}
-        by_segment: dict[int, set[int]] = {}
-        for segment, doc in gone:
-            by_segment.setdefault(segment, set()).add(doc)
-        deletions = tuple((segment, frozenset(docs)) for segment, docs in by_segment.items())
-        write = builder.write if len(builder) else None
-        self._snapshot = self._store.commit(base, Commit(deletions, write, manifest.settled(started)))
+        work = runs.Work(self.root, plan.to_read, plan.digests, self.folder, self._teller(plan))
+        with self._store.writing(), runs.built(work) as found:
+            problems = (*plan.known_problems, *found.problems, *walked.problems)
+            manifest = Manifest(walked.paths, walked.stats, problems, self.root.stamp)
+            gone = {place for path, place in plan.documents.items() if path in plan.outdated - found.same}
+            by_segment: dict[int, set[int]] = {}
+            for segment, doc in gone:
+                by_segment.setdefault(segment, set()).add(doc)
+            deletions = tuple((segment, frozenset(docs)) for segment, docs in by_segment.items())
+            self._snapshot = self._store.commit(base, Commit(deletions, found.write, manifest.settled(started)))
         warnings = _warnings(self._snapshot.manifest)
         if self._rebuild_reason:
             warnings = (f"the index was rebuilt: {self._rebuild_reason}", *warnings)
             self._rebuild_reason = ""
-        changed = len([path for path in plan.changed if path not in unchanged_docs])
+        changed = len([path for path in plan.changed if path not in found.same])
         return Refreshed(
             self._snapshot,
             added=len(plan.added),
@@ -170,58 +167,18 @@ class SpaceIndex:
             warnings=warnings,
         )
 
-    def _read(self, plan: _Plan) -> tuple[SegmentBuilder, set[str], list[Problem]]:
-        """Parse the files to read; returns the new documents, the paths whose bytes did not change, and problems."""
-        builder, same, problems = SegmentBuilder(), set[str](), list[Problem]()
-        for done, file in enumerate(plan.to_read):
-            if self._progress and done % _REPORT_EVERY == 0:
-                self._progress(done, len(plan.to_read), self.root.source)
-            try:
-                parsed = read_item(self.root, file.rel_path, file.item_type, file.item_id)
-            except ItemError as error:
-                problems.append(Problem(file.rel_path, error.code, error.message))
-                continue
-            if plan.digests.get(file.rel_path) == parsed.evidence.content_digest:
-                same.add(file.rel_path)
-                continue
-            place = Place(self.root.space, self.root.bundle, file.rel_path, file.suffix)
-            builder.add(parsed.item, place, parsed.evidence)
-        if self._progress and plan.to_read:
-            self._progress(len(plan.to_read), len(plan.to_read), self.root.source)
-        return builder, same, problems
+    def _teller(self, plan: _Plan) -> Callable[[int], None]:
+        """Return what passes on how many files are done, now and then and at the end."""
+        total, progress = len(plan.to_read), self._progress
+        last = -_REPORT_EVERY
 
+        def told(done: int) -> None:
+            nonlocal last
+            if progress is not None and total and (done >= last + _REPORT_EVERY or done == total):
+                last = done
+                progress(done, total, self.root.source)
 
-@dataclass(frozen=True, slots=True)
-class ReadItem:
-    """One file as it is on disk at this moment: bytes, item and what the bytes prove."""
-
-    data: bytes
-    item: items.Item
-    evidence: Evidence
-    origin: Origin
-    suffix: str
-
-
-def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str) -> ReadItem:
-    """Read, parse and inspect one file.
-
-    Args:
-        root: The space root.
-        path: Path of the file relative to the root.
-        item_type: What the path says it is.
-        item_id: The id that the path gives it.
-
-    Raises:
-        ItemError: The file cannot be read, or is no item.
-    """
-    if not path.isprintable():
-        code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
-        raise ItemError(code, message, hint="rename the file", path=path)
-    data = spaces.read_file(root, path)
-    suffix = PurePosixPath(path).suffix.lower()
-    item = items.parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
-    origin = Origin(root.space, root.bundle, str(item_type), item_id)
-    return ReadItem(data, item, signing.inspect(data, origin=origin, declared=item.declared), origin, suffix)
+        return told
 
 
 @dataclass(frozen=True, slots=True)

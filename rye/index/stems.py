@@ -39,7 +39,7 @@ def _hash(text: str) -> int:
 
 def stem_arrays(ordered: list[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays ``stem.*`` of a segment whose terms are ``ordered``."""
-    stems = _stemmer().stemWords(ordered)
+    stems = Stemmer.Stemmer("english", 0).stemWords(ordered)  # no word comes twice, so it need keep none
     shared = Counter(stems)
     kept = [at for at, (term, root) in enumerate(zip(ordered, stems, strict=True)) if term != root or shared[root] > 1]
     hashes = np.fromiter((_hash(stems[at]) for at in kept), np.uint32, len(kept))

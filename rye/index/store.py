@@ -42,6 +42,9 @@ LOCK_WAIT = 60.0
 _RETRIES = 20
 _COMPARED = "compared"
 
+RUNS = "run-*"
+"""Names of segments that were written only to be joined; none outlives its commit, but for a killed process."""
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -195,17 +198,27 @@ class Store:
             entries[index] = entries[index].without(docs)
         entries = [entry for entry in entries if entry.doc_count() > 0]
         generation = 1 + max(TOC._latest_generation(self._storage, INDEX_NAME), -1)  # noqa: SLF001 - as in open()
-        try:
+        with self.writing():
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
             manifest = replace(change.manifest, listing=_listing(entries))
             manifest.write(self._manifest_path(generation))
             TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
-        except OSError as error:
-            raise self._unwritable(error) from error
         self._sweep(generation, entries)
         return self._read(generation)
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Turn what the disk refuses into a fault that says so.
+
+        Raises:
+            EnvironmentFault: Something in the folder could not be written.
+        """
+        try:
+            yield
+        except OSError as error:
+            raise self._unwritable(error) from error
 
     def _unwritable(self, error: OSError) -> EnvironmentFault:
         return EnvironmentFault(
@@ -234,7 +247,7 @@ class Store:
         clean_files(self._storage, INDEX_NAME, generation, list(entries))
         keep = self._manifest_path(generation)
         unfinished = self.folder.glob(f"_{INDEX_NAME}_*.toc.*")
-        for path in (*unfinished, *self.folder.glob("files-*")):
+        for path in (*unfinished, *self.folder.glob("files-*"), *self.folder.glob(RUNS)):
             if path != keep:
                 path.unlink(missing_ok=True)
 

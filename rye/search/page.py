@@ -8,7 +8,7 @@ from datetime import datetime
 
 from rye.errors import ItemError
 from rye.index.reader import Part
-from rye.index.refresh import ReadItem, read_item
+from rye.index.reading import ReadItem, read_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdicts import VERDICT_NUMBER
 from rye.items.model import ItemType

@@ -97,6 +97,6 @@ def test_a_record_of_another_layout_is_damage(tmp_path: Path, line: str) -> None
 
 def test_a_record_is_one_line_of_json() -> None:
     """So that it stands in a table of strings."""
-    rest = records._to_line(("c", Evidence("", detail="a\nb")))
+    rest = records._to_line("c", tuple(Evidence("", detail="a\nb")))
     assert "\n" not in rest
     assert json.loads(rest)[:2] == ["c", "evidence-2"]

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, records, refresh, store
+from rye.index import container, reading, records, refresh, store
 from rye.index.reader import Reader
 from rye.index.refresh import Refreshed, SpaceIndex
 from rye.items import ItemType
@@ -286,7 +286,7 @@ def test_evidence_of_another_layout_is_read_anew(
 ) -> None:
     """An index whose records of evidence this version does not know is rebuilt, with a warning."""
     with monkeypatch.context() as patch:
-        patch.setattr(records, "_to_line", lambda _rest: '["cds", "evidence-0"]')
+        patch.setattr(records, "_to_line", lambda *_rest: '["cds", "evidence-0"]')
         make().refresh()
     lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
     found = make().refresh()
@@ -373,7 +373,7 @@ def test_documents_name_their_place(make: Callable[..., SpaceIndex], root: Root)
     segment = snapshot.segments[0].segment
     assert sorted(segment.paths.everything) == sorted(FILES)
     assert np.isnan(segment.times).all()
-    read = refresh.read_item(root, "tools/ops/deploy.py", ItemType.TOOL, "ops/deploy")
+    read = reading.read_item(root, "tools/ops/deploy.py", ItemType.TOOL, "ops/deploy")
     found = {path: segment.evidence[doc] for doc, path in enumerate(segment.paths.everything)}
     assert found["tools/ops/deploy.py"] == read.evidence
     assert (read.suffix, read.item.description) == (".py", "Deploy a build.")

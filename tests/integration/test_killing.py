@@ -1,0 +1,43 @@
+"""Killed at any moment of a build, a refresh or a merge, a process leaves an index that is read and mended."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rye.index import runs
+
+KILLS = 150
+"""Of each of two kinds."""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are made by forking")
+@pytest.mark.parametrize("pieces", [(), ("pieces",)], ids=["whole", "in pieces"])
+def test_a_process_killed_at_any_moment_leaves_the_snapshot_before_it(tmp_path: Path, pieces: tuple[str, ...]) -> None:
+    """What is found after SIGKILL is the state before or after, whole; the next refresh mends and leaves nothing."""
+    command = [sys.executable, "-m", "tests.support.killing", str(tmp_path), "7", str(KILLS), *pieces]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
+    assert done.returncode == 0, done.stderr
+    counts = json.loads(done.stdout)
+    killed = {outcome: count for outcome, count in counts.items() if "killed" in outcome}
+    assert sum(killed.values()) > KILLS // 3, counts
+    assert counts["left something"] > 5, counts
+    assert counts["swept"] > KILLS // 3, counts
+    assert {outcome.partition(",")[0] for outcome in killed} == {"build", "refresh"}
+
+
+def test_a_helper_ends_with_the_process_that_it_helps() -> None:
+    """When nobody can ask it any more, it is gone."""
+    helper = runs._started()
+    assert helper is not None
+    assert helper.stdin is not None
+    assert helper.poll() is None
+    helper.stdin.close()
+    assert helper.wait(30) == 0
+    assert helper.stdout is not None
+    helper.stdout.close()

@@ -1,0 +1,163 @@
+"""Files are read by several processes in pieces: what comes of it is what one process alone makes of them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rye import spaces
+from rye.errors import EnvironmentFault
+from rye.index import container, runs
+from rye.index.container import Container
+from rye.index.refresh import SpaceIndex
+from rye.index.runs import Work, built
+from rye.index.segment import Segment
+from rye.spaces import Root, Space
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Root:
+    """Return a space of some files, of which two are no items."""
+    folder = tmp_path / "project" / ".ai"
+    (folder / "tools" / "deep").mkdir(parents=True)
+    (folder / "knowledge").mkdir()
+    for at in range(40):
+        text = f'"""Deploys snapshot{at % 7} to node-{at}."""\n' + "x = 'filler words'\n" * (at % 5)
+        (folder / "tools" / ("deep" if at % 2 else "") / f"tool{at:02}.py").write_text(text, encoding="utf-8")
+        (folder / "knowledge" / f"note{at:02}.md").write_text(
+            f"# Note {at}\n\nWörter über Straßen.\n", encoding="utf-8"
+        )
+    for name in ("broken.py", "worse.py"):
+        (folder / "tools" / name).write_bytes(b"\xff\xfe")
+    return Root(Space.PROJECT, folder)
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let few files be many."""
+    monkeypatch.setattr(runs, "ALONE_BELOW", 8)
+
+
+def work(root: Root, folder: Path, told: list[int] | None = None) -> Work:
+    """Return the work of reading all files."""
+    folder.mkdir(exist_ok=True)
+    files, _ = spaces.walk_stat(root)
+    return Work(root, files, {}, folder, (told if told is not None else []).append)
+
+
+def arrays(path: Path) -> dict[str, tuple[str, bytes]]:
+    """Return every array of a file."""
+    file = Container(path)
+    return {name: (file.array(name).dtype.str, file.array(name).tobytes()) for name in file._table}
+
+
+def segment(root: Root, folder: Path, processes: int) -> tuple[dict[str, tuple[str, bytes]], runs.Built]:
+    """Read all files and return the arrays of the segment, and what else was found."""
+    with built(work(root, folder), processes=processes) as found:
+        assert found.write is not None
+        (folder / "segment").unlink(missing_ok=True)
+        assert found.write(folder / "segment") == 80
+    assert [path.name for path in folder.iterdir()] == ["segment"]
+    return arrays(folder / "segment"), found
+
+
+@pytest.mark.parametrize("processes", [2, 3])
+def test_several_processes_make_what_one_makes(root: Root, tmp_path: Path, processes: int) -> None:
+    """The same arrays to the byte, the same problems in the same order, and nothing left beside."""
+    alone, several = segment(root, tmp_path / "a", 1), segment(root, tmp_path / "b", processes)
+    assert several[0] == alone[0]
+    assert several[1].problems == alone[1].problems
+    assert [(problem.path, problem.code) for problem in alone[1].problems] == [
+        ("tools/broken.py", "not-utf8"),
+        ("tools/worse.py", "not-utf8"),
+    ]
+
+
+def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One process alone writes runs as well when the files are too large together; one file is a piece at the least."""
+    alone = segment(root, tmp_path / "a", 1)
+    for most in (300, 1):
+        monkeypatch.setattr(runs, "PIECE_BYTES", most)
+        files = work(root, tmp_path / "b").files
+        pieces = runs._pieces(files, 1)
+        assert [file for piece in pieces for file in piece] == list(files)
+        assert all(len(piece) == 1 or sum(file.size for file in piece) <= most for piece in pieces)
+        assert segment(root, tmp_path / "b", 1)[0] == alone[0]
+
+
+def test_what_did_not_change_is_told_by_helpers_too(root: Root, tmp_path: Path) -> None:
+    """A file whose bytes are indexed already gives no item."""
+    plain = work(root, tmp_path / "a")
+    with built(plain, processes=1) as found:
+        assert found.write is not None
+        found.write(tmp_path / "first.ryx")
+    kept = Segment(tmp_path / "first.ryx")
+    digests = {path: kept.evidence[doc].content_digest for doc, path in enumerate(kept.paths.everything)}
+    with built(Work(root, plain.files, digests, tmp_path / "a", plain.told), processes=2) as found:
+        assert found.write is None
+        assert found.same == set(digests)
+
+
+@pytest.mark.parametrize("harm", ["no interpreter", "dies at once", "talks nonsense"])
+def test_a_helper_that_fails_is_done_without(
+    root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    """Its pieces are read here."""
+    alone = segment(root, tmp_path / "a", 1)
+    if harm == "no interpreter":
+        monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
+    else:
+        says = "print('[1]', flush=True); input()" if harm == "talks nonsense" else "import os; os._exit(3)"
+        monkeypatch.setattr(runs, "_START", says)
+    assert segment(root, tmp_path / "b", 2)[0] == alone[0]
+
+
+def test_the_helpers_do_not_run_the_program_that_runs_here(root: Root, tmp_path: Path) -> None:
+    """A program without a guard is not run a second time by what reads files for it."""
+    program = tmp_path / "program.py"
+    program.write_text(
+        f"""
+import pathlib, sys
+with open({os.fspath(tmp_path / "times")!r}, "a") as log: log.write("ran ")
+from rye import spaces
+from rye.index import runs
+runs.ALONE_BELOW = 8
+root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
+folder = pathlib.Path({os.fspath(tmp_path)!r})
+work = runs.Work(root, spaces.walk_stat(root)[0], {{}}, folder, lambda done: None)
+with runs.built(work, processes=3) as found:
+    found.write(folder / "segment")
+""",
+        encoding="utf-8",
+    )
+    subprocess.run([sys.executable, program], check=True, env=os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)})
+    assert (tmp_path / "times").read_text(encoding="utf-8") == "ran "
+    assert (tmp_path / "segment").exists()
+
+
+def test_progress_counts_what_helpers_do(root: Root, tmp_path: Path) -> None:
+    """It ends with all files."""
+    told: list[int] = []
+    with built(work(root, tmp_path / "a", told), processes=2):
+        pass
+    assert max(told) == len(spaces.walk_stat(root)[0])
+
+
+def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also when it is a run that cannot be written."""
+
+    def full(*_args: object, **_options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(runs, "_started", lambda: None)
+    monkeypatch.setattr(runs, "cores", lambda: 2)
+    monkeypatch.setattr(container, "write", full)
+    folder = tmp_path / "index"
+    folder.mkdir()
+    with pytest.raises(EnvironmentFault, match="No space left"):
+        SpaceIndex(root, folder).refresh()
+    assert not list(folder.glob("run-*"))
