@@ -1,0 +1,97 @@
+"""Items as resources: ``rye://SPACE/TYPE/ID``."""
+
+from __future__ import annotations
+
+import re
+from pathlib import PurePath
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+from mcp import types
+
+from rye.errors import ArgumentError
+from rye.escaping import block
+from rye.mcp.shelf import described, shelf_page
+from rye.mcp.text import short, tidy
+from rye.mcp.tools.load import require_trusted
+
+if TYPE_CHECKING:
+    from rye.mcp.options import Options
+    from rye.registry import Registry
+
+__all__ = ["SCHEME", "TEMPLATES", "list_resources", "read_resource"]
+
+SCHEME = "rye://"
+_SPACES = ("project", "user", "system")
+_TYPES = ("directive", "tool", "knowledge")
+_URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)")
+_MEDIA = {
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".toml": "application/toml",
+    ".sh": "application/x-sh",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".cjs": "text/javascript",
+    ".ts": "text/x-typescript",
+}
+
+TEMPLATES = tuple(
+    types.ResourceTemplate(
+        uri_template=f"{SCHEME}{{space}}/{kind}/{{+id}}",
+        name=kind,
+        title=f"{kind.capitalize()} by space and id",
+        description=f"The content of a {kind}; space is project, user or system, id as rye_search shows it.",
+    )
+    for kind in _TYPES
+)
+"""One template per item type; ``space`` and ``id`` can be completed."""
+
+
+def list_resources(registry: Registry, options: Options, cursor: str | None) -> types.ListResourcesResult:
+    """Return a page of all items."""
+    page = shelf_page(registry, options, "*", cursor)
+    listed = [
+        types.Resource(
+            uri=f"{SCHEME}{hit.source}/{hit.type}/{quote(hit.id, errors='surrogatepass')}",
+            name=short(f"{hit.type}:{hit.id}", 300),
+            title=short(hit.title) or None,
+            description=described(hit),
+            mime_type=_media(hit.path),
+        )
+        for hit in page.results
+    ]
+    return types.ListResourcesResult(
+        resources=listed, next_cursor=None if page.next_offset is None else str(page.next_offset)
+    )
+
+
+def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadResourceResult:
+    """Return the content of an item, harmless.
+
+    Raises:
+        ArgumentError: ``bad-uri``.
+        NotFoundError: There is no such item.
+        ItemError: It cannot be read, or is not trusted where that is required.
+    """
+    match = _URI.fullmatch(uri)
+    if match is None:
+        hint = f"use {SCHEME}SPACE/TYPE/ID with a space of {', '.join(_SPACES)} and a type of {', '.join(_TYPES)}"
+        raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
+    space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
+    loaded = registry.load(kind, item_id, space)
+    require_trusted(options, loaded)
+    contents = types.TextResourceContents(
+        uri=uri,
+        mime_type=_media(loaded.path),
+        text=block(loaded.content),
+        _meta={"rye/signature": tidy(loaded.signature.to_dict())},
+    )
+    return types.ReadResourceResult(contents=[contents])
+
+
+def _media(path: str) -> str:
+    return _MEDIA.get(PurePath(path).suffix.lower(), "text/plain")
