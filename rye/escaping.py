@@ -2,6 +2,8 @@ r"""Text from items is hostile: here every control and invisible character of it
 
     >>> inline("two\nlines \x1b[31mred")
     'two lines \\x1b[31mred'
+
+What is left can be shown on a terminal, and read by a model, without doing anything to either.
 """
 
 from __future__ import annotations
