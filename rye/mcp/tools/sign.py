@@ -16,6 +16,7 @@ from rye.mcp.tools.targets import read_target
 from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
 
 if TYPE_CHECKING:
+    from rye.registry import Registry
     from rye.reports import SignReport
 
 __all__ = ["TOOL"]
@@ -55,6 +56,8 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     targets = read_target(arguments["target"])
     project = work.project(arguments)
     with project.used_by(work.call) as registry:
+        if len(targets) > 1:
+            targets = tuple(each for each in targets if _is_there(registry, each, arguments["space"])) or targets[:1]
         plan = registry.sign(*targets, space=arguments["space"], dry_run=True)
         (root,) = (root for root in registry.roots if root.space == arguments["space"])
         wanted = [root.path / item.path for item in plan.items if item.changed]
@@ -65,6 +68,13 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
             registry.refresh()
     data = tidy(plan.to_dict()) | {"dry_run": arguments["dry_run"]}
     return Answer(_text(data), data)
+
+
+def _is_there(registry: Registry, target: str, space: str) -> bool:
+    """Tell whether anything matches one of several targets: a scope may name types of which there is no item."""
+    kind, _, ids = target.partition(":")
+    scope = kind if ids == "*" else f"{kind}.{ids}"
+    return registry.search(scope=scope, space=space, limit=1, include_superseded=True).total > 0
 
 
 def _confirm(work: Work, plan: SignReport, space: str, wanted: list[Path]) -> None:
