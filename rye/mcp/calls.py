@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Protocol
 
 __all__ = ["CURRENT", "Abandoned", "Asked", "Call", "Confirm", "Report"]
+
+
+_PACE = 0.05
+"""Seconds between two steps that are told."""
 
 
 class Report(Protocol):
@@ -53,6 +58,7 @@ class Call:
         self.confirm = confirm
         self._before = 0.0
         self._last: tuple[str, float] = ("", 0.0)
+        self._told, self._next = -1.0, 0.0
 
     @property
     def is_wanted(self) -> bool:
@@ -79,11 +85,13 @@ class Call:
         last_source, last = self._last
         if source != last_source:
             self._before += last
-        elif done <= last:
-            return
         self._last = (source, float(done))
+        now, reached = time.monotonic(), self._before + done
+        if reached <= self._told or now < self._next:
+            return
+        self._told, self._next = reached, now + _PACE
         whole = f"{done} of {total} files" if total else f"{done} files"
-        self._report(self._before + done, self._before + total if total else None, f"{source}: {whole}".lstrip(": "))
+        self._report(reached, self._before + total if total else None, f"{source}: {whole}".lstrip(": "))
 
 
 CURRENT: ContextVar[Call | None] = ContextVar("rye_mcp_call", default=None)

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import contextlib
-import sys
+from typing import BinaryIO
 
+import anyio
 from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
 
 from rye.mcp.server import App
+from rye.mcp.wire import text_of
 
-__all__ = ["CHANGES", "serve_stdio"]
+__all__ = ["serve_stdio"]
 
-CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True)
-"""What clients are told of without asking."""
+_CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True)
 
 
-async def serve_stdio(app: App) -> None:
-    """Serve one client until its end of the pipe closes; what anything prints meanwhile goes to standard error."""
+async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
+    """Serve the client at the other end of the wire until it closes its end."""
     server = app.server()
-    async with stdio_server() as (read, write):
-        with contextlib.redirect_stdout(sys.stderr):
-            await server.run(read, write, server.create_initialization_options(CHANGES))
+    options = server.create_initialization_options(_CHANGES)
+    stdin, stdout = anyio.wrap_file(text_of(reading)), anyio.wrap_file(text_of(writing))
+    async with stdio_server(stdin, stdout) as (incoming, outgoing):
+        await server.run(incoming, outgoing, options)
