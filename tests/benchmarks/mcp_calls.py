@@ -1,8 +1,8 @@
 """What the protocol costs: ``python -m tests.benchmarks.mcp_calls [ITEMS]``.
 
-Measures the median time of a call of ``rye_search`` over a pipe, with the protocol's own client, against that of the same
-``Registry.search`` in this process, interleaved in one run, 1,000 of each; and the time until a server has answered its
-first request against that of ``import mcp.server``, each in a process of its own.
+Measures the median time of a call of ``rye_search`` over a pipe, with the protocol's own client, against that of the
+same ``Registry.search`` in this process, interleaved in one run, 1,000 of each; and the time until a server has answered
+its first request against that of ``import mcp.server``, each in a process of its own.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ def lay(folder: Path, count: int) -> SpaceSim:
     sim = SpaceSim(folder)
     furnish(sim)
     for number in range(count):
-        sim.add("project", f"knowledge/many/n{number:05}.md", f"# Number {number}\n\nThis is number {number} of many.\n")
+        sim.add(
+            "project", f"knowledge/many/n{number:05}.md", f"# Number {number}\n\nThis is number {number} of many.\n"
+        )
     return sim
 
 
