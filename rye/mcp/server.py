@@ -20,7 +20,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged
 
-from rye.errors import RyeError
+from rye.errors import NotFoundError, RyeError
 from rye.mcp.asking import Conversation
 from rye.mcp.calls import CURRENT, Abandoned, Asked, Call
 from rye.mcp.failures import as_rye_error, failed_tool, protocol_error
@@ -137,8 +137,8 @@ class App:
         tool = self._tools.get(params.name)
         if tool is None:
             names = list(self._tools)
-            told = {"code": "unknown-tool", "message": "there is no such tool", "valid": names}
-            raise MCPError(types.INVALID_PARAMS, f"there is no such tool; there are {', '.join(names)}", told)
+            message, hint = f"there is no tool {params.name!r}", f"there are {', '.join(names)}"
+            raise protocol_error(NotFoundError("unknown-tool", message, hint=hint, valid=names), None)
         from rye.mcp.tools.tool import Work
 
         conversation = Conversation(ctx, params)

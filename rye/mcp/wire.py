@@ -18,13 +18,13 @@ def take_wire() -> tuple[BinaryIO, BinaryIO]:
     child, and standard input is empty.
 
     Raises:
-        EnvironmentFault: ``no-pipe`` when there is no standard input or output.
+        EnvironmentFault: ``no-output`` when there is no standard input or output.
     """
     try:
         reading, writing = os.dup(0), os.dup(1)
     except OSError:
         hint = "start it from a client, or use --http"
-        raise EnvironmentFault("no-pipe", "standard input or output is closed", hint=hint) from None
+        raise EnvironmentFault("no-output", "standard input or output is closed", hint=hint) from None
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     try:

@@ -1,7 +1,7 @@
 """What the protocol costs: ``python -m tests.benchmarks.mcp_calls [ITEMS]``.
 
 Measures the median time of a call of ``rye_search`` over a pipe, with the protocol's own client, against that of the
-same ``Registry.search`` in this process, interleaved in one run, 1,000 of each; and the time until a server has answered
+same ``Registry.search`` in this process, interleaved in one run, 1,000 of each; and the time until a server answered
 its first request against that of ``import mcp.server``, each in a process of its own.
 """
 

@@ -124,7 +124,6 @@ async def failing(asked: Awaitable[object]) -> MCPError | None:
 @given(uri=st.text(max_size=60) | st.text(max_size=30).map(lambda end: f"rye://project/knowledge/{end}"))
 def test_any_uri_is_read_or_refused(shared: Session, uri: str) -> None:
     """A made-up address is an error of the protocol, with a code of rye's."""
-
     error = shared.run(lambda client: failing(client.read_resource(uri)))
     assert error is None or error.code == types.INVALID_PARAMS
     assert error is None or error.data["code"] in {"bad-uri", "item-not-found"}
