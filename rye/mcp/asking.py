@@ -37,7 +37,7 @@ class Conversation:
     @asynccontextmanager
     async def progress(self) -> AsyncIterator[Report | None]:
         """Give what tells the client how far its call is; None where it did not ask to be told."""
-        if not (self._ctx.meta or {}).get("progress_token"):
+        if (self._ctx.meta or {}).get("progress_token") is None:
             yield None
             return
         loop = asyncio.get_running_loop()

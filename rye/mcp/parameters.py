@@ -44,7 +44,7 @@ def input_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
 
 
 def take_arguments(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what was given, without nulls, which stand for the default; values are not looked at.
+    """Return what was given, without nulls, which stand for the default; JSON's 10.0 is a whole number.
 
     Raises:
         ArgumentError: ``unknown-argument``, ``missing-argument``.
@@ -60,7 +60,12 @@ def take_arguments(parameters: Sequence[Parameter], given: Mapping[str, Any]) ->
         if each.required and given.get(each.name) is None:
             message = f"the argument {each.name!r} is missing"
             raise ArgumentError("missing-argument", message, hint=each.description, valid=names)
-    return {name: value for name, value in given.items() if value is not None}
+    whole = {each.name for each in parameters if each.schema["type"] == "integer"}
+    return {
+        name: int(value) if name in whole and isinstance(value, float) and value.is_integer() else value
+        for name, value in given.items()
+        if value is not None
+    }
 
 
 def read_arguments(parameters: Sequence[Parameter], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -69,15 +69,6 @@ class Project:
         """Stop watching; calls under way still end."""
         self._watch.stop()
 
-    def hide_paths(self, text: str) -> str:
-        """Return text in which paths that lie in none of the spaces are left out."""
-        places = [root.path for root in self.registry.roots]
-
-        def shown(match: re.Match[str]) -> str:
-            return match[0] if any(Path(match[0]).is_relative_to(place) for place in places) else "<path>"
-
-        return _ABSOLUTE.sub(shown, text)
-
 
 class Projects:
     """The open projects of a server. Safe to use from several threads.
@@ -111,6 +102,16 @@ class Projects:
             for other in [key for key in self._open if key not in {*self._named, None, folder}][:-MAX_PROJECTS]:
                 self._open.pop(other).close()
             return project
+
+    def hide_paths(self, text: str) -> str:
+        """Return text in which paths that lie in no space of an open project are left out."""
+        with self._lock:
+            places = [root.path for project in self._open.values() for root in project.registry.roots]
+
+        def shown(match: re.Match[str]) -> str:
+            return match[0] if any(Path(match[0]).is_relative_to(place) for place in places) else "<path>"
+
+        return _ABSOLUTE.sub(shown, text)
 
     def close(self) -> None:
         """Stop watching all of them."""

@@ -25,7 +25,7 @@ from rye.mcp.asking import Conversation
 from rye.mcp.calls import CURRENT, Abandoned, Asked, Call
 from rye.mcp.failures import as_rye_error, failed_tool, protocol_error
 from rye.mcp.options import Options
-from rye.mcp.projects import Project, Projects
+from rye.mcp.projects import Projects
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
@@ -138,7 +138,8 @@ class App:
         if tool is None:
             names = list(self._tools)
             message, hint = f"there is no tool {params.name!r}", f"there are {', '.join(names)}"
-            raise protocol_error(NotFoundError("unknown-tool", message, hint=hint, valid=names), None)
+            error = NotFoundError("unknown-tool", message, hint=hint, valid=names)
+            raise protocol_error(error, self.projects.hide_paths)
         from rye.mcp.tools.tool import Work
 
         conversation = Conversation(ctx, params)
@@ -148,14 +149,8 @@ class App:
         except Asked as asked:
             return conversation.question(asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a well-formed error
-            return failed_tool(as_rye_error(error), self._project_of(params.arguments))
+            return failed_tool(as_rye_error(error), self.projects.hide_paths)
         return types.CallToolResult(content=[types.TextContent(text=answer.text)], structured_content=dict(answer.data))
-
-    def _project_of(self, arguments: Mapping[str, Any] | None) -> Project | None:
-        try:
-            return self.projects.find((arguments or {}).get("project_path"))
-        except (RyeError, OSError, ValueError, TypeError):
-            return None
 
     # resources, prompts, completion
 
@@ -207,7 +202,7 @@ class App:
         except MCPError:
             raise
         except Exception as error:  # noqa: BLE001 - as above
-            raise protocol_error(as_rye_error(error), self._project_of(None)) from None
+            raise protocol_error(as_rye_error(error), self.projects.hide_paths) from None
 
     async def _in_thread(self, conversation: Conversation, work: Callable[[Call], _Answer]) -> _Answer:
         """Work in a thread while the client waits; when it no longer does, the thread stops at its next step."""

@@ -187,6 +187,27 @@ def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path
     assert with_client(sim, named) == "project-refused"
 
 
+def test_an_error_of_the_machine_tells_no_path_outside_the_spaces(sim: SpaceSim) -> None:
+    """An unsafe cache folder, and a trust file that has gone: code and remedy, but not where they are."""
+    sim.cache.mkdir()
+    sim.cache.chmod(0o777)
+
+    async def talk(client: Client) -> list[Any]:
+        results = [
+            await client.call_tool("rye_search", {"query": "thread"}),
+            await client.call_tool("rye_load", {"item": "knowledge:notes/new"}),
+        ]
+        with pytest.raises(MCPError) as raised:
+            await client.list_resources()
+        return [*(result.structured_content["error"] for result in results), raised.value.data]
+
+    errors = with_client(sim, talk)
+    assert {error["code"] for error in errors} == {"unsafe-cache"}
+    assert all(error["hint"] for error in errors)
+    assert str(sim.cache) not in json.dumps(errors)
+    assert "<path>" in errors[0]["message"]
+
+
 # changing files
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from rye.cli.options import Refusal, place_options, refuse
-from rye.cli.terminal import say
+from rye.cli.terminal import note, say
 from rye.errors import NotFoundError
 
 __all__ = ["command"]
@@ -86,8 +86,12 @@ def command(client: str | None, **options: Any) -> int:
         http=http if options["http"] else None,
     )
     if client is not None:
+        if options["http"] and not options["port"]:
+            raise Refusal("a free port is not known beforehand", hint="name one with --port")
         say(mcp.client_config(client, chosen, command=_own_command()))
         return 0
+    if not options["http"] and sys.stdin is not None and sys.stdin.isatty():
+        note("rye waits for a client on standard input; rye mcp --print-config NAME says how a client starts it")
     mcp.serve(chosen)
     return 0
 

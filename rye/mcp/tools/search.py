@@ -114,7 +114,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     whole = response.to_dict()
     hits = [tidy_hit(hit) for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
-    data["warnings"] = [project.hide_paths(text) for text in data["warnings"]]
+    data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
     return Answer(search_text(data), data)
 
 

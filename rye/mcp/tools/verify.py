@@ -55,7 +55,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         report = _verify(work, registry, targets, arguments)
     data = _page(report, arguments["offset"], arguments["limit"])
     for name in ("problems", "warnings"):
-        data[name] = [project.hide_paths(text) for text in tidy(data[name])]
+        data[name] = [work.projects.hide_paths(text) for text in tidy(data[name])]
     return Answer(_text(data), data)
 
 
