@@ -42,10 +42,11 @@ class Watch:
 
     Args:
         registry: Opened with ``max_staleness=0``; the watch raises it while it knows the files to be as indexed.
-        changed: Called from the watching thread after files have changed and were indexed.
+        changed: Called from the watching thread with the files that have changed, after they were indexed; with none of
+            them where a whole space has come, gone or been replaced.
     """
 
-    def __init__(self, registry: Registry, changed: Callable[[], None]) -> None:
+    def __init__(self, registry: Registry, changed: Callable[[Collection[Path]], None]) -> None:
         self._registry = registry
         self._changed = changed
         self._stop = threading.Event()
@@ -92,7 +93,7 @@ class Watch:
                 _LOG.warning("the spaces are not watched, each search scans them: %s", error)
                 return
 
-    def _follow(self, places: dict[Path, _Identity], changes: Iterable[Collection[object]]) -> None:
+    def _follow(self, places: dict[Path, _Identity], changes: Iterable[Collection[tuple[object, str]]]) -> None:
         """Refresh whenever something changes, until a space has come, gone or been replaced."""
         seen = False
         for change in changes:
@@ -101,7 +102,7 @@ class Watch:
             if self._places() != places:
                 self._registry.max_staleness = 0.0
                 self._refresh()
-                self._changed()
+                self._changed(())
                 return
             if change:
                 self._registry.max_staleness = 0.0
@@ -110,7 +111,7 @@ class Watch:
                 if self._refresh() and not self._stop.is_set():
                     self._registry.max_staleness = float("inf")
                 if change:
-                    self._changed()
+                    self._changed(tuple(Path(path) for _, path in change))
 
     def _refresh(self) -> bool:
         """Index what has changed and return whether the index is now as the files are."""

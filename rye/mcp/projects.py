@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from rye.mcp.options import Options
 
 if TYPE_CHECKING:
     from rye.registry import Registry
+    from rye.spaces import Root
     from rye.watching import Watch
 
 __all__ = ["MAX_PROJECTS", "Project", "Projects"]
@@ -26,6 +28,10 @@ MAX_PROJECTS = 8
 _ABSOLUTE = re.compile(r"(?<![\w:/.~-])(?:[A-Za-z]:[\\/]|/)[^\s'\"`,;:)]+")
 
 
+Changed = Callable[["Sequence[Root]", Collection[Path]], None]
+"""Told of files that have changed, and of the roots below which they lie."""
+
+
 class Project:
     """One project with its user and system space, open.
 
@@ -33,7 +39,7 @@ class Project:
         registry: Its registry.
     """
 
-    def __init__(self, folder: Path | None, options: Options, changed: Callable[[], None]) -> None:
+    def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
         from rye.registry import Registry
         from rye.watching import Watch
 
@@ -45,7 +51,7 @@ class Project:
             cache_dir=options.cache_dir,
             progress=self._tell,
         )
-        self._watch: Watch = Watch(self.registry, changed)
+        self._watch: Watch = Watch(self.registry, partial(changed, self.registry.roots))
         self._watch.start()
 
     @contextmanager
@@ -75,10 +81,10 @@ class Projects:
 
     Args:
         options: Says which may be named, and what is shared by all.
-        changed: Called from another thread when files of the default project have changed.
+        changed: Called from another thread with the roots of the default project and its files that have changed.
     """
 
-    def __init__(self, options: Options, changed: Callable[[], None]) -> None:
+    def __init__(self, options: Options, changed: Changed) -> None:
         self._options = options
         self._changed = changed
         self._lock = threading.Lock()
@@ -164,5 +170,5 @@ def _checked(folder: Path) -> Path:
     return folder
 
 
-def _nothing() -> None:
+def _nothing(_roots: Sequence[Root], _paths: Collection[Path]) -> None:
     """Tell nobody: resources and prompts are those of the default project."""

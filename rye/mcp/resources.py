@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from pathlib import PurePath
+from collections.abc import Collection, Sequence
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING
 from urllib.parse import quote, unquote
 
@@ -11,15 +12,16 @@ from mcp import types
 
 from rye.errors import ArgumentError
 from rye.escaping import block
-from rye.mcp.shelf import described, shelf_page
+from rye.mcp.shelf import PAGE, described, shelf_page
 from rye.mcp.text import short, tidy
 from rye.mcp.tools.load import require_trusted
 
 if TYPE_CHECKING:
     from rye.mcp.options import Options
     from rye.registry import Registry
+    from rye.spaces import Root
 
-__all__ = ["SCHEME", "TEMPLATES", "list_resources", "read_resource"]
+__all__ = ["SCHEME", "TEMPLATES", "changed_uris", "list_resources", "read_resource"]
 
 SCHEME = "rye://"
 _SPACES = ("project", "user", "system")
@@ -56,7 +58,7 @@ def list_resources(registry: Registry, options: Options, cursor: str | None) -> 
     page = shelf_page(registry, options, "*", cursor)
     listed = [
         types.Resource(
-            uri=f"{SCHEME}{hit.source}/{hit.type}/{quote(hit.id, errors='surrogatepass')}",
+            uri=_uri(hit.source, hit.type, hit.id),
             name=short(f"{hit.type}:{hit.id}", 300),
             title=short(hit.title) or None,
             description=described(hit),
@@ -91,6 +93,26 @@ def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadR
         _meta={"rye/signature": tidy(loaded.signature.to_dict())},
     )
     return types.ReadResourceResult(contents=[contents])
+
+
+def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
+    """Return the resources that these files are or were, no more than a page of them."""
+    from rye.items import ItemType, split_name
+
+    kinds = {kind.folder: kind for kind in ItemType}
+    found = []
+    for path in list(paths)[:PAGE]:
+        for root in roots:
+            parts = path.relative_to(root.path).parts if path.is_relative_to(root.path) else ()
+            kind = kinds.get(parts[0]) if len(parts) > 1 else None
+            stem = split_name(kind, parts[-1])[0] if kind else ""
+            if stem:
+                found.append(_uri(str(root.space), str(kind), "/".join((*parts[1:-1], stem))))
+    return found
+
+
+def _uri(space: str, kind: str, item_id: str) -> str:
+    return f"{SCHEME}{space}/{kind}/{quote(item_id, errors='surrogatepass')}"
 
 
 def _media(path: str) -> str:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
@@ -18,7 +19,7 @@ from mcp.server.context import ServerRequestContext
 from mcp.server.lowlevel import Server
 from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
-from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged
+from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 
 from rye.errors import NotFoundError, RyeError
 from rye.mcp.asking import Conversation
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
     from rye.mcp.tools.tool import Tool
     from rye.registry import Registry
+    from rye.spaces import Root
 
 __all__ = ["MAX_CALLS", "App"]
 
@@ -225,14 +227,17 @@ class App:
     async def _initialized(self, ctx: _Context, _params: object) -> None:
         self._sessions.append(ctx.session)
 
-    def _files_changed(self) -> None:
+    def _files_changed(self, roots: Sequence[Root], paths: Collection[Path]) -> None:
         """Called from the watching thread."""
+        from rye.mcp.resources import changed_uris
+
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            asyncio.run_coroutine_threadsafe(self._tell_clients(), loop)
+            asyncio.run_coroutine_threadsafe(self._tell_clients(changed_uris(roots, paths)), loop)
 
-    async def _tell_clients(self) -> None:
-        for event in (ResourcesListChanged(), PromptsListChanged()):
+    async def _tell_clients(self, uris: Sequence[str]) -> None:
+        events: list[ServerEvent] = [ResourcesListChanged(), PromptsListChanged(), *map(ResourceUpdated, uris)]
+        for event in events:
             await self._bus.publish(event)
         for session in list(self._sessions):
             await session.send_resource_list_changed()

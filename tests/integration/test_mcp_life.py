@@ -279,18 +279,22 @@ def test_clients_of_2025_are_told_of_changes(sim: SpaceSim) -> None:
 
 
 def test_clients_of_2026_are_told_of_changes_where_they_listen(sim: SpaceSim) -> None:
-    """A listening client hears of the change."""
+    """A listening client hears that the list has changed, and which of the items it asked about."""
+    uri = "rye://user/knowledge/notes/new"
 
-    async def talk(client: Client) -> str:
+    async def talk(client: Client) -> set[str]:
         await client.list_resources()
         await anyio.sleep(1.5)
-        async with client.listen(resources_list_changed=True) as events:
-            sim.write("project", "knowledge/fresh/bread.md", "# Bread\n")
+        heard: set[str] = set()
+        async with client.listen(resources_list_changed=True, resource_subscriptions=[uri]) as events:
+            sim.write("user", "knowledge/notes/new.md", "# Newer\n")
             async for event in events:
-                return type(event).__name__
-        return ""
+                heard.add(getattr(event, "uri", type(event).__name__))
+                if len(heard) == 2:
+                    break
+        return heard
 
-    assert with_client(sim, talk) == "ResourcesListChanged"
+    assert with_client(sim, talk) == {"ResourcesListChanged", uri}
 
 
 def test_where_watching_is_not_possible_each_search_scans(sim: SpaceSim) -> None:
@@ -444,6 +448,7 @@ def test_an_unknown_tool_is_an_error_of_the_protocol(sim: SpaceSim) -> None:
     assert "rye_search" in error.message
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="counts open files by /proc")
 def test_1000_searches_leak_neither_memory_nor_handles(sim: SpaceSim) -> None:
     """After a warm-up, a thousand calls leave memory and open files as they were."""

@@ -42,7 +42,7 @@ def opened(elsewhere: Path) -> Iterator[list[Projects]]:
 
 def start(opened: list[Projects], options: Options) -> Projects:
     """Return the projects of a server."""
-    opened.append(Projects(options, lambda: None))
+    opened.append(Projects(options, lambda _roots, _paths: None))
     return opened[-1]
 
 
