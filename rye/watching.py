@@ -16,6 +16,7 @@ from rye.items import ItemType
 
 if TYPE_CHECKING:
     from rye.registry import Registry
+    from rye.reports import RefreshReport
 
 __all__ = ["Watch"]
 
@@ -63,6 +64,12 @@ class Watch:
         self._stop.set()
 
     def _run(self) -> None:
+        try:
+            self._watch()
+        finally:  # however it ends
+            self._registry.max_staleness = 0.0
+
+    def _watch(self) -> None:
         self._refresh()
         try:
             from watchfiles import watch
@@ -89,13 +96,11 @@ class Watch:
                 )
                 self._follow(places, changes)
             except (OSError, RuntimeError) as error:
-                self._registry.max_staleness = 0.0
                 _LOG.warning("the spaces are not watched, each search scans them: %s", error)
                 return
 
     def _follow(self, places: dict[Path, _Identity], changes: Iterable[Collection[tuple[object, str]]]) -> None:
         """Refresh whenever something changes, until a space has come, gone or been replaced."""
-        seen = False
         for change in changes:
             if self._stop.is_set():
                 return
@@ -106,21 +111,22 @@ class Watch:
                 return
             if change:
                 self._registry.max_staleness = 0.0
-            if change or not seen or time.monotonic() - self._scanned > _DISTRUST:
-                seen = True
-                if self._refresh() and not self._stop.is_set():
+            unsure = self._registry.max_staleness == 0.0 or time.monotonic() - self._scanned > _DISTRUST
+            if change or unsure:
+                found = self._refresh()
+                if found and not found.stale and not self._stop.is_set():
                     self._registry.max_staleness = float("inf")
-                if change:
+                if change or (found and (found.added or found.changed or found.removed)):
                     self._changed(tuple(Path(path) for _, path in change))
 
-    def _refresh(self) -> bool:
-        """Index what has changed and return whether the index is now as the files are."""
+    def _refresh(self) -> RefreshReport | None:
+        """Index what has changed and return what that was; None where it could not be done."""
         self._scanned = time.monotonic()
         try:
-            return not self._registry.refresh().stale
+            return self._registry.refresh()
         except RyeError as error:
             _LOG.warning("the spaces could not be indexed: %s", error)
-        return False
+        return None
 
     def _places(self) -> dict[Path, _Identity]:
         """Return the folders to watch, and which folder each is, so that a new one in its place is noticed."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -260,6 +262,21 @@ async def _is(asked: Awaitable[Any], expected: Any) -> bool:
     return bool(await asked == expected)
 
 
+@asynccontextmanager
+async def writing(sim: SpaceSim) -> AsyncIterator[None]:
+    """Change an item again and again, since a server that has just begun may not watch yet."""
+
+    async def write() -> None:
+        for number in itertools.count():
+            sim.write("user", "knowledge/notes/new.md", f"# Newer {number}\n")
+            await anyio.sleep(0.5)
+
+    async with anyio.create_task_group() as group:
+        group.start_soon(write)
+        yield
+        group.cancel_scope.cancel()
+
+
 def test_clients_of_2025_are_told_of_changes(sim: SpaceSim) -> None:
     """Both lists are said to have changed; nothing is said while nothing changes."""
     told: list[str] = []
@@ -271,8 +288,8 @@ def test_clients_of_2025_are_told_of_changes(sim: SpaceSim) -> None:
         await client.list_resources()
         await anyio.sleep(1.5)
         assert told == []
-        sim.write("project", "knowledge/fresh/bread.md", "# Bread\n")
-        await until(lambda: len(told) >= 2)
+        async with writing(sim):
+            await until(lambda: len(told) >= 2)
 
     with_client(sim, talk, mode="legacy", message_handler=note)
     assert {"ResourceListChangedNotification", "PromptListChangedNotification"} <= set(told)
@@ -286,8 +303,7 @@ def test_clients_of_2026_are_told_of_changes_where_they_listen(sim: SpaceSim) ->
         await client.list_resources()
         await anyio.sleep(1.5)
         heard: set[str] = set()
-        async with client.listen(resources_list_changed=True, resource_subscriptions=[uri]) as events:
-            sim.write("user", "knowledge/notes/new.md", "# Newer\n")
+        async with client.listen(resources_list_changed=True, resource_subscriptions=[uri]) as events, writing(sim):
             async for event in events:
                 heard.add(getattr(event, "uri", type(event).__name__))
                 if len(heard) == 2:
