@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import BinaryIO
 
 import anyio
@@ -13,6 +14,7 @@ from rye.mcp.wire import text_of
 
 __all__ = ["serve_stdio"]
 
+_LOG = logging.getLogger(__name__)
 _CHANGES = NotificationOptions(prompts_changed=True, resources_changed=True)
 
 
@@ -21,5 +23,8 @@ async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
     server = app.server()
     options = server.create_initialization_options(_CHANGES)
     stdin, stdout = anyio.wrap_file(text_of(reading)), anyio.wrap_file(text_of(writing))
-    async with stdio_server(stdin, stdout) as (incoming, outgoing):
-        await server.run(incoming, outgoing, options)
+    try:
+        async with stdio_server(stdin, stdout) as (incoming, outgoing):
+            await server.run(incoming, outgoing, options)
+    except* BrokenPipeError:
+        _LOG.info("the client has gone without a word")

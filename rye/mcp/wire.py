@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import sys
 from typing import BinaryIO
 
 from rye.errors import EnvironmentFault
@@ -20,11 +21,10 @@ def take_wire() -> tuple[BinaryIO, BinaryIO]:
     Raises:
         EnvironmentFault: ``no-output`` when there is no standard input or output.
     """
-    try:
-        reading, writing = os.dup(0), os.dup(1)
-    except OSError:
+    if sys.stdin is None or sys.stdout is None:
         hint = "start it from a client, or use --http"
-        raise EnvironmentFault("no-output", "standard input or output is closed", hint=hint) from None
+        raise EnvironmentFault("no-output", "standard input or output is closed", hint=hint)
+    reading, writing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import os
 import subprocess
 import sys
 import textwrap
@@ -448,6 +449,49 @@ def test_a_line_that_is_no_request_does_not_end_the_server(sim: SpaceSim) -> Non
         begun = b""
     process.communicate(timeout=20)
     assert process.returncode == 0
+
+
+@pytest.mark.skipif(os.name != "posix", reason="closes descriptors by the shell")
+def test_without_a_pipe_there_is_no_server(sim: SpaceSim) -> None:
+    """A closed standard input or output is told as what it is; one that ends at once is a client that has left."""
+    command = f"{sys.executable} {' '.join(arguments(sim))}"
+    for closed, status in (("<&-", 2), (">&- </dev/null", 2), ("</dev/null", 0)):
+        done = subprocess.run(
+            ["/bin/sh", "-c", f"{command} {closed}"],
+            env=environment(sim),
+            cwd=sim.folder,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (status, ""), done.stderr
+        assert ("error[no-output]" in done.stderr) == (status == 2)
+
+
+def test_a_client_that_dies_ends_the_server_quietly(sim: SpaceSim) -> None:
+    """Nobody reads the answer: the server ends, well, and says nothing of a fault."""
+    with subprocess.Popen(
+        [sys.executable, *arguments(sim)],
+        env=environment(sim),
+        cwd=sim.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}).encode())
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 2, "method": "ping"}).encode() + b"\n")
+        process.stdin.close()
+        assert process.wait(20) == 0
+        assert b"error" not in process.stderr.read().lower()
 
 
 def test_an_unknown_tool_is_an_error_of_the_protocol(sim: SpaceSim) -> None:
