@@ -60,10 +60,10 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
 def _write(root: Root, rel_path: str, data: bytes) -> bool:
     """Write a new file below a root, through no link; return False where the same bytes are there."""
     place = root.path / rel_path
+    _check_folder(root, rel_path)
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
-        if not _is_below(place.parent, root.path):
-            raise ItemError("link-escape", f"{rel_path} would lie outside its space", hint="remove the link above it")
+        _check_folder(root, rel_path)
         with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
             stream.write(data)
     except FileExistsError:
@@ -77,5 +77,9 @@ def _write(root: Root, rel_path: str, data: bytes) -> bool:
     return True
 
 
-def _is_below(folder: Path, root: Path) -> bool:
-    return folder.resolve().is_relative_to(root.resolve())
+def _check_folder(root: Root, rel_path: str) -> None:
+    """Refuse a place whose folder, as far as it is there, is reached through a link that leads out of the space."""
+    place = root.path / rel_path
+    there = next(folder for folder in place.parents if os.path.lexists(folder))
+    if not root.path.is_relative_to(there) and not there.resolve().is_relative_to(root.path.resolve()):
+        raise ItemError("link-escape", f"{rel_path} would lie outside its space", hint="remove the link above it")

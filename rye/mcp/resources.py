@@ -54,7 +54,7 @@ TEMPLATES = tuple(
 
 
 def list_resources(registry: Registry, options: Options, cursor: str | None) -> types.ListResourcesResult:
-    """Return a page of all items."""
+    """Return a page of all items; of those of one id in several bundles, the one that wins."""
     page = shelf_page(registry, options, "*", cursor)
     listed = [
         types.Resource(
@@ -65,6 +65,7 @@ def list_resources(registry: Registry, options: Options, cursor: str | None) -> 
             mime_type=_media(hit.path),
         )
         for hit in page.results
+        if not (hit.source == "system" and any(other.startswith("system:") for other in hit.shadowed_by))
     ]
     return types.ListResourcesResult(
         resources=listed, next_cursor=None if page.next_offset is None else str(page.next_offset)

@@ -21,7 +21,7 @@ from mcp.server.subscriptions import InMemorySubscriptionBus, ListenHandler
 from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 
-from rye.errors import NotFoundError, RyeError
+from rye.errors import NotFoundError
 from rye.mcp.asking import Conversation
 from rye.mcp.calls import CURRENT, Abandoned, Asked, Call
 from rye.mcp.failures import as_rye_error, failed_tool, protocol_error
@@ -41,6 +41,7 @@ MAX_CALLS = 64
 """Calls that are worked on at a time; more of them wait."""
 
 _LISTENERS = 256
+_PATIENCE = 5
 _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Context = ServerRequestContext[Any, Any]
@@ -107,7 +108,7 @@ class App:
         await self._answered.wait()
         try:
             await anyio.to_thread.run_sync(self.projects.find, abandon_on_cancel=True)
-        except RyeError as error:  # the call that needs it is told
+        except Exception as error:  # noqa: BLE001 - the call that needs it is told
             _LOG.warning("the default project cannot be opened: %s", error)
 
     async def _note_answer(self, ctx: _Context, call_next: Callable[[_Context], Any]) -> Any:
@@ -240,8 +241,9 @@ class App:
         for event in events:
             await self._bus.publish(event)
         for session in list(self._sessions):
-            await session.send_resource_list_changed()
-            await session.send_prompt_list_changed()
+            with anyio.move_on_after(_PATIENCE):  # it may not read
+                await session.send_resource_list_changed()
+                await session.send_prompt_list_changed()
 
 
 def _cursor(params: types.PaginatedRequestParams | None) -> str | None:

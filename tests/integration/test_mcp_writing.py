@@ -183,12 +183,30 @@ def test_a_copy_does_not_follow_a_link_out_of_the_space(sim: SpaceSim, tmp_path:
     outside = tmp_path / "outside"
     outside.mkdir()
     (sim.root("project") / "knowledge" / "notes").symlink_to(outside)
+    (sim.root("project") / "knowledge" / "gone").symlink_to(tmp_path / "nowhere")
+    sim.add("user", "knowledge/notes/deep/down/well.md", "# Well\n")
+    sim.add("user", "knowledge/gone/far.md", "# Far\n")
+
+    async def talk(client: Client) -> list[str]:
+        items = ("notes/new", "notes/deep/down/well", "gone/far")
+        errors = [await refused(client, "rye_load", item=f"knowledge:{item}", copy_to="project") for item in items]
+        return [error["code"] for error in errors]
+
+    assert with_client(sim, talk) == ["link-escape"] * 3
+    assert list(outside.iterdir()) == []
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_first_copy_makes_the_space(sim: SpaceSim) -> None:
+    """A user without items gets the folders that the copy needs."""
+    root = sim.root("user")
+    root.rename(sim.folder / "aside")
 
     async def talk(client: Client) -> dict[str, Any]:
-        return await refused(client, "rye_load", item="knowledge:notes/new", copy_to="project")
+        return await called(client, "rye_load", item="tool:rye/file-system/read", copy_to="user")
 
-    assert with_client(sim, talk)["code"] == "link-escape"
-    assert list(outside.iterdir()) == []
+    assert with_client(sim, talk)["copied"]["written"] is True
+    assert (root / "tools" / "rye" / "file-system" / "read.py").is_file()
 
 
 def test_a_copy_out_of_a_bundle_is_judged_where_it_is(sim: SpaceSim) -> None:
