@@ -89,6 +89,7 @@ class Projects:
         self._changed = changed
         self._lock = threading.Lock()
         self._open: OrderedDict[Path | None, Project] = OrderedDict()
+        self._places: frozenset[Path] = frozenset()
         self._named = tuple(Path(folder).resolve() for folder in options.projects)
 
     def find(self, named: Any = None) -> Project:
@@ -105,14 +106,14 @@ class Projects:
                 return self._open[folder]
             changed = self._changed if named is None or folder == self._default() else _nothing
             project = self._open[folder] = Project(folder, self._options, changed)
+            self._places |= {root.path for root in project.registry.roots}
             for other in [key for key in self._open if key not in {*self._named, None, folder}][:-MAX_PROJECTS]:
                 self._open.pop(other).close()
             return project
 
     def hide_paths(self, text: str) -> str:
-        """Return text in which paths that lie in no space of an open project are left out."""
-        with self._lock:
-            places = [root.path for project in self._open.values() for root in project.registry.roots]
+        """Return text in which paths are left out, but for those in a space of a project that was opened."""
+        places = self._places
 
         def shown(match: re.Match[str]) -> str:
             return match[0] if any(Path(match[0]).is_relative_to(place) for place in places) else "<path>"

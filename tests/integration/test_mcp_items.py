@@ -57,6 +57,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     tags = ", ".join(map(str, range(999)))
     bad = f'---\ntitle: "bad \\e[31m {PLEA}"\ndescription: |\n  {"x" * 5_000}\ntags: [{tags}]\n---\n'
     found.write("project", "knowledge/hostile/bad.md", f"{bad}\n{ESCAPES}\n{'long ' * 150_000}\n{PLEA}\n")
+    found.write("project", "knowledge/hostile/windows.md", b"# Windows\r\n\r\nTwo lines.\r\n")
     found.write("project", "directives/hostile/evil.md", f"# Evil {ESCAPES}\n\n{PLEA}\n")
     return found
 
@@ -146,7 +147,7 @@ def test_the_templates_are_completed(shared: Session) -> None:
     assert set(notes.values) == {"notes/new", "notes/best"}
     assert users.values == ["notes/new"]
     assert (len(many.values), many.total, many.has_more) == (100, 120, True)
-    assert set(projects.values) == {"threads/orchestrator", "hostile/bad"}
+    assert set(projects.values) == {"threads/orchestrator", "hostile/bad", "hostile/windows"}
     assert none.values == odd.values == unknown.values == []
 
 
@@ -309,6 +310,13 @@ def test_a_hostile_item_comes_back_escaped_and_bounded(shared: Session) -> None:
         assert len(json.dumps(result.structured_content)) < longest
         assert all(_HARMLESS.fullmatch(each) for each in (text, *strings(result.structured_content))), (tool, given)
         assert result.structured_content.get("escaped", True) is True
+
+
+def test_line_ends_of_another_system_are_no_control_characters(shared: Session) -> None:
+    """A file with CRLF is shown with plain line ends, and nothing in it counts as written out."""
+    loaded = shared.answer("rye_load", item="knowledge:hostile/windows")
+    assert (loaded["content"], loaded["escaped"]) == ("# Windows\n\nTwo lines.\n", False)
+    assert shared.answer("rye_load", item="directive:hostile/evil")["escaped"] is True
 
 
 def test_a_plea_in_an_item_stays_on_its_line(shared: Session) -> None:

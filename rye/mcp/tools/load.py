@@ -100,7 +100,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
 
 def _data(loaded: LoadedItem, offset: int, limit: int) -> dict[str, Any]:
     data = loaded.to_dict()
-    content = data.pop("content")
+    content = data.pop("content").replace("\r\n", "\n")
     part = content[offset : offset + limit]
     shown = block(part)
     end = offset + len(part)
