@@ -69,7 +69,8 @@ class Conversation:
     def confirm(self) -> Confirm | None:
         """How a thread asks the user; None where the client cannot show a question."""
         capabilities = self._ctx.session.client_capabilities
-        if self._params is None or capabilities is None or capabilities.elicitation is None:
+        asked = capabilities.elicitation if capabilities else None
+        if self._params is None or asked is None or (asked.form is None and asked.url is not None):
             return None
         if self._ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
             return self._answered

@@ -131,10 +131,14 @@ class Projects:
         return self._named[0] if self._named else None
 
     def _allowed(self, named: Any) -> Path | None:
-        if not isinstance(named, str) or "\0" in named or not Path(named).is_absolute():
+        try:
+            right = isinstance(named, str) and "\0" not in named and Path(named).is_absolute()
+            folder = Path(named).resolve() if right else None
+        except (OSError, RuntimeError):  # links that lead round in a circle
+            folder = None
+        if folder is None:
             hint = "give the absolute path of the folder that holds .ai, or leave it out"
             raise ArgumentError("bad-project-path", f"project_path is {named!r}", hint=hint)
-        folder = Path(named).resolve()
         if folder == self._around():
             return None
         if (self._named or self._options.http) and folder not in self._named:

@@ -134,6 +134,34 @@ def test_a_client_searches_and_loads_over_http(open_service: Service, mode: str)
     assert found == ("notes/new", "trusted", ["rye_search", "rye_load", "rye_verify"])
 
 
+def test_several_clients_at_once_get_each_their_own(open_service: Service) -> None:
+    """Eight clients of both forms of the protocol, eight calls each, all together."""
+
+    async def one(number: int, answers: dict[int, list[str]]) -> None:
+        async with create_mcp_http_client() as own:
+            transport = streamable_http_client(open_service.url, http_client=own)
+            async with Client(transport, mode=ERAS[number % 2]) as client:
+                item = ("knowledge:notes/new", "tool:rye/file-system/read")[number // 2 % 2]
+
+                async def load() -> None:
+                    answers[number].append((await called(client, "rye_load", item=item))["id"])
+
+                async with anyio.create_task_group() as group:
+                    for _ in range(8):
+                        group.start_soon(load)
+
+    async def run() -> dict[int, list[str]]:
+        answers: dict[int, list[str]] = {number: [] for number in range(8)}
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                for number in range(8):
+                    group.start_soon(one, number, answers)
+        return answers
+
+    for number, answers in anyio.run(run).items():
+        assert answers == [("notes/new", "rye/file-system/read")[number // 2 % 2]] * 8
+
+
 def test_without_a_token_nothing_can_be_written(open_service: Service) -> None:
     """Whoever reaches the port could sign with the user's key: signing and copying need a token."""
 

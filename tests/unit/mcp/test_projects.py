@@ -103,6 +103,15 @@ def test_what_is_no_absolute_path_is_refused(opened: list[Projects], named: obje
     assert raised.value.code == "bad-project-path"
 
 
+def test_a_link_to_itself_is_no_project(opened: list[Projects], tmp_path: Path) -> None:
+    """And not a fault of rye."""
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises((ArgumentError, NotFoundError)) as raised:
+        start(opened, Options()).find(str(loop))
+    assert raised.value.code in {"bad-project-path", "project-not-found"}
+
+
 def test_a_path_that_is_too_long_is_not_found(opened: list[Projects]) -> None:
     """And not a fault of the system."""
     with pytest.raises(NotFoundError) as raised:
