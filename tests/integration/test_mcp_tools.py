@@ -108,6 +108,24 @@ def test_the_examples_of_the_descriptions_are_calls_that_answer(shared: Session)
     shared.run(talk)
 
 
+async def listed(client: Client) -> list[types.Tool]:
+    """Return the tools."""
+    return (await client.list_tools()).tools
+
+
+def test_the_ranges_in_the_schema_are_those_in_force(shared: Session) -> None:
+    """What the schema of a search allows at its ends is answered, and refused just beyond."""
+    (tool, *_) = shared.run(listed)
+    schema = tool.input_schema["properties"]
+    places: list[tuple[str, str | None, dict[str, Any]]] = [(name, None, schema[name]) for name in ("limit", "offset")]
+    places += [(name, "max_distance", schema[name]["properties"]["max_distance"]) for name in ("fuzzy", "proximity")]
+    for name, inner, limits in places:
+        low, high = limits["minimum"], limits["maximum"]
+        for number, fine in ((low, True), (low - 1, False), (high, True), (high + 1, False)):
+            value = number if inner is None else {inner: number}
+            assert shared.call("rye_search", query="read file", **{name: value}).is_error != fine, (name, number)
+
+
 # rye_search
 
 SEARCHES: tuple[dict[str, Any], ...] = (
@@ -144,6 +162,9 @@ def test_every_argument_of_a_search_reaches_the_registry(sim: SpaceSim, shared: 
         return plain
 
     answers = shared.run(talk)
+    (tool, *_) = shared.run(listed)
+    for given in SEARCHES:
+        jsonschema.validate(given, tool.input_schema)
     assert sum(bool(answer["results"]) for answer in answers) >= len(answers) - 2
     own = registry(sim)
     for given, answer in zip(SEARCHES, answers, strict=True):

@@ -18,6 +18,14 @@ _QUERY = 5_000
 
 _FLAG = {"type": "boolean", "default": False}
 
+
+def _distance(low: int, high: int) -> dict[str, Any]:
+    """Return the schema of ``{"enabled": …, "max_distance": …}``."""
+    distance = {"type": "integer", "minimum": low, "maximum": high}
+    properties = {"enabled": {"type": "boolean", "default": True}, "max_distance": distance}
+    return {"type": "object", "default": {}, "properties": properties, "additionalProperties": False}
+
+
 _PARAMETERS = (
     Parameter(
         "query",
@@ -56,13 +64,13 @@ _PARAMETERS = (
     ),
     Parameter(
         "fuzzy",
-        'Forgive typos: {"enabled": true, "max_distance": 2}; max_distance 0-2, default by word length.',
-        {"type": "object", "default": {}},
+        "Forgive up to max_distance typos in each word; by default as many as its length bears.",
+        _distance(0, 2),
     ),
     Parameter(
         "proximity",
-        'Words near each other: {"enabled": true, "max_distance": 5}; max_distance 1-1000.',
-        {"type": "object", "default": {}},
+        "All words at most max_distance (default 5) words apart.",
+        _distance(1, 1000),
     ),
     Parameter(
         "mode",
