@@ -97,7 +97,13 @@ class Indexes:
         )
 
     def current(self, max_age: float) -> State:
-        """Return the state to search, scanning first unless the last scan is at most so many seconds old."""
+        """Return the state to search, scanning first unless the last scan is at most so many seconds old.
+
+        A state that still serves is returned at once, also while another thread scans.
+        """
+        state = self._state
+        if state is not None and time.monotonic() - state.when < max_age:
+            return state
         with self._lock:
             state = self._state
             if state is None or not time.monotonic() - state.when < max_age:

@@ -85,7 +85,7 @@ class Registry:
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
-        self._max_staleness = as_seconds(max_staleness)
+        self.max_staleness = as_seconds(max_staleness)
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
@@ -148,7 +148,7 @@ class Registry:
 
     def _answer(self, request: Request) -> SearchResponse:
         began = time.perf_counter()
-        state = self._indexes.current(self._max_staleness)
+        state = self._indexes.current(self.max_staleness)
         try:
             response = Search(request, self._world(state, request)).run()
         except DamagedError:
@@ -183,7 +183,7 @@ class Registry:
             raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
         if space is not None and space not in SPACES:
             raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-        state = self._indexes.current(self._max_staleness)
+        state = self._indexes.current(self.max_staleness)
         found = [
             (part, local)
             for part, local in state.everywhere.having_key(item_type, item_id)
@@ -222,7 +222,7 @@ class Registry:
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
         wanted = SPACES if space in (None, "all") else (space,)
-        state = self._indexes.current(self._max_staleness)
+        state = self._indexes.current(self.max_staleness)
         found = {
             f"{kind}:{item_id}"
             for kind in TYPE_NAMES

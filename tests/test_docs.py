@@ -10,6 +10,7 @@ import ast
 import doctest
 import importlib
 import inspect
+import json
 import os
 import pkgutil
 import re
@@ -26,6 +27,9 @@ from rye import Registry, errors
 from rye.cli.app import root as command_line
 from rye.errors import QueryError, RyeError
 from rye.items import ItemType, parse
+from rye.mcp import CLIENTS, Options
+from rye.mcp.tools import TOOLS
+from rye.mcp.tools.tool import Tool
 from rye.query import ast as nodes
 from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
@@ -156,7 +160,7 @@ def test_the_page_of_the_command_line_lists_exactly_the_commands() -> None:
     """No command is left out, none is made up."""
     sections = re.findall(r"^## rye (\w+)$", DOCS["cli"], re.MULTILINE)
     assert sorted(sections) == sorted(commands())
-    assert len(sections) == 10
+    assert len(sections) == 11
 
 
 def test_every_environment_variable_is_documented() -> None:
@@ -166,6 +170,35 @@ def test_every_environment_variable_is_documented() -> None:
     assert read >= {"RYE_CACHE_DIR", "RYE_BUNDLES", "RYE_SIGNING_KEY", "USER_SPACE"}
     table = {name for row in rows("cli") for name in ticked(row[0]) if name.isupper()}
     assert read - table == set()
+
+
+# The MCP server
+
+
+@pytest.mark.parametrize("tool", TOOLS.values(), ids=lambda tool: tool.name)
+def test_every_argument_of_every_tool_is_documented(tool: Tool) -> None:
+    """Each has its row, with its default; no other has."""
+    text = section("mcp", tool.name)
+    table = {
+        name: row.split(" | ")[1]
+        for row in re.findall(r"^\| (.*) \|$", text.partition("### ")[0], re.MULTILINE)
+        for name in ticked(row.split(" | ")[0])
+        if len(row.split(" | ")) == 3
+    }
+    parameters = tool.parameters(Options())
+    assert set(table) == {each.name for each in parameters}
+    for each in parameters:
+        if "default" in each.schema:
+            default = each.schema["default"]
+            shown = f"{default:,}" if type(default) is int else json.dumps(default).strip('"')
+            assert shown in re.split(r", (?=\d)", table[each.name].replace("`", "")), each.name
+        assert (table[each.name] == "required") == each.required
+
+
+def test_the_page_of_the_server_names_every_tool_and_client() -> None:
+    """A section for each tool, a line of the table for each client."""
+    assert set(re.findall(r"^### (rye_\w+)$", DOCS["mcp"], re.MULTILINE)) == set(TOOLS)
+    assert set(re.findall(r"^\$ rye mcp --print-config (\w+)$", DOCS["mcp"], re.MULTILINE)) == set(CLIENTS)
 
 
 # Fields, states, weights

@@ -195,3 +195,15 @@ def _character(match: re.Match[str]) -> str:
         return _NAMED[named]
     code = int(decimal) if decimal else int(hexadecimal, 16)
     return chr(code) if code <= _LAST_CODE_POINT else match[0]
+
+
+def read_inputs(text: str, start: int) -> list[dict[str, str]]:
+    """Return name, description and ``required`` of each input of the ``<directive>`` that opens at ``start``."""
+    root = _tree(text, start, len(text))
+    found = []
+    for group in (child for child in root.children if child.name == "inputs") if root else ():
+        for child in group.children:
+            stated = _attributes(child.attributes)
+            inner = text[child.inner : child.inner_end] if child.inner_end >= child.inner else ""
+            found.append({"name": child.name, "description": _without_tags(inner)} | stated)
+    return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, keys, manifest, query, search, show, sign, trust, verify
+from rye.cli.commands import completion, index, keys, manifest, mcp, query, search, show, sign, trust, verify
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -117,6 +117,15 @@ _ENTRIES = (
             ("rye manifest write --key ci", "list the project's items, signed with the key named ci"),
             ("rye manifest check", "find what was removed, added, renamed or rolled back"),
             ("rye manifest write --bundle dist --key release.pem", "the list of a bundle, before it is published"),
+        ),
+    ),
+    Entry(
+        mcp.command,
+        "Serve agents by the Model Context Protocol.",
+        (
+            ("rye mcp --print-config claude", "what to put into the client's configuration"),
+            ("rye mcp --project . --require trusted", "this project, and of it only what is trusted"),
+            ("rye mcp --http --token-file token.txt", "for several clients, each of which shows the token"),
         ),
     ),
     Entry(

@@ -1,0 +1,54 @@
+"""What a server is started with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["Http", "Options"]
+
+
+@dataclass(frozen=True, slots=True)
+class Http:
+    """Where a server listens, and who may speak to it.
+
+    Attributes:
+        host: Address to listen on.
+        port: Port; 0 takes a free one, which is told on standard error.
+        token: What callers must send as ``Authorization: Bearer …``; empty for anyone who reaches the port.
+        allowed_hosts: Further names by which callers may address it in ``Host`` and ``Origin``.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8642
+    token: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What a server offers.
+
+    Attributes:
+        projects: The projects that callers may name, the first for those who name none. Without any, that is the one
+            around the working directory, and over stdio callers may name others.
+        bundles: Further bundles of items in system space.
+        trust: Trust files that count as the user's own.
+        cache_dir: Where indexes are kept.
+        only_trusted: Whether items of any other verdict are left out.
+        read_only: Whether nothing may be signed or copied.
+        http: Where to listen; None for standard input and output.
+    """
+
+    projects: tuple[Path, ...] = ()
+    bundles: tuple[Path, ...] = ()
+    trust: tuple[Path, ...] = ()
+    cache_dir: Path | None = None
+    only_trusted: bool = False
+    read_only: bool = False
+    http: Http | None = None
+
+    @property
+    def may_write(self) -> bool:
+        """Whether callers may sign and copy: over HTTP only those who show a token."""
+        return not self.read_only and (self.http is None or bool(self.http.token))

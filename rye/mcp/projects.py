@@ -1,0 +1,179 @@
+"""Which project a call means, and the registries of those in use: opened once, watched, closed when others come."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rye.errors import ArgumentError, NotFoundError
+from rye.mcp.calls import CURRENT, Call
+from rye.mcp.options import Options
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+    from rye.spaces import Root
+    from rye.watching import Watch
+
+__all__ = ["MAX_PROJECTS", "Project", "Projects"]
+
+MAX_PROJECTS = 8
+"""Projects that are open at a time, beside those named at the start."""
+
+_ABSOLUTE = re.compile(r"(?<![\w:/.~-])(?:[A-Za-z]:[\\/]|/)[^\s'\"`,;:)]+")
+
+
+Changed = Callable[["Sequence[Root]", Collection[Path]], None]
+"""Told of files that have changed, and of the roots below which they lie."""
+
+
+class Project:
+    """One project with its user and system space, open.
+
+    Attributes:
+        registry: Its registry.
+    """
+
+    def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
+        from rye.registry import Registry
+        from rye.watching import Watch
+
+        self._calls: set[Call] = set()
+        self.registry: Registry = Registry(
+            folder,
+            more_bundles=options.bundles,
+            trust=options.trust,
+            cache_dir=options.cache_dir,
+            progress=self._tell,
+        )
+        self._watch: Watch = Watch(self.registry, partial(changed, self.registry.roots))
+        self._watch.start()
+
+    @contextmanager
+    def used_by(self, call: Call) -> Iterator[Registry]:
+        """Lend the registry to a call, which is told of all indexing meanwhile, whoever does it."""
+        self._calls.add(call)
+        try:
+            yield self.registry
+        finally:
+            self._calls.discard(call)
+
+    def _tell(self, done: int, total: int, source: str) -> None:
+        calls = list(self._calls)
+        for call in calls:
+            call.tell(done, total, source)
+        current = CURRENT.get()
+        if current is not None and not any(call.is_wanted for call in calls):
+            current.check()
+
+    def close(self) -> None:
+        """Stop watching; calls under way still end."""
+        self._watch.stop()
+
+
+class Projects:
+    """The open projects of a server. Safe to use from several threads.
+
+    Args:
+        options: Says which may be named, and what is shared by all.
+        changed: Called from another thread with the roots of the default project and its files that have changed.
+    """
+
+    def __init__(self, options: Options, changed: Changed) -> None:
+        self._options = options
+        self._changed = changed
+        self._lock = threading.Lock()
+        self._open: OrderedDict[Path | None, Project] = OrderedDict()
+        self._places: frozenset[Path] = frozenset()
+        self._named = tuple(Path(folder).resolve() for folder in options.projects)
+
+    def find(self, named: Any = None) -> Project:
+        """Return the project that a caller names, or the default one.
+
+        Raises:
+            ArgumentError: ``bad-project-path``, ``project-refused``.
+            NotFoundError: ``project-not-found``, ``project-without-items``.
+        """
+        folder = self._default() if named is None else self._allowed(named)
+        with self._lock:
+            if folder in self._open:
+                self._open.move_to_end(folder)
+                return self._open[folder]
+            changed = self._changed if named is None or folder == self._default() else _nothing
+            project = self._open[folder] = Project(folder, self._options, changed)
+            self._places |= {root.path for root in project.registry.roots}
+            for other in [key for key in self._open if key not in {*self._named, None, folder}][:-MAX_PROJECTS]:
+                self._open.pop(other).close()
+            return project
+
+    def hide_paths(self, text: str) -> str:
+        """Return text in which paths are left out, but for those in a space of a project that was opened."""
+        places = self._places
+
+        def shown(match: re.Match[str]) -> str:
+            return match[0] if any(Path(match[0]).is_relative_to(place) for place in places) else "<path>"
+
+        return _ABSOLUTE.sub(shown, text)
+
+    def close(self) -> None:
+        """Stop watching all of them."""
+        with self._lock:
+            while self._open:
+                self._open.popitem()[1].close()
+
+    def _default(self) -> Path | None:
+        """Return the first project named at the start; None stands for the one around the working directory."""
+        return self._named[0] if self._named else None
+
+    def _allowed(self, named: Any) -> Path | None:
+        try:
+            right = isinstance(named, str) and "\0" not in named and Path(named).is_absolute()
+            folder = Path(named).resolve() if right else None
+        except (OSError, RuntimeError):  # links that lead round in a circle
+            folder = None
+        if folder is None:
+            hint = "give the absolute path of the folder that holds .ai, or leave it out"
+            raise ArgumentError("bad-project-path", f"project_path is {named!r}", hint=hint)
+        if folder == self._around():
+            return None
+        if (self._named or self._options.http) and folder not in self._named:
+            message = "this server was not started for that project"
+            raise ArgumentError("project-refused", message, hint="leave project_path out for the default project")
+        return _checked(folder)
+
+    def _around(self) -> Path | None:
+        """Return the project around the working directory where none was named."""
+        if self._named:
+            return None
+        from rye import spaces
+
+        found = spaces.find_project(Path.cwd(), user=spaces.user_space())
+        return None if found is None else found.resolve()
+
+
+def _checked(folder: Path) -> Path:
+    from rye import spaces
+
+    try:
+        there, has_items = folder.is_dir(), (folder / spaces.FOLDER).is_dir()
+    except OSError:
+        there = has_items = False
+    if not there:
+        message = f"there is no project folder {str(folder)!r}"
+        raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai, or leave it out")
+    if not has_items:
+        around = spaces.find_project(folder, user=spaces.user_space())
+        guess = f"did you mean {str(around)!r}? " if around else ""
+        hint = f"{guess}leave project_path out to search what this server was started for"
+        details: dict[str, Any] = {"nearest": [str(around)] if around else []}
+        raise NotFoundError("project-without-items", f"{str(folder)!r} has no folder .ai", hint=hint, **details)
+    return folder
+
+
+def _nothing(_roots: Sequence[Root], _paths: Collection[Path]) -> None:
+    """Tell nobody: resources and prompts are those of the default project."""

@@ -1,0 +1,120 @@
+"""Items as resources: ``rye://SPACE/TYPE/ID``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING
+from urllib.parse import quote, unquote
+
+from mcp import types
+
+from rye.errors import ArgumentError
+from rye.escaping import block
+from rye.mcp.shelf import PAGE, described, shelf_page
+from rye.mcp.text import short, tidy
+from rye.mcp.tools.load import require_trusted
+
+if TYPE_CHECKING:
+    from rye.mcp.options import Options
+    from rye.registry import Registry
+    from rye.spaces import Root
+
+__all__ = ["SCHEME", "TEMPLATES", "changed_uris", "list_resources", "read_resource"]
+
+SCHEME = "rye://"
+_SPACES = ("project", "user", "system")
+_TYPES = ("directive", "tool", "knowledge")
+_URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)")
+_MEDIA = {
+    ".md": "text/markdown",
+    ".py": "text/x-python",
+    ".json": "application/json",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+    ".toml": "application/toml",
+    ".sh": "application/x-sh",
+    ".js": "text/javascript",
+    ".mjs": "text/javascript",
+    ".cjs": "text/javascript",
+    ".ts": "text/x-typescript",
+}
+
+TEMPLATES = tuple(
+    types.ResourceTemplate(
+        uri_template=f"{SCHEME}{{space}}/{kind}/{{+id}}",
+        name=kind,
+        title=f"{kind.capitalize()} by space and id",
+        description=f"The content of a {kind}; space is project, user or system, id as rye_search shows it.",
+    )
+    for kind in _TYPES
+)
+"""One template per item type; ``space`` and ``id`` can be completed."""
+
+
+def list_resources(registry: Registry, options: Options, cursor: str | None) -> types.ListResourcesResult:
+    """Return a page of all items; of those of one id in several bundles, the one that wins."""
+    page = shelf_page(registry, options, "*", cursor)
+    listed = [
+        types.Resource(
+            uri=_uri(hit.source, hit.type, hit.id),
+            name=short(f"{hit.type}:{hit.id}", 300),
+            title=short(hit.title) or None,
+            description=described(hit),
+            mime_type=_media(hit.path),
+        )
+        for hit in page.results
+        if not (hit.source == "system" and any(other.startswith("system:") for other in hit.shadowed_by))
+    ]
+    return types.ListResourcesResult(
+        resources=listed, next_cursor=None if page.next_offset is None else str(page.next_offset)
+    )
+
+
+def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadResourceResult:
+    """Return the content of an item, harmless.
+
+    Raises:
+        ArgumentError: ``bad-uri``.
+        NotFoundError: There is no such item.
+        ItemError: It cannot be read, or is not trusted where that is required.
+    """
+    match = _URI.fullmatch(uri)
+    if match is None:
+        hint = f"use {SCHEME}SPACE/TYPE/ID with a space of {', '.join(_SPACES)} and a type of {', '.join(_TYPES)}"
+        raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
+    space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
+    loaded = registry.load(kind, item_id, space)
+    require_trusted(options, loaded)
+    contents = types.TextResourceContents(
+        uri=uri,
+        mime_type=_media(loaded.path),
+        text=block(loaded.content),
+        _meta={"rye/signature": tidy(loaded.signature.to_dict())},
+    )
+    return types.ReadResourceResult(contents=[contents])
+
+
+def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
+    """Return the resources that these files are or were, no more than a page of them."""
+    from rye.items import ItemType, split_name
+
+    kinds = {kind.folder: kind for kind in ItemType}
+    found = []
+    for path in list(paths)[:PAGE]:
+        for root in roots:
+            parts = path.relative_to(root.path).parts if path.is_relative_to(root.path) else ()
+            kind = kinds.get(parts[0]) if len(parts) > 1 else None
+            stem = split_name(kind, parts[-1])[0] if kind else ""
+            if stem:
+                found.append(_uri(str(root.space), str(kind), "/".join((*parts[1:-1], stem))))
+    return found
+
+
+def _uri(space: str, kind: str, item_id: str) -> str:
+    return f"{SCHEME}{space}/{kind}/{quote(item_id, errors='surrogatepass')}"
+
+
+def _media(path: str) -> str:
+    return _MEDIA.get(PurePath(path).suffix.lower(), "text/plain")

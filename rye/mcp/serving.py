@@ -1,0 +1,36 @@
+"""Starting a server."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from rye.mcp.options import Options
+from rye.mcp.wire import take_wire
+
+__all__ = ["serve"]
+
+
+def serve(options: Options) -> None:
+    """Serve until the client leaves, or over HTTP until interrupted.
+
+    Raises:
+        ArgumentError: The server would listen beyond this machine without a token.
+        EnvironmentFault: The port cannot be used, or there is no pipe to a client.
+    """
+    wire = take_wire() if options.http is None else None  # before anything that is loaded might print
+    import anyio
+
+    from rye.mcp.server import App
+
+    logging.basicConfig(stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
+    logging.getLogger("rye.mcp").setLevel(logging.INFO)
+    app = App(options)
+    if wire is not None:
+        from rye.mcp.stdio import serve_stdio
+
+        anyio.run(serve_stdio, app, *wire)
+    elif options.http is not None:
+        from rye.mcp.http import serve_http
+
+        anyio.run(serve_http, app, options.http)

@@ -1,0 +1,110 @@
+"""The output schema of a tool, read off what the ``to_dict`` of its answer returns.
+
+A sample of the frozen dataclass is made from its annotations, once with everything in it and once with nothing; what
+``to_dict`` makes of the two shows every key, its type, and whether it may be missing or null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints
+
+__all__ = ["part_of", "schema_of"]
+
+_ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
+_NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
+
+
+def schema_of(shape: type, depth: int = 2, **more: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of what ``shape(…).to_dict()`` returns, or ``{"error": …}`` where a call failed.
+
+    It is read by clients for every conversation, so it is kept small: below a depth only keys with a list of valid
+    values are named, and that all keys of the outermost level are there is said by their number.
+
+    Args:
+        shape: A dataclass with a ``to_dict`` method, which returns the same keys always.
+        depth: Levels below the outermost of which all keys are named; a list is one, too.
+        more: Schemas of keys that are put beside those.
+    """
+    full = _inferred(_sample(shape, full=True).to_dict())
+    empty = _inferred(_sample(shape, full=False).to_dict())
+    merged = _merged(full, empty)
+    properties = {key: _small(each, depth) for key, each in merged["properties"].items()} | more
+    return {
+        "type": "object",
+        "properties": properties | {"error": {"type": "object"}},
+        "anyOf": [{"minProperties": len(properties)}, {"required": ["error"]}],
+        "additionalProperties": False,
+    }
+
+
+def part_of(shape: type) -> dict[str, Any]:
+    """Return the JSON Schema of what ``shape(…).to_dict()`` returns as part of an answer, where it may be null."""
+    schema = _inferred(_sample(shape, full=True).to_dict())
+    return {"type": ["object", "null"], "properties": schema["properties"]}
+
+
+def _small(schema: dict[str, Any], depth: int) -> dict[str, Any]:
+    """Return a schema without what lies deeper, but for lists of valid values."""
+    small = {key: each for key, each in schema.items() if key not in {"items", "properties", "required"}}
+    if "items" in schema and depth:
+        small["items"] = _small(schema["items"], depth - 1)
+    if "additionalProperties" in schema and not depth:
+        del small["additionalProperties"]
+    inner = {
+        key: _small(each, max(depth - 1, 0))
+        for key, each in schema.get("properties", {}).items()
+        if depth or "enum" in each
+    }
+    return small | ({"properties": inner} if inner else {})
+
+
+def _sample(hint: Any, *, full: bool) -> Any:
+    """Return a value of an annotated type: with every part of it, or with as little as there may be."""
+    origin, parts = get_origin(hint), get_args(hint)
+    if origin in (UnionType, Union):
+        return _sample(next(part for part in parts if part is not NoneType), full=True) if full else None
+    if origin is tuple:
+        inner = parts[:1] if parts[-1] is Ellipsis else parts
+        return tuple(_sample(part, full=full) for part in inner)
+    if origin is not None and issubclass(origin, Mapping):
+        return {_KEY: _sample(parts[1], full=full)}
+    if hint is Any:
+        return _ANY
+    if isinstance(hint, type) and issubclass(hint, Enum):
+        return _ENUM + "|".join(str(each.value) for each in hint)
+    names = getattr(hint, "__dataclass_fields__", None) or getattr(hint, "_fields", ())
+    if names:
+        hints = get_type_hints(hint)
+        return hint(**{name: _sample(hints[name], full=full) for name in names})
+    return getattr(hint, "__supertype__", hint)()
+
+
+def _inferred(value: Any) -> dict[str, Any]:
+    if isinstance(value, dict):
+        if any(key.startswith("\0") for key in value):  # a mapping, whose keys are not its own
+            return {"type": "object", "additionalProperties": _inferred(next(iter(value.values())))}
+        properties = {key: _inferred(each) for key, each in value.items()}
+        return {"type": "object", "properties": properties, "required": list(properties)}
+    if isinstance(value, list):
+        return {"type": "array"} | ({"items": _inferred(value[0])} if value else {})
+    if isinstance(value, str) and value.startswith(_ENUM):
+        return {"enum": value.removeprefix(_ENUM).split("|")}
+    return {} if value == _ANY else {"type": _NAMES[type(value)]}
+
+
+def _merged(full: dict[str, Any], empty: dict[str, Any]) -> dict[str, Any]:
+    """Return the schema of both: keys that only one has may be missing, types that differ are alternatives."""
+    if "properties" in full and "properties" in empty:
+        properties = {
+            key: _merged(each, empty["properties"][key]) if key in empty["properties"] else each
+            for key, each in full["properties"].items()
+        }
+        return {"type": "object", "properties": properties, "required": empty["required"]}
+    if "items" in full and "items" in empty:
+        return full | {"items": _merged(full["items"], empty["items"])}
+    if full.get("type") != empty.get("type") and "type" in empty:
+        return full | {"type": [full["type"], empty["type"]]}
+    return full

@@ -1,0 +1,123 @@
+"""What a model reads: one line per hit, harmless and bounded, whatever the items say."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rye.errors import QueryError, RyeError
+from rye.escaping import block, inline
+
+__all__ = ["MAX_ENTRIES", "MAX_TEXT", "error_text", "reference", "search_text", "short", "tidy", "tidy_hit", "verdict"]
+
+MAX_TEXT = 2_000
+"""Characters of one text in an answer, other than the content of an item."""
+
+MAX_ENTRIES = 200
+"""Entries of one list or mapping inside an item's part of an answer."""
+
+_LINE = 160
+_DEPTH = 8
+
+
+def tidy(value: Any, *, longest: int = MAX_TEXT, depth: int = _DEPTH) -> Any:
+    """Return JSON-able values with every text harmless and cut to a length, every list and mapping to a number."""
+    if isinstance(value, str):
+        return _cut(block(value[: longest + 1]), longest)
+    if isinstance(value, Mapping):
+        pairs = list(value.items())[:MAX_ENTRIES] if depth else []
+        return {tidy(key): tidy(each, longest=longest, depth=depth - 1) for key, each in pairs}
+    if isinstance(value, (list, tuple)):
+        return [tidy(each, longest=longest, depth=depth - 1) for each in value[:MAX_ENTRIES]] if depth else []
+    return value
+
+
+def tidy_hit(hit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return one hit tidied; the places of matches in a text that had to be changed are left out."""
+    done: dict[str, Any] = tidy(hit)
+    done["highlights"] = {name: spans for name, spans in done["highlights"].items() if hit.get(name) == done.get(name)}
+    return done
+
+
+def _cut(text: str, longest: int) -> str:
+    return text if len(text) <= longest else f"{text[: longest - 1]}…"
+
+
+def short(text: str, longest: int = _LINE) -> str:
+    """Return text for a part of one line."""
+    return _cut(inline(text[: 4 * longest]), longest)
+
+
+def verdict(signature: Mapping[str, str]) -> str:
+    """Return the verdict, with the code of its reason where the word does not say it all."""
+    word, code = signature["verdict"], signature["code"]
+    return word if word in {"trusted", "unsigned"} or not code else f"{word} ({code})"
+
+
+def reference(item: Mapping[str, Any]) -> str:
+    """Return ``type:id``, harmless."""
+    return f"{item['type']}:{short(item['id'], MAX_TEXT)}"
+
+
+def search_text(answer: Mapping[str, Any], more: str = "") -> str:
+    """Return the compact form of a search response.
+
+    Args:
+        answer: The response as :meth:`SearchResponse.to_dict` gives it, tidied.
+        more: What to add to the answer's own warnings.
+    """
+    hits = answer["results"]
+    lines = [f"[{len(hits)} of {answer['total']} results -- {answer['stage']}]"]
+    lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
+    return "\n".join([*lines, *_notes(answer), *([more] if more else [])])
+
+
+def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
+    source = f"{hit['source']}:{hit['bundle']}" if hit["bundle"] else hit["source"]
+    facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), short(source)]
+    facts += ["exact"] if hit["exact"] else []
+    facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
+    said = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
+    line = f"{'  '.join(facts)} | {' | '.join(said[:2])}"
+    return line + "".join(f"\n   {each}" for each in _shares(hit.get("explain")))
+
+
+def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
+    for trace in traces or ():
+        leaf, field = short(trace["leaf"]), short(trace["field"])
+        yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f})"
+
+
+def _notes(answer: Mapping[str, Any]) -> Iterator[str]:
+    if answer["stale"]:
+        yield "warning: the index could not be refreshed; an older state of the files answered"
+    for text in answer["warnings"]:
+        yield f"warning: {short(text, MAX_TEXT)}"
+    for reason, count in answer["hidden"].items():
+        yield f"hidden: {count} {short(reason)} (include_superseded shows them)"
+    if not answer["results"]:
+        yield _nothing(answer)
+    if answer["did_you_mean"]:
+        yield f"did you mean: {short(answer['did_you_mean'], MAX_TEXT)}"
+    if answer["next_offset"] is not None:
+        yield f"next page: offset {answer['next_offset']}"
+
+
+def _nothing(answer: Mapping[str, Any]) -> str:
+    if answer["total"]:
+        return f"nothing from offset {answer['offset']} on; there are {answer['total']} hits"
+    where = f"scope {short(answer['scope'])}, space {answer['space']}"
+    return f"nothing found for {short(answer['query']) or 'the empty query'} in {where}; try fewer or other words"
+
+
+def error_text(error: RyeError) -> str:
+    """Return an error as a model reads it: code, message, the place in the query, what to do, what is valid."""
+    lines = [f"error[{error.code}]: {short(error.message, MAX_TEXT)}"]
+    lines += [f"  {short(str(problem), MAX_TEXT)}" for problem in list(error.details.get("problems", ()))[:20]]
+    if isinstance(error, QueryError):
+        lines += [f"  {line}" for line in block(error.caret()).splitlines()]
+    if error.hint:
+        lines.append(f"hint: {short(error.hint, MAX_TEXT)}")
+    if isinstance(error, QueryError) and error.suggestion:
+        lines.append(f"try: {short(error.suggestion, MAX_TEXT)}")
+    return "\n".join(lines)

@@ -1,0 +1,130 @@
+"""``rye_sign``: signing items of the project or the user with the user's key, once the user has agreed."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rye.errors import ArgumentError, SigningError
+from rye.mcp.parameters import Parameter, read_arguments
+from rye.mcp.shapes import schema_of
+from rye.mcp.text import reference, short, tidy
+from rye.mcp.tools.targets import read_target
+from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+    from rye.reports import SignReport
+
+__all__ = ["TOOL"]
+
+_PARAMETERS = (
+    Parameter("target", "type:id (* and ? allowed in the id), or scopes: tool.demo.*; * for all.", required=True),
+    PROJECT_PATH,
+    Parameter(
+        "space",
+        "Whose items; never those of bundles.",
+        {"type": "string", "enum": ["project", "user"], "default": "project"},
+    ),
+    Parameter("dry_run", "Only say what would be signed.", {"type": "boolean", "default": False}),
+)
+
+_DESCRIPTION = """\
+Sign items of the project or user space with the user's key, so that they verify as trusted.
+Use it only when the user has read the items and asks for it; rye_verify shows which lack a signature.
+Validates all, asks the user where the client can, then writes a signature line into each file, in place of an older \
+one. What the key has signed stays as it is.
+Answers a line per item. Errors give a code: no-signing-key (the user runs: rye keys generate), passphrase-needed, \
+not-confirmed, or what is wrong with an item.
+Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge.notes.*", "space": "user"}"""
+
+
+def _output() -> dict[str, Any]:
+    from rye.reports import SignReport
+
+    return schema_of(SignReport, 1, dry_run={"type": "boolean"})
+
+
+def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+    if given.get("space") == "system":
+        hint = "bundles are signed by their publishers; copy the item to project or user space with rye_load first"
+        raise ArgumentError("bad-space", "system space cannot be signed", hint=hint, valid=["project", "user"])
+    arguments = read_arguments(_PARAMETERS, given)
+    targets = read_target(arguments["target"])
+    project = work.project(arguments)
+    with project.used_by(work.call) as registry:
+        if len(targets) > 1:
+            targets = tuple(each for each in targets if _is_there(registry, each, arguments["space"])) or targets[:1]
+        plan = registry.sign(*targets, space=arguments["space"], dry_run=True)
+        (root,) = (root for root in registry.roots if root.space == arguments["space"])
+        wanted = [root.path / item.path for item in plan.items if item.changed]
+        if wanted and not arguments["dry_run"]:
+            _confirm(work, plan, arguments["space"], wanted)
+            work.call.check()
+            plan = registry.sign(*targets, space=arguments["space"])
+            registry.refresh()
+    data = tidy(plan.to_dict()) | {"dry_run": arguments["dry_run"]}
+    return Answer(_text(data), data)
+
+
+def _is_there(registry: Registry, target: str, space: str) -> bool:
+    """Tell whether anything matches one of several targets: a scope may name types of which there is no item."""
+    kind, _, ids = target.partition(":")
+    scope = kind if ids == "*" else f"{kind}.{ids}"
+    return registry.search(scope=scope, space=space, limit=1, include_superseded=True).total > 0
+
+
+def _confirm(work: Work, plan: SignReport, space: str, wanted: list[Path]) -> None:
+    """Ask the user where the client can, and see that the files are still those that were asked about.
+
+    Raises:
+        SigningError: ``not-confirmed``.
+    """
+    if work.call.confirm is None:
+        return
+    names = [f"{item.type}:{short(item.id)}" for item in plan.items if item.changed]
+    listed = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
+    question = f"Sign {len(names)} item(s) of {space} space with your key {plan.fingerprint[:16]}: {listed}?"
+    before = _digest(wanted)
+    if not work.call.confirm(question, before):
+        raise SigningError("not-confirmed", "the user did not agree to sign", hint="nothing was written; ask the user")
+    if _digest(wanted) != before:
+        hint = "nothing was written; call again, so that the user is asked about the files as they are"
+        raise SigningError("changed-meanwhile", "the items changed while the user was asked", hint=hint)
+
+
+def _digest(paths: list[Path]) -> str:
+    """Return one digest of all the files, so that an agreement is about just these bytes."""
+    whole = hashlib.sha256()
+    for path in paths:
+        whole.update(hashlib.sha256(path.read_bytes()).digest() + os.fsencode(path))
+    return whole.hexdigest()
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    doing = "would be signed" if data["dry_run"] else "signed"
+    changed = sum(item["changed"] for item in data["items"])
+    lines = [f"[{changed} of {len(data['items'])} items -- {doing} with key {data['fingerprint'][:16]}]"]
+    lines += [
+        f"{reference(item)}  {doing if item['changed'] else 'stands already'}  {short(item['path'], 500)}"
+        for item in data["items"]
+    ]
+    if data["trust_file"]:
+        lines.append(f"trust file: {short(data['trust_file'], 500)}")
+    lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
+    return "\n".join(lines)
+
+
+TOOL = Tool(
+    name="rye_sign",
+    title="Sign items",
+    description=_DESCRIPTION,
+    parameters=lambda _options: _PARAMETERS,
+    output=_output,
+    effect=lambda _options: Effect(writes=True, destroys=True),
+    run=_run,
+    needs_writing=True,
+)

@@ -1,0 +1,123 @@
+"""``rye_verify``: verdicts on one item or many, without a search."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rye.errors import NotFoundError
+from rye.mcp.parameters import Parameter, read_arguments
+from rye.mcp.shapes import schema_of
+from rye.mcp.text import reference, short, tidy, verdict
+from rye.mcp.tools.targets import read_target
+from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+    from rye.reports import VerifyReport
+
+__all__ = ["TOOL"]
+
+_PARAMETERS = (
+    Parameter(
+        "target",
+        "type:id (* and ? allowed in the id), or scopes: tool.rye.core.*; * for all.",
+        {"type": "string", "default": "*"},
+    ),
+    PROJECT_PATH,
+    SPACE,
+    Parameter("limit", "Items listed.", {"type": "integer", "default": 50, "minimum": 1, "maximum": 1000}),
+    Parameter("offset", "Items to skip.", {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000}),
+)
+
+_DESCRIPTION = """\
+Verify signatures from the files' bytes: of one item, a namespace or all, worst verdict first.
+Use it before relying on several items; to find items, call rye_search; to read one, rye_load.
+Read-only; reports progress.
+Answers counts by verdict and a line per item: trusted; untrusted (valid, but the key does not count); partial, \
+misplaced (valid, but not for all of it, or not here); tampered; unsigned.
+Errors give a code and what is valid; unreadable files are listed as problems.
+Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
+
+
+def _output() -> dict[str, Any]:
+    from rye.reports import VerifyReport
+
+    number = {"type": "integer"}
+    return schema_of(VerifyReport, 1, total=number, next_offset={"type": ["integer", "null"]})
+
+
+def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+    arguments = read_arguments(_PARAMETERS, given)
+    targets = read_target(arguments["target"])
+    project = work.project(arguments)
+    with project.used_by(work.call) as registry:
+        report = _verify(work, registry, targets, arguments)
+    data = _page(report, arguments["offset"], arguments["limit"])
+    for name in ("problems", "warnings"):
+        data[name] = [work.projects.hide_paths(text) for text in tidy(data[name])]
+    return Answer(_text(data), data)
+
+
+def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments: Mapping[str, Any]) -> VerifyReport:
+    """Verify one by one, so that an abandoned call stops; return all, worst first."""
+    from rye.reports import Unchecked, VerifiedItem, VerifyReport
+    from rye.signing import Verdict
+
+    run = registry.check(*targets, space=arguments["space"])
+    items: list[VerifiedItem] = []
+    problems: list[str] = []
+    for entry in run:
+        work.call.check()
+        if isinstance(entry, Unchecked):
+            problems += [entry.message] if entry.code != "no-match" else []
+            continue
+        item = entry if isinstance(entry, VerifiedItem) else entry.item
+        if isinstance(item, VerifiedItem):
+            items.append(item)
+    if not items and not problems and arguments["target"] != "*":
+        message = f"nothing matches {arguments['target']!r} in space {arguments['space']}"
+        raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
+    order = {each: -number for number, each in enumerate(Verdict)}
+    items.sort(key=lambda item: (order[item.signature.verdict], item.ref))
+    return VerifyReport(tuple(items), tuple(problems), run.warnings)
+
+
+def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
+    from dataclasses import replace
+
+    end = offset + limit
+    data = replace(report, items=report.items[offset:end]).to_dict()
+    listed = [tidy(item) for item in data.pop("items")]
+    rest: dict[str, Any] = tidy(data)
+    return rest | {
+        "items": listed,
+        "counts": dict(report.counts),
+        "total": len(report.items),
+        "next_offset": end if end < len(report.items) else None,
+    }
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    counts = ", ".join(f"{count} {word}" for word, count in data["counts"].items()) or "nothing to verify"
+    lines = [f"[{len(data['items'])} of {data['total']} items -- {counts}]"]
+    for item in data["items"]:
+        source = f"{item['space']}:{item['bundle']}" if item["bundle"] else item["space"]
+        why = "" if item["verdict"] == "trusted" else f" | {short(item['reason'])}"
+        lines.append(f"{reference(item)}  {verdict(item)}  {short(source)}{why}")
+    lines += [f"problem: {short(text, 500)}" for text in data["problems"]]
+    lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
+    if data["next_offset"] is not None:
+        lines.append(f"next page: offset {data['next_offset']}")
+    return "\n".join(lines)
+
+
+TOOL = Tool(
+    name="rye_verify",
+    title="Verify signatures",
+    description=_DESCRIPTION,
+    parameters=lambda _options: _PARAMETERS,
+    output=_output,
+    effect=lambda _options: Effect(),
+    run=_run,
+)

@@ -1,0 +1,53 @@
+"""Items by the name that people and agents use: ``type:id``, or an id alone where only one type has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+from typing import TYPE_CHECKING
+
+from rye.errors import ArgumentError, NotFoundError
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+    from rye.reports import LoadedItem
+
+__all__ = ["load_named"]
+
+
+def load_named(registry: Registry, item: str, space: str | None = None) -> LoadedItem:
+    """Load an item by ``type:id`` or its id.
+
+    Raises:
+        ArgumentError: ``ambiguous-item`` when several types have the id.
+        NotFoundError: There is none; the hint names the nearest.
+        ItemError: The file cannot be read as an item.
+    """
+    item_type, colon, item_id = item.partition(":")
+    if colon:
+        return registry.load(item_type, item_id, space)
+    names = registry.find(item, space)
+    if len(names) == 1:
+        return registry.load(names[0].partition(":")[0], item, space)
+    raise _ambiguous(item, names) if names else _missing(registry, item, space)
+
+
+def _ambiguous(item: str, names: Sequence[str]) -> ArgumentError:
+    hint = f"name the type: {' or '.join(names)}"
+    return ArgumentError("ambiguous-item", f"{item!r} names {len(names)} items", hint=hint, candidates=list(names))
+
+
+def _missing(registry: Registry, item: str, space: str | None) -> NotFoundError:
+    nearest: list[str] = []
+    for item_type in ("directive", "tool", "knowledge"):
+        try:
+            registry.load(item_type, item, space)
+        except NotFoundError as error:
+            nearest += error.details.get("nearest", ())
+    best = sorted(set(nearest), key=lambda near: (-_likeness(near, item), near))[:3]
+    hint = f"did you mean {' or '.join(best)}?" if best else "rye search finds items by what they say"
+    return NotFoundError("item-not-found", f"there is no item {item!r}", hint=hint, nearest=best)
+
+
+def _likeness(name: str, item: str) -> float:
+    return SequenceMatcher(None, name.partition(":")[2], item).ratio()

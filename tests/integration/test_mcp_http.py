@@ -1,0 +1,325 @@
+"""``rye mcp --http`` as a real process: who may speak to it, and of what."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from tests.support.mcp_server import ERAS, arguments, called, environment, refused
+from tests.support.spacesim import SpaceSim, furnish
+
+TOKEN = "a-long-token-of-letters"  # noqa: S105 - of a server that lives for a test
+INITIALIZE = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}},
+}
+
+
+class Service:
+    """A server that listens.
+
+    Attributes:
+        port: Where.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}/mcp"
+
+    def post(self, body: object = INITIALIZE, /, **headers: str) -> tuple[int, str]:
+        """Send one request with these headers, ``Host`` among them, and return status and body."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            sent = {"Host": f"127.0.0.1:{self.port}", "Accept": "application/json, text/event-stream"} | named
+            data = json.dumps(body).encode()
+            connection.putrequest("POST", "/mcp", skip_host=True, skip_accept_encoding=True)
+            for name, value in ({"Content-Type": "application/json", "Content-Length": str(len(data))} | sent).items():
+                connection.putheader(name, value)
+            connection.endheaders(data)
+            response = connection.getresponse()
+            return response.status, response.read(100_000).decode() if response.status != 200 else ""
+        finally:
+            connection.close()
+
+    def talk(self, conversation: Callable[[Client], Any], *, mode: str = "auto", token: str = "") -> Any:
+        """Return what comes out of talking to it with the protocol's own client."""
+
+        async def run() -> Any:
+            headers = {"Authorization": f"Bearer {token}"} if token else {}
+            async with create_mcp_http_client(headers=headers) as own:
+                transport = streamable_http_client(self.url, http_client=own)
+                with anyio.fail_after(60):
+                    async with Client(transport, mode=mode) as client:
+                        return await conversation(client)
+
+        return anyio.run(run)
+
+
+@contextmanager
+def service(sim: SpaceSim, *more: str, **env: str) -> Iterator[Service]:
+    """Start a server on a free port, and stop it at the end, which it must not mind."""
+    words = [sys.executable, *arguments(sim, "--http", "--port", "0", *more)]
+    log = sim.folder / f"server-{time.monotonic_ns()}.log"
+    with log.open("wb") as errors:
+        process = subprocess.Popen(
+            words, env=environment(sim, **env), cwd=sim.folder, stdout=subprocess.PIPE, stderr=errors
+        )
+        try:
+            port = None
+            deadline = time.monotonic() + 30
+            while port is None and time.monotonic() < deadline and process.poll() is None:
+                port = re.search(r"listens on http://\S+?:(\d+)/mcp", log.read_text(errors="replace"))
+                time.sleep(0.02)
+            assert port, log.read_text(errors="replace")
+            yield Service(int(port[1]))
+        finally:
+            process.terminate()
+            out, _ = process.communicate(timeout=20)
+    assert out == b""
+    assert "Traceback" not in log.read_text(errors="replace")
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
+    """Lay the furnished spaces."""
+    found = SpaceSim(tmp_path_factory.mktemp("sim"))
+    furnish(found)
+    found.save_user_key()
+    return found
+
+
+@pytest.fixture(scope="module")
+def open_service(sim: SpaceSim) -> Iterator[Service]:
+    """Keep a server without a token."""
+    with service(sim) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def closed_service(sim: SpaceSim) -> Iterator[Service]:
+    """Keep a server that demands a token from a file, and is also reached by another name."""
+    path = sim.folder / "token.txt"
+    path.write_text(f"{TOKEN}\n", encoding="utf-8")
+    with service(sim, "--token-file", str(path), "--allow-host", "rye.example") as found:
+        yield found
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_client_searches_and_loads_over_http(open_service: Service, mode: str) -> None:
+    """The protocol's own client finds and reads an item, in both forms of the protocol."""
+
+    async def talk(client: Client) -> tuple[str, str, list[str]]:
+        hit = (await called(client, "rye_search", query="new notes", space="user"))["results"][0]
+        item = await called(client, "rye_load", item=f"{hit['type']}:{hit['id']}")
+        return item["id"], item["signature"]["verdict"], [tool.name for tool in (await client.list_tools()).tools]
+
+    found = open_service.talk(talk, mode=mode)
+    assert found == ("notes/new", "trusted", ["rye_search", "rye_load", "rye_verify"])
+
+
+def test_several_clients_at_once_get_each_their_own(open_service: Service) -> None:
+    """Eight clients of both forms of the protocol, eight calls each, all together."""
+
+    async def one(number: int, answers: dict[int, list[str]]) -> None:
+        async with create_mcp_http_client() as own:
+            transport = streamable_http_client(open_service.url, http_client=own)
+            async with Client(transport, mode=ERAS[number % 2]) as client:
+                item = ("knowledge:notes/new", "tool:rye/file-system/read")[number // 2 % 2]
+
+                async def load() -> None:
+                    answers[number].append((await called(client, "rye_load", item=item))["id"])
+
+                async with anyio.create_task_group() as group:
+                    for _ in range(8):
+                        group.start_soon(load)
+
+    async def run() -> dict[int, list[str]]:
+        answers: dict[int, list[str]] = {number: [] for number in range(8)}
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as group:
+                for number in range(8):
+                    group.start_soon(one, number, answers)
+        return answers
+
+    for number, answers in anyio.run(run).items():
+        assert answers == [("notes/new", "rye/file-system/read")[number // 2 % 2]] * 8
+
+
+def test_without_a_token_nothing_can_be_written(open_service: Service) -> None:
+    """Whoever reaches the port could sign with the user's key: signing and copying need a token."""
+
+    async def talk(client: Client) -> str:
+        error = await refused(client, "rye_load", item="knowledge:notes/new", copy_to="project")
+        return str(error["code"])
+
+    assert open_service.talk(talk) == "unknown-argument"
+
+
+def test_with_the_token_items_can_be_signed(closed_service: Service) -> None:
+    """A caller that shows the token is offered all tools."""
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await called(client, "rye_sign", target="directive:agents/create_thread", dry_run=True)
+
+    answer = closed_service.talk(talk, token=TOKEN)
+    assert [item["id"] for item in answer["items"]] == ["agents/create_thread"]
+    assert answer["dry_run"] is True
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 200),
+        ({"Host": "localhost:{port}"}, 200),
+        ({"Host": "evil.example"}, 421),
+        ({"Host": "evil.example:{port}"}, 421),
+        ({"Host": "127.0.0.1.evil.example:{port}"}, 421),
+        ({"Host": "127.0.0.1:1"}, 421),
+        ({"Host": ""}, 421),
+        ({"Origin": "http://127.0.0.1:{port}"}, 200),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": "null"}, 403),
+        ({"Origin": "http://127.0.0.1.evil.example:{port}"}, 403),
+        ({"Content_Type": "text/plain"}, 400),
+    ],
+)
+def test_a_web_page_elsewhere_cannot_reach_it(open_service: Service, headers: Mapping[str, str], status: int) -> None:
+    """A wrong ``Host``, as after rebinding a name, and a wrong ``Origin`` are refused."""
+    sent = {name: value.format(port=open_service.port) for name, value in headers.items()}
+    assert open_service.post(**sent)[0] == status
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({}, 401),
+        ({"Authorization": "Bearer"}, 401),
+        ({"Authorization": "Bearer wrong"}, 401),
+        ({"Authorization": f"Bearer {TOKEN}x"}, 401),
+        ({"Authorization": f"Bearer {TOKEN[:-1]}"}, 401),
+        ({"Authorization": f"Basic {TOKEN}"}, 401),
+        ({"Authorization": TOKEN}, 401),
+        ({"Authorization": f"Bearer {TOKEN}"}, 200),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "rye.example"}, 200),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://rye.example"}, 200),
+        ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
+        ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://evil.example"}, 403),
+    ],
+)
+def test_only_the_right_token_is_let_through(closed_service: Service, headers: Mapping[str, str], status: int) -> None:
+    """No token, part of one, one with more, and one in another form are refused; the token alone is not enough."""
+    found, body = closed_service.post(**headers)
+    assert found == status
+    assert TOKEN not in body
+
+
+def test_a_token_in_the_environment_is_demanded(sim: SpaceSim) -> None:
+    """``RYE_MCP_TOKEN`` does as well as a file."""
+    with service(sim, RYE_MCP_TOKEN=TOKEN) as found:
+        assert found.post()[0] == 401
+        assert found.post(Authorization=f"Bearer {TOKEN}")[0] == 200
+
+
+def test_a_project_that_was_not_named_at_the_start_is_refused(open_service: Service, tmp_path: Path) -> None:
+    """Whether another folder exists, holds items or not, the answer is the same and says nothing of it."""
+    (tmp_path / "other" / ".ai" / "knowledge").mkdir(parents=True)
+    (tmp_path / "other" / ".ai" / "knowledge" / "secret.md").write_text("# Secret\n", encoding="utf-8")
+
+    async def talk(client: Client) -> list[dict[str, Any]]:
+        places = [str(tmp_path / "other"), str(tmp_path / "none"), "/", "/etc"]
+        tools: list[tuple[str, dict[str, str]]] = [("rye_search", {"query": "secret"}), ("rye_verify", {})]
+        tools.append(("rye_load", {"item": "knowledge:secret"}))
+        return [await refused(client, name, project_path=place, **given) for place in places for name, given in tools]
+
+    errors = open_service.talk(talk)
+    assert {json.dumps(error) for error in errors} == {json.dumps(errors[0])}
+    assert errors[0]["code"] == "project-refused"
+
+
+TRAVERSALS = (
+    "rye://project/knowledge/../../../../etc/passwd",
+    "rye://project/knowledge/..%2f..%2f..%2fetc%2fpasswd",
+    "rye://project/knowledge/%2e%2e/%2e%2e/secret",
+    "rye://project/knowledge//etc/passwd",
+    "rye://project/knowledge/a\\..\\b",
+    "rye://project/knowledge/x%00y",
+    "rye://elsewhere/knowledge/notes/new",
+    "rye://project/secrets/notes/new",
+    "file:///etc/passwd",
+    "rye:///etc/passwd",
+)
+
+
+def test_a_path_in_an_id_or_uri_leads_nowhere(open_service: Service, sim: SpaceSim) -> None:
+    """Ids are looked up among the items there are; what climbs out of a space is no id of any."""
+    (sim.folder / "secret.md").write_text("# Secret\n", encoding="utf-8")
+
+    async def talk(client: Client) -> list[str]:
+        said = []
+        for uri in TRAVERSALS:
+            with pytest.raises(Exception, match=r"item-not-found|bad-uri") as raised:
+                await client.read_resource(uri)
+            said.append(str(raised.value))
+        for item in ("knowledge:../../../secret", "knowledge:/etc/passwd", "../../secret", "knowledge:..%2fsecret"):
+            error = await refused(client, "rye_load", item=item)
+            assert error["code"] == "item-not-found"
+            said.append(json.dumps(error))
+        return said
+
+    assert "root:" not in "".join(open_service.talk(talk))
+
+
+def start(sim: SpaceSim, *more: str, **env: str) -> tuple[int, str]:
+    """Start a server that cannot, and return its status and what it says."""
+    words = [sys.executable, *arguments(sim, "--http", *more)]
+    done = subprocess.run(
+        words, env=environment(sim, **env), cwd=sim.folder, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.stdout == ""
+    assert "Traceback" not in done.stderr
+    return done.returncode, done.stderr
+
+
+def test_a_server_for_other_machines_needs_a_token(sim: SpaceSim) -> None:
+    """It does not start to listen beyond this machine for just anyone."""
+    status, said = start(sim, "--host", "0.0.0.0", "--port", "0")  # noqa: S104 - it must not start
+    assert status == 2
+    assert "error[token-needed]" in said
+
+
+def test_a_port_in_use_is_told(open_service: Service, sim: SpaceSim) -> None:
+    """The error names host and port."""
+    status, said = start(sim, "--port", str(open_service.port))
+    assert status == 2
+    assert f"error[port-unavailable]: cannot listen on 127.0.0.1 port {open_service.port}" in said
+
+
+def test_an_empty_token_file_is_refused(sim: SpaceSim) -> None:
+    """A server that was to be closed does not open because of an empty file."""
+    empty = sim.folder / "empty.txt"
+    empty.write_text("\n", encoding="utf-8")
+    status, said = start(sim, "--port", "0", "--token-file", str(empty))
+    assert status == 2
+    assert "holds no token" in said
+
+
+def test_a_large_request_is_refused(open_service: Service) -> None:
+    """A body above the limit is not read."""
+    assert open_service.post({"x": "y" * 1_100_000})[0] == 413

@@ -1,0 +1,223 @@
+"""What ``rye mcp`` writes: signatures, once the user has agreed, and copies, over nothing that is there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mcp import Client, types
+
+from tests.support.mcp_server import ERAS, called, refused, text_of, with_client
+from tests.support.spacesim import READ, SpaceSim, furnish
+
+DRAFT = "directive:agents/create_thread"
+REL = "directives/agents/create_thread.md"
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Lay the furnished spaces, and the user's key."""
+    found = SpaceSim(tmp_path)
+    furnish(found)
+    found.save_user_key()
+    return found
+
+
+class User:
+    """Someone who answers what the client shows, and remembers it."""
+
+    def __init__(self, action: str, then: Callable[[], object] = lambda: None) -> None:
+        self.action = action
+        self.then = then
+        self.asked: list[str] = []
+
+    async def __call__(self, _context: object, params: types.ElicitRequestParams) -> types.ElicitResult:
+        """Answer one question."""
+        self.asked.append(params.message)
+        self.then()
+        self.then = lambda: None
+        return types.ElicitResult(action=self.action, content={} if self.action == "accept" else None)  # type: ignore[arg-type]
+
+
+async def sign(client: Client) -> types.CallToolResult:
+    """Ask for a signature."""
+    return await client.call_tool("rye_sign", {"target": DRAFT})
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_signing_asks_the_user_and_signs(sim: SpaceSim, mode: str) -> None:
+    """The question names the item and the key; afterwards the item is trusted, and found as such at once."""
+    user = User("accept")
+
+    async def talk(client: Client) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        done = await called(client, "rye_sign", target=DRAFT)
+        again = await called(client, "rye_sign", target=DRAFT)
+        return done, again, await called(client, "rye_search", query="create thread is:trusted", space="project")
+
+    done, again, found = with_client(sim, talk, mode=mode, elicitation_callback=user)
+    assert [(item["id"], item["changed"]) for item in done["items"]] == [("agents/create_thread", True)]
+    assert [item["changed"] for item in again["items"]] == [False]
+    assert [hit["id"] for hit in found["results"]] == ["agents/create_thread"]
+    (question,) = user.asked
+    assert DRAFT in question
+    assert done["fingerprint"][:16] in question
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_what_the_user_does_not_want_signed_is_not(sim: SpaceSim, mode: str, action: str) -> None:
+    """The file keeps its bytes, and the error says why."""
+    before = sim.path("project", REL).read_bytes()
+    result = with_client(sim, sign, mode=mode, elicitation_callback=User(action))
+    assert result.is_error
+    assert result.structured_content["error"]["code"] == "not-confirmed"
+    assert sim.path("project", REL).read_bytes() == before
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_an_agreement_is_about_the_bytes_that_were_asked_about(sim: SpaceSim, mode: str) -> None:
+    """A file swapped while the user reads the question is not signed on the strength of that answer."""
+    path = sim.path("project", REL)
+    swapped = path.read_bytes().replace(b"Create or make", b"Delete or make")
+    user = User("accept", then=lambda: path.write_bytes(swapped))
+    result = with_client(sim, sign, mode=mode, elicitation_callback=user)
+    if mode == "legacy":
+        assert result.structured_content["error"]["code"] == "changed-meanwhile"
+        assert path.read_bytes() == swapped
+    else:  # the call comes again, and the user is asked again
+        assert not result.is_error
+        assert len(user.asked) == 2
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_client_that_cannot_ask_signs_on_its_own_approval(sim: SpaceSim, mode: str) -> None:
+    """Without elicitation the client's own approval of the call is what counts."""
+    assert not with_client(sim, sign, mode=mode).is_error
+
+
+def test_a_dry_run_asks_nobody_and_writes_nothing(sim: SpaceSim) -> None:
+    """It only says what would be signed."""
+    user = User("decline")
+    sim.delete("project", "knowledge/threads/orchestrator.md")
+    before = sim.path("project", REL).read_bytes()
+
+    async def talk(client: Client) -> types.CallToolResult:
+        return await client.call_tool("rye_sign", {"target": "*", "dry_run": True})
+
+    text = text_of(with_client(sim, talk, elicitation_callback=user))
+    assert f"{DRAFT}  would be signed" in text
+    assert "tool:rye/file-system/read  stands already" in text
+    assert user.asked == []
+    assert sim.path("project", REL).read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({"target": "tool:rye/file-system/read", "space": "system"}, "bad-space"),
+        ({"target": DRAFT, "space": "all"}, "bad-space"),
+        ({"target": "tool:no/such"}, "nothing-to-sign"),
+        ({"target": "/etc/passwd"}, "bad-scope"),
+        ({}, "missing-argument"),
+    ],
+)
+def test_a_signature_that_cannot_be_is_refused(sim: SpaceSim, given: dict[str, Any], code: str) -> None:
+    """System space is never signed, paths are no targets, and what is not there cannot be signed."""
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await refused(client, "rye_sign", **given)
+
+    assert with_client(sim, talk)["code"] == code
+
+
+def test_without_a_key_the_error_says_how_to_get_one(tmp_path: Path) -> None:
+    """The user makes the key, not the agent."""
+    sim = SpaceSim(tmp_path)
+    furnish(sim)
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await refused(client, "rye_sign", target=DRAFT)
+
+    error = with_client(sim, talk)
+    assert error["code"] == "no-signing-key"
+    assert "rye keys generate" in error["hint"]
+
+
+# copies
+
+
+def test_a_copy_keeps_the_signature_and_is_found_at_once(sim: SpaceSim) -> None:
+    """The bytes are the same; a second time nothing is written; the next search has it."""
+
+    async def talk(client: Client) -> list[Any]:
+        first = await called(client, "rye_load", item="knowledge:notes/new", copy_to="project")
+        second = await called(client, "rye_load", item="knowledge:notes/new", space="user", copy_to="project")
+        found = await called(client, "rye_search", query="new notes", space="project")
+        return [first["copied"], second["copied"], found["results"][0]]
+
+    first, second, hit = with_client(sim, talk)
+    place = sim.path("project", "knowledge/notes/new.md")
+    assert place.read_bytes() == sim.path("user", "knowledge/notes/new.md").read_bytes()
+    assert first == {"space": "project", "path": str(place), "written": True}
+    assert second == first | {"written": False}
+    assert (hit["id"], hit["signature"]["verdict"]) == ("notes/new", "trusted")
+
+
+def test_a_copy_never_overwrites(sim: SpaceSim) -> None:
+    """Another file of the same id stays as it is, and the error says so."""
+    before = sim.path("project", "tools/rye/file-system/read.py").read_bytes()
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await refused(client, "rye_load", item="tool:rye/file-system/read", space="user", copy_to="project")
+
+    error = with_client(sim, talk)
+    assert error["code"] == "copy-exists"
+    assert "overwrites nothing" in error["hint"]
+    assert sim.path("project", "tools/rye/file-system/read.py").read_bytes() == before
+
+
+def test_a_copy_does_not_follow_a_link_out_of_the_space(sim: SpaceSim, tmp_path: Path) -> None:
+    """A cloned project whose folder is a link to elsewhere gets nothing written there."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (sim.root("project") / "knowledge" / "notes").symlink_to(outside)
+    (sim.root("project") / "knowledge" / "gone").symlink_to(tmp_path / "nowhere")
+    sim.add("user", "knowledge/notes/deep/down/well.md", "# Well\n")
+    sim.add("user", "knowledge/gone/far.md", "# Far\n")
+
+    async def talk(client: Client) -> list[str]:
+        items = ("notes/new", "notes/deep/down/well", "gone/far")
+        errors = [await refused(client, "rye_load", item=f"knowledge:{item}", copy_to="project") for item in items]
+        return [error["code"] for error in errors]
+
+    assert with_client(sim, talk) == ["link-escape"] * 3
+    assert list(outside.iterdir()) == []
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_the_first_copy_makes_the_space(sim: SpaceSim) -> None:
+    """A user without items gets the folders that the copy needs."""
+    root = sim.root("user")
+    root.rename(sim.folder / "aside")
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await called(client, "rye_load", item="tool:rye/file-system/read", copy_to="user")
+
+    assert with_client(sim, talk)["copied"]["written"] is True
+    assert (root / "tools" / "rye" / "file-system" / "read.py").is_file()
+
+
+def test_a_copy_out_of_a_bundle_is_judged_where_it_is(sim: SpaceSim) -> None:
+    """A bundle's key speaks only for the bundle: the copy is there, and not trusted."""
+    sim.add("system:shop", "tools/shop/sell.py", READ)
+
+    async def talk(client: Client) -> tuple[dict[str, Any], dict[str, Any]]:
+        loaded = await called(client, "rye_load", item="tool:shop/sell", copy_to="user")
+        return loaded, await called(client, "rye_load", item="tool:shop/sell", space="user")
+
+    loaded, copied = with_client(sim, talk)
+    assert loaded["signature"]["verdict"] == "trusted"
+    assert copied["signature"]["verdict"] == "untrusted"
+    assert copied["content"] == loaded["content"]

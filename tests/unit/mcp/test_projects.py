@@ -1,0 +1,151 @@
+"""Which project a call means, how many stay open, and which paths an error may tell."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rye.errors import ArgumentError, NotFoundError
+from rye.mcp.calls import Abandoned, Call
+from rye.mcp.options import Http, Options
+from rye.mcp.projects import MAX_PROJECTS, Projects
+
+
+def make_project(folder: Path) -> Path:
+    """Make a folder with items."""
+    (folder / ".ai" / "knowledge").mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Work in a folder around which there is no project."""
+    place = tmp_path / "elsewhere"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    monkeypatch.setenv("RYE_CACHE_DIR", str(tmp_path / "cache"))
+    return place
+
+
+@pytest.fixture
+def opened(elsewhere: Path) -> Iterator[list[Projects]]:
+    """Close at the end what a test has opened."""
+    del elsewhere
+    made: list[Projects] = []
+    yield made
+    for projects in made:
+        projects.close()
+
+
+def start(opened: list[Projects], options: Options) -> Projects:
+    """Return the projects of a server."""
+    opened.append(Projects(options, lambda _roots, _paths: None))
+    return opened[-1]
+
+
+def test_only_so_many_projects_stay_open(opened: list[Projects], tmp_path: Path) -> None:
+    """The one used longest ago is closed; those named at the start stay."""
+    folders = [make_project(tmp_path / f"p{number}") for number in range(MAX_PROJECTS + 4)]
+    projects = start(opened, Options())
+    default = projects.find()
+    first = projects.find(str(folders[0]))
+    assert projects.find(str(folders[0])) is first
+    for folder in folders:
+        projects.find(str(folder))
+    assert projects.find() is default
+    assert projects.find(str(folders[0])) is not first
+    assert len(projects._open) <= MAX_PROJECTS + 2
+
+
+def test_a_server_for_named_projects_serves_no_other(opened: list[Projects], tmp_path: Path) -> None:
+    """The first named is the default; a link to one of them is the same."""
+    one, two, other = (make_project(tmp_path / name) for name in ("one", "two", "other"))
+    projects = start(opened, Options(projects=(one, two)))
+    assert projects.find() is projects.find(str(one))
+    assert projects.find(str(two)) is not projects.find()
+    (tmp_path / "link").symlink_to(two)
+    assert projects.find(str(tmp_path / "link")) is projects.find(str(two))
+    with pytest.raises(ArgumentError) as raised:
+        projects.find(str(other))
+    assert raised.value.code == "project-refused"
+    assert str(other) not in str(raised.value)
+
+
+def test_over_http_no_project_is_served_unasked(opened: list[Projects], tmp_path: Path) -> None:
+    """Not even where none was named at the start: only the one around the working directory, where there is one."""
+    other = make_project(tmp_path / "other")
+    projects = start(opened, Options(http=Http()))
+    for named in (str(other), str(tmp_path / "none"), "/"):
+        with pytest.raises(ArgumentError) as raised:
+            projects.find(named)
+        assert raised.value.code == "project-refused"
+
+
+def test_the_project_around_the_working_directory_is_the_default(
+    opened: list[Projects], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be named, too, also over HTTP."""
+    here = make_project(tmp_path / "here")
+    (here / "src").mkdir()
+    monkeypatch.chdir(here / "src")
+    projects = start(opened, Options(http=Http()))
+    assert projects.find(str(here)) is projects.find()
+
+
+@pytest.mark.parametrize("named", ["", "here", "~", "./x", "a\0b", 5, ["/"], {}])
+def test_what_is_no_absolute_path_is_refused(opened: list[Projects], named: object) -> None:
+    """Whatever its type."""
+    with pytest.raises(ArgumentError) as raised:
+        start(opened, Options()).find(named)
+    assert raised.value.code == "bad-project-path"
+
+
+def test_a_link_to_itself_is_no_project(opened: list[Projects], tmp_path: Path) -> None:
+    """And not a fault of rye."""
+    loop = tmp_path / "loop"
+    loop.symlink_to(loop)
+    with pytest.raises((ArgumentError, NotFoundError)) as raised:
+        start(opened, Options()).find(str(loop))
+    assert raised.value.code in {"bad-project-path", "project-not-found"}
+
+
+def test_a_path_that_is_too_long_is_not_found(opened: list[Projects]) -> None:
+    """And not a fault of the system."""
+    with pytest.raises(NotFoundError) as raised:
+        start(opened, Options()).find("/" + "x" * 5_000)
+    assert raised.value.code == "project-not-found"
+
+
+def test_paths_outside_the_spaces_are_left_out(opened: list[Projects], tmp_path: Path) -> None:
+    """A path in a space stays, and so does what is none."""
+    here = make_project(tmp_path / "here")
+    projects = start(opened, Options(projects=(here,)))
+    projects.find()
+    inside = f"{here}{os.sep}.ai{os.sep}knowledge{os.sep}x.md"
+    said = f"the cache '/var/secret/x' and {inside}: no, /etc/passwd, and/or https://example.org/a/b tool:a/b ~/c 1/2"
+    expected = f"the cache '<path>' and {inside}: no, <path>, and/or https://example.org/a/b tool:a/b ~/c 1/2"
+    assert projects.hide_paths(said) == expected
+
+
+def test_progress_only_grows_and_ends_with_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sources come one after the other, each counted from 0; what is told adds them up. Nobody is told too often."""
+    clock = iter(range(100))
+    monkeypatch.setattr("rye.mcp.calls.time.monotonic", lambda: float(next(clock)))
+    told: list[tuple[float, float | None, str]] = []
+    call = Call(lambda done, total, message: told.append((done, total, message)))
+    for done, total, source in [(0, 5, "project"), (5, 5, "project"), (0, 3, "user"), (3, 3, "user"), (1, 0, "")]:
+        call.tell(done, total, source)
+    assert told == [
+        (0, 5, "project: 0 of 5 files"),
+        (5, 5, "project: 5 of 5 files"),
+        (8, 8, "user: 3 of 3 files"),
+        (9, None, "1 files"),
+    ]
+    call.abandon()
+    call.tell(9, 9, "user")
+    assert len(told) == 4
+    with pytest.raises(Abandoned):
+        call.check()

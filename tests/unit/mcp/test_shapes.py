@@ -1,0 +1,146 @@
+"""Output schemas are read off the answers themselves, and inputs are checked by what is said of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jsonschema
+import pytest
+
+from rye.errors import ArgumentError
+from rye.mcp.parameters import Parameter, input_schema, read_arguments, take_arguments
+from rye.mcp.shapes import part_of, schema_of
+from rye.signing.model import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Inner:
+    """Something in an answer."""
+
+    verdict: Verdict
+    words: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return both."""
+        return {"verdict": str(self.verdict), "words": list(self.words)}
+
+
+@dataclass(frozen=True, slots=True)
+class Outer:
+    """An answer."""
+
+    rows: tuple[Inner, ...]
+    after: int | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all, and one key by another name."""
+        rows = [row.to_dict() for row in self.rows]
+        return {"rows": rows, "next": self.after, "counts": dict(self.counts), "more": dict(self.more)}
+
+
+ANSWERS = (
+    Outer(()),
+    Outer((Inner(Verdict.TRUSTED, ("a",)), Inner(Verdict.PARTIAL)), 3, {"x": 1}, {"any": [1, None, {"deep": True}]}),
+)
+
+
+def test_the_schema_is_that_of_what_to_dict_returns() -> None:
+    """Keys are those of the JSON, not of the dataclass; null, lists, mappings and valid values are told."""
+    schema = schema_of(Outer)
+    assert schema["properties"] == {
+        "rows": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"verdict": {"enum": list(map(str, Verdict))}, "words": {"type": "array"}},
+            },
+        },
+        "next": {"type": ["integer", "null"]},
+        "counts": {"type": "object", "additionalProperties": {"type": "integer"}},
+        "more": {"type": "object", "additionalProperties": {}},
+        "error": {"type": "object"},
+    }
+    for answer in ANSWERS:
+        jsonschema.validate(answer.to_dict(), schema)
+    jsonschema.validate({"error": {"code": "x"}}, schema)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {},
+        {"rows": []},
+        ANSWERS[1].to_dict() | {"next": "3"},
+        ANSWERS[1].to_dict() | {"new": 1},
+        ANSWERS[1].to_dict() | {"rows": [{"verdict": "fine", "words": []}]},
+        ANSWERS[1].to_dict() | {"counts": {"x": "1"}},
+        {"rows": [], "next": None, "counts": {}, "other": {}},
+    ],
+)
+def test_an_answer_of_another_shape_does_not_fit(wrong: dict[str, Any]) -> None:
+    """Missing and unknown keys, other types and values that are not valid."""
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(wrong, schema_of(Outer))
+
+
+def test_a_part_may_be_null() -> None:
+    """What is not always there."""
+    schema = part_of(Inner)
+    jsonschema.validate(None, schema)
+    jsonschema.validate(Inner(Verdict.TRUSTED).to_dict(), schema)
+
+
+# parameters
+
+PARAMETERS = (
+    Parameter("name", "A name.", required=True),
+    Parameter("count", "How many.", {"type": "integer", "default": 3, "minimum": 1, "maximum": 9}),
+    Parameter("way", "Which way.", {"type": "string", "enum": ["up", "down"], "default": "up"}),
+    Parameter("quick", "Whether.", {"type": "boolean", "default": False}),
+)
+
+
+def test_arguments_are_completed_with_defaults() -> None:
+    """Null is as good as nothing, and a whole number may come as 4.0."""
+    assert read_arguments(PARAMETERS, {"name": "x"}) == {"name": "x", "count": 3, "way": "up", "quick": False}
+    given = {"name": "x", "count": 4.0, "way": None, "quick": True}
+    assert read_arguments(PARAMETERS, given) == {"name": "x", "count": 4, "way": "up", "quick": True}
+    jsonschema.validate(given | {"way": "up"}, input_schema(PARAMETERS))
+
+
+@pytest.mark.parametrize(
+    ("given", "code"),
+    [
+        ({}, "missing-argument"),
+        ({"name": None}, "missing-argument"),
+        ({"name": 1}, "bad-name"),
+        ({"name": "x", "count": 0}, "bad-count"),
+        ({"name": "x", "count": 10}, "bad-count"),
+        ({"name": "x", "count": True}, "bad-count"),
+        ({"name": "x", "count": 4.5}, "bad-count"),
+        ({"name": "x", "count": "4"}, "bad-count"),
+        ({"name": "x", "way": "left"}, "bad-way"),
+        ({"name": "x", "way": ["up"]}, "bad-way"),
+        ({"name": "x", "quick": 1}, "bad-quick"),
+        ({"name": "x", "nmae": 1}, "unknown-argument"),
+    ],
+)
+def test_what_the_schema_refuses_is_refused(given: dict[str, Any], code: str) -> None:
+    """With its code and what would be valid; the schema says the same, but for null."""
+    with pytest.raises(ArgumentError) as raised:
+        read_arguments(PARAMETERS, given)
+    assert raised.value.code == code
+    assert raised.value.hint
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate(given, input_schema(PARAMETERS))
+
+
+def test_a_slip_of_the_pen_is_named() -> None:
+    """The nearest name, and all there are."""
+    with pytest.raises(ArgumentError, match="nmae") as raised:
+        take_arguments(PARAMETERS, {"nmae": 1})
+    assert raised.value.hint == "did you mean 'name'? valid are name, count, way, quick"
