@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T01:45:14Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:p87FNuOorKwvLiT2n8q-SDexEpJrTLI6Mnd3rBGoDLckEmK-TSMzy1lOIDSvW0TKqMLVvjcB1AUUM-BDUxuPAA:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
+# rye:signed:v2:2026-11-22T01:55:29Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:QutiX1dqsvvk7KCEUg19WC1_hGqktHofXXKUB2zaP_qz7liv_mXxkXsHLCIpK1ia67be81ctiw3ioXOrL3aLCA:1233a171e0b45e89d1c1dd12d90608ed4485881cb2bcfe8069ee6d4639f3efe1
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T01:45:14Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:LRxA9e7W61S8Kgsc1mBDQ7zP0A1Q0TL0IsywPr0sLrmvlerC1quxVVT-koz69XRRe1ivbFho-THPZJJVFFvyBA:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
+# rye:signed:v2:2026-11-22T01:55:29Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:22XTCgYnSQAfsDBnhNxxoT5DLxsXE9UH2tAkA9GsTOKMKUt5A_G4QQKzk7Dg5yHL5Bx8M0hV_oCBLUNH8EwHDQ:1233a171e0b45e89d1c1dd12d90608ed4485881cb2bcfe8069ee6d4639f3efe1
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T01:45:14Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:PTfCpcvyR-JrDrGJ19DJjgiWo0VlxQQ2T0BYxiKphToCaZx7XapNXr1UEHoD4g9vvsUJJdMkQ5mhDmGJQRKfAw:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
+# rye:signed:v2:2026-11-22T01:55:29Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:wNKk7rGAgwcNyr2s3Yz7wFvWbA4JuJrXJ1BwcJO2NRpVGrjHBBVCjPE5ZHAzmU6CM2fjBFpMSHcpXmUI82hsAg:1233a171e0b45e89d1c1dd12d90608ed4485881cb2bcfe8069ee6d4639f3efe1
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T01:45:14Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:JcAWmajJ0Fpe2VxcdJTaAvGyfADjZHD08GFHU627oD7ILLkEoXjAyy_0QNwfnpL2aus5aZW5rDkor1WFU9MRBg:6217c88101fa86d2080908be6c0df3321fea9553c7feb8dd6f734aeb29d1ee58
+# rye:signed:v2:2026-11-22T01:55:29Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:DByL03DqTqfY83IFArNKBDOZT4lMSp4upFnB_aNPOOGuNrnNypqCfVqELdZhPDxxTZup6M0XUr_hhYZ8cwosCw:1233a171e0b45e89d1c1dd12d90608ed4485881cb2bcfe8069ee6d4639f3efe1
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
