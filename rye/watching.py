@@ -124,7 +124,7 @@ class Watch:
         self._scanned = time.monotonic()
         try:
             return self._registry.refresh()
-        except RyeError as error:
+        except (RyeError, OSError) as error:
             _LOG.warning("the spaces could not be indexed: %s", error)
         return None
 
