@@ -126,7 +126,8 @@ class SegmentBuilder:
         fresh[1:] = (terms[1:] != terms[:-1]) | (slots[1:] != slots[:-1])
         first = np.flatnonzero(fresh)
         tf = np.diff(first, append=len(terms))
-        posted = Posted(terms[first], slots[first], tf, positions)
+        counts = np.bincount(terms[first], minlength=len(ordered))
+        posted = Posted(counts, slots[first], tf, positions)
         arrays, tf_bits = pack_terms(ordered, posted, len(self))
         return arrays | {"doc.lengths": smallest(tokens.lengths)}, tf_bits
 
