@@ -16,8 +16,8 @@ from rye.index.segment import Bools, Ints, Segment, slot_keys
 from rye.index.strings import Strings
 
 AT_A_TIME = 1 << 20
-"""Postings that are put in order at a time. Merging takes about twice the memory that the merged file has, for it is
-made there, the strings of all terms and entries, and some 100 MB for the postings in hand."""
+"""Postings that are put in order at a time. The merged file is made in memory: merging takes three times its size,
+of which the segments merged, mapped into memory, are one."""
 
 SMALL = 64
 """Segments up to this many items always merge with their neighbours."""
