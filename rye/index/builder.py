@@ -121,34 +121,37 @@ class SegmentBuilder:
     def _text_arrays(self) -> tuple[Arrays, int]:
         tokens = self._tokens()
         ordered, rank = _sorted_terms(self._vocabulary.terms)
-        terms, slots, positions = _in_order(rank[tokens.terms], tokens.slots, tokens.positions)
+        terms, slots, positions = _in_order(rank.astype(np.int32)[tokens.terms], tokens.slots, tokens.positions)
         fresh = np.ones(len(terms), bool)
         fresh[1:] = (terms[1:] != terms[:-1]) | (slots[1:] != slots[:-1])
         first = np.flatnonzero(fresh)
         tf = np.diff(first, append=len(terms))
-        posted = Posted(terms[first], slots[first], tf, positions)
+        counts = np.bincount(terms[first], minlength=len(ordered))
+        posted = Posted(counts, slots[first], tf, positions)
         arrays, tf_bits = pack_terms(ordered, posted, len(self))
         return arrays | {"doc.lengths": smallest(tokens.lengths)}, tf_bits
 
     def _tokens(self) -> _Tokens:
         """Turn chunk occurrences into tokens: repeat, then place each at its chunk's first position plus its offset."""
         vocabulary, slots = self._vocabulary, np.asarray(self._value_slots, np.int64)
-        occurrences = np.concatenate(self._occurrences)
-        value_of = np.repeat(np.arange(len(slots), dtype=np.int32), np.concatenate(self._value_sizes))
+        occurrences, sizes = np.concatenate(self._occurrences), np.concatenate(self._value_sizes)
         starts = np.asarray(vocabulary.starts, np.int32)
-        parts = np.asarray(vocabulary.part_counts, np.int32)[occurrences]
-        value_parts = np.bincount(value_of, parts, len(slots)).astype(np.int64)
-        before = np.cumsum(value_parts) - value_parts
-        position = np.cumsum(parts) - parts + (_value_bases(slots, value_parts) - before)[value_of]
+        before = np.zeros(len(occurrences) + 1, np.int32)
+        np.cumsum(np.asarray(vocabulary.part_counts, np.int32)[occurrences], out=before[1:])
+        value_ends = np.cumsum(sizes)
+        value_before = before[value_ends - sizes]
+        value_parts = before[value_ends].astype(np.int64) - value_before
+        shift = (_value_bases(slots, value_parts) - value_before).astype(np.int32)
+        position = before[:-1] + np.repeat(shift, sizes)
         widths = np.diff(starts)[occurrences]
-        first = starts[occurrences] - (np.cumsum(widths) - widths)
-        token = np.repeat(first, widths) + np.arange(int(widths.sum()))
-        offsets = np.asarray(vocabulary.token_offsets, np.int32)
+        ends = np.cumsum(widths, dtype=np.int32)
+        token = np.repeat(starts[occurrences] - (ends - widths), widths)
+        token += np.arange(len(token), dtype=np.int32)
         lengths = np.bincount(slots, value_parts, len(self) * _SLOTS).astype(np.int64)
         return _Tokens(
             terms=np.asarray(vocabulary.token_terms, np.int32)[token],
-            slots=np.repeat(slots[value_of], widths),
-            positions=np.repeat(position.astype(np.int32), widths) + offsets[token],
+            slots=np.repeat(np.repeat(slots.astype(np.int32), sizes), widths),
+            positions=np.repeat(position, widths) + np.asarray(vocabulary.token_offsets, np.int32)[token],
             lengths=lengths.reshape(len(self), _SLOTS).T[: len(TEXT_FIELDS)],
         )
 

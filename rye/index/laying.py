@@ -22,15 +22,15 @@ class Posted:
     """All postings of a segment, in order of term, document and field.
 
     Attributes:
-        owners: Term number of each posting.
+        counts: How many postings each term has.
         slots: Document and field of each posting, as :func:`rye.index.segment.slot_keys` gives them.
         tf: How often the term occurs there.
         positions: All positions, in the order of the postings.
     """
 
-    owners: Array
+    counts: Array
     slots: Array
-    tf: Ints
+    tf: Array
     positions: Array
 
 
@@ -58,18 +58,17 @@ class Columns:
 
 def pack_terms(ordered: list[str], posted: Posted, docs: int) -> tuple[Arrays, int]:
     """Return the arrays of terms in byte order, postings, positions and stems, and the bits that tf has."""
-    counts = np.bincount(posted.owners, minlength=len(ordered))
-    tokens = np.bincount(posted.owners, posted.tf, len(ordered)).astype(np.int64)
+    ends = np.concatenate([[0], np.cumsum(posted.counts)])
+    tokens = np.concatenate([[0], np.cumsum(posted.tf, dtype=np.int64)])[ends]
     postings, bits = pack_postings(posted.slots, posted.tf, docs)
-    begins = np.concatenate([[0], np.cumsum(counts)])
     arrays = {
         **pack_strings("term", ordered),
-        "term.postings": smallest(begins),
-        "term.positions": smallest(np.concatenate([[0], np.cumsum(tokens)])),
+        "term.postings": smallest(ends),
+        "term.positions": smallest(tokens),
         **postings,
         **pack_positions(posted.positions),
         **stem_arrays(ordered),
-        **term_arrays(ordered, begins, posted.slots >> FIELD_BITS),
+        **term_arrays(ordered, ends, posted.slots >> FIELD_BITS),
     }
     return arrays, bits
 

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rye.index import container
 from rye.index.blocks import Blocks
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
-from rye.index.packing import Arrays, smallest
+from rye.index.packing import Array, Arrays, smallest
 from rye.index.segment import Bools, Ints, Segment, slot_keys
 from rye.index.strings import Strings, ranges
+
+AT_A_TIME = 1 << 20
+"""Postings that are put in order at a time. The merged file is made in memory: merging takes three times its size,
+of which the segments merged, mapped into memory, are one."""
 
 SMALL = 64
 """Segments up to this many items always merge with their neighbours."""
@@ -70,28 +73,74 @@ def _union(tables: Sequence[Strings | Blocks], used: Sequence[Bools]) -> tuple[l
     return ordered, maps
 
 
+class _Source:
+    """One of the segments merged: its live postings, some terms at a time.
+
+    Args:
+        segment: The segment.
+        new: New number of each of its documents, -1 for those that are deleted.
+    """
+
+    def __init__(self, segment: Segment, new: Ints) -> None:
+        self._segment = segment
+        self._new = new
+        self._bounds = segment.term_postings.astype(np.int64)
+        self._live = (new >= 0)[segment.posting_doc[:]]
+        live = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._live, dtype=np.int64)])
+        self.counts: Ints = np.diff(live[self._bounds])
+
+    def postings(self, first: int, last: int, terms: Ints) -> tuple[Ints, Ints, Ints, Ints]:
+        """Return term, slot and tf of the live postings of the terms ``[first, last)``, and their positions.
+
+        Args:
+            first: Number of a term of this segment.
+            last: The number after that of the last.
+            terms: New number of every term.
+        """
+        segment, run = self._segment, slice(int(self._bounds[first]), int(self._bounds[last]))
+        live = self._live[run]
+        owners = np.repeat(terms[first:last], np.diff(self._bounds[first : last + 1]))[live]
+        slots = slot_keys(self._new[segment.posting_doc[run][live]], segment.posting_field[run][live])
+        tf = segment.frequencies(run)
+        return owners, slots, tf[live], segment.positions(run)[np.repeat(live, tf)]
+
+
 def _postings(segments: Sequence[Segment], renumber: Sequence[Ints], docs: int) -> tuple[Arrays, int]:
-    alive = [new[segment.posting_doc[:]] >= 0 for segment, new in zip(segments, renumber, strict=True)]
-    owners = [np.repeat(np.arange(len(s.terms)), np.diff(s.term_postings)) for s in segments]
-    used = [
-        np.bincount(owner[live], minlength=len(segment.terms)) > 0
-        for segment, owner, live in zip(segments, owners, alive, strict=True)
-    ]
+    sources = [_Source(segment, new) for segment, new in zip(segments, renumber, strict=True)]
+    used = [source.counts > 0 for source in sources]
     ordered, maps = _union([segment.terms for segment in segments], used)
-    columns: dict[str, list[npt.NDArray[Any]]] = {"term": [], "slot": [], "tf": []}
-    positions = []
-    for segment, owner, live, terms, new in zip(segments, owners, alive, maps, renumber, strict=True):
-        tf = segment.frequencies(slice(0, len(live)))
-        columns["term"].append(terms[owner[live]])
-        columns["slot"].append(slot_keys(new[segment.posting_doc[live]], segment.posting_field[live]))
-        columns["tf"].append(tf[live])
-        positions.append(segment.positions()[np.repeat(live, tf)])
-    term, slot, tf = (np.concatenate(columns[name]) for name in ("term", "slot", "tf"))
+    counts = np.zeros(len(ordered), np.int64)
+    for source, flags, terms in zip(sources, used, maps, strict=True):
+        counts[terms[flags]] += source.counts[flags]
+    pieces = [
+        _piece([(*row, flags) for row, flags in zip(zip(sources, maps, strict=True), used, strict=True)], low, high)
+        for low, high in pairwise(_borders(counts))
+    ]
+    columns = zip(*pieces, strict=True) if pieces else (([np.empty(0, np.int64)],) * 3)
+    return pack_terms(ordered, Posted(counts, *map(np.concatenate, columns)), docs)
+
+
+def _borders(counts: Ints) -> list[int]:
+    """Return where to cut the terms, so that those between two cuts have few postings, or are one term."""
+    ends = np.cumsum(counts)
+    wanted = np.arange(1, int(ends[-1]) // AT_A_TIME + 1) * AT_A_TIME if len(ends) else np.empty(0, np.int64)
+    cuts: list[int] = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted) + 1, [len(counts)]])).tolist()
+    return cuts
+
+
+def _piece(rows: list[tuple[_Source, Ints, Bools]], low: int, high: int) -> tuple[Array, Array, Array]:
+    """Return slot and tf of the postings of the merged terms ``[low, high)``, and their positions."""
+    found = []
+    for source, terms, flags in rows:
+        old = np.flatnonzero(flags)
+        first, last = np.searchsorted(terms[old], [low, high])
+        if first < last:
+            found.append(source.postings(int(old[first]), int(old[last - 1]) + 1, terms))
+    term, slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
     order = np.argsort(term, kind="stable")
     starts = (np.cumsum(tf) - tf)[order]
     tf = tf[order]
-    places = np.concatenate(positions)[ranges(starts, starts + tf)]
-    return pack_terms(ordered, Posted(term[order], slot[order], tf, places), docs)
+    return smallest(slot[order]), smallest(tf), smallest(places[ranges(starts, starts + tf)])
 
 
 def _entries(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:

@@ -50,7 +50,7 @@ def pack_table(name: str, values: Sequence[str]) -> Arrays:
     return pack_strings(name, distinct) | {name: smallest(numbers)}
 
 
-def pack_postings(slots: Ints, tf: Ints, docs: int) -> tuple[Arrays, int]:
+def pack_postings(slots: Array, tf: Array, docs: int) -> tuple[Arrays, int]:
     """Return the arrays ``posting*`` and the bits that tf has.
 
     Args:
@@ -63,9 +63,8 @@ def pack_postings(slots: Ints, tf: Ints, docs: int) -> tuple[Arrays, int]:
     narrow = left >= MIN_TF_BITS
     bits = min(needed, left if narrow else WIDE_TF_BITS)
     mask = (1 << bits) - 1
-    packed = ((slots.astype(np.uint64) << np.uint64(bits)) | np.minimum(tf, mask).astype(np.uint64)).astype(
-        np.uint32 if narrow else np.uint64
-    )
+    word: Any = np.uint32 if narrow else np.uint64
+    packed = (slots.astype(word) << word(bits)) | np.minimum(tf, mask).astype(word)
     large = np.flatnonzero(tf >= mask) if needed > bits else np.empty(0, np.int64)
     return {"posting": packed, "posting.large": smallest(large), "posting.tf": smallest(tf[large])}, bits
 

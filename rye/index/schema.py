@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +43,6 @@ RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "s
 """Metadata keys that cannot be told from a built-in one and so get no entry of their own."""
 
 _MAX_VALUE = 1_000
-_BLANK_AT_END = re.compile(r"^\s|\s$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +138,8 @@ def own_values(item: Item, place: Place) -> tuple[str, str, str, str, str]:
 def entries(key: str, values: Sequence[str]) -> list[str]:
     """Return the keyword entries of many values of one key, folded unless the key is ``key``."""
     start, text = f"{key}{SEPARATOR}", "\n".join(values)
-    usual = text.isascii() and text.count("\n") == len(values) - 1 and SEPARATOR not in text
-    if not usual or _BLANK_AT_END.search(text) or max(map(len, values)) > _MAX_VALUE:
+    usual = text.isascii() and text.replace("\n", "").isprintable() and text.count("\n") == len(values) - 1
+    if not usual or " \n" in f"{text}\n" or "\n " in f"\n{text}" or max(map(len, values)) > _MAX_VALUE:
         return [start + (clean(value) if key == "key" else fold_value(value)) for value in values]
     return [start + value for value in (text if key == "key" else text.lower()).split("\n")]
 

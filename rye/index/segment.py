@@ -227,17 +227,19 @@ class Segment:
             found[at] = self._large_tf[np.searchsorted(self._large, numbers.astype(self._large.dtype))]
         return found
 
-    def positions(self) -> Ints:
-        """Return the positions of all postings, in their order."""
-        return self._position.between(0, len(self._position))
+    def positions(self, run: slice) -> Ints:
+        """Return the positions of a run of postings, in their order."""
+        if run.start >= run.stop:
+            return np.empty(0, np.int64)
+        begin = int(self._begins(np.asarray([run.start]))[0])
+        return self._position.between(begin, begin + int(self.frequencies(run).sum()))
 
     def occurrences(self, postings: Some) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
         tf, slots = self.frequencies(postings), self.slots(postings)
         of = np.repeat(np.arange(len(slots)), tf)
         if isinstance(postings, slice):
-            begin = int(self._begins(np.asarray([postings.start]))[0]) if len(slots) else 0
-            places = self._position.between(begin, begin + len(of))
+            places = self.positions(postings)
         else:
             starts = self._begins(postings)
             places = self._position.of(starts, starts + tf)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate, chain, islice
+from itertools import accumulate, chain
 
 import numpy as np
 import numpy.typing as npt
@@ -21,11 +21,25 @@ _TO_BLANKS = {code: " " for code in range(1, 128) if not (chr(code).isalnum() or
 
 
 class Interned(dict[str, int]):
-    """A dict that numbers its keys in the order in which they are first asked for."""
+    """A dict that numbers its keys in the order in which they are first asked for.
+
+    Attributes:
+        fresh: The keys numbered since somebody last emptied this.
+    """
+
+    def __init__(self, *first: str) -> None:
+        super().__init__(zip(first, range(len(first)), strict=True))
+        self.fresh: list[str] = []
 
     def __missing__(self, key: str) -> int:
         number = self[key] = len(self)
+        self.fresh.append(key)
         return number
+
+    def taken(self) -> list[str]:
+        """Return the fresh keys, which then are fresh no more."""
+        taken, self.fresh = self.fresh, []
+        return taken
 
 
 class Vocabulary:
@@ -45,8 +59,8 @@ class Vocabulary:
         self.part_counts = array("i", [0, 0])
         self.token_terms = array("i")
         self.token_offsets = array("i")
-        self._spellings = Interned({_BREAK: 0, "": 1})
-        self._runs = Interned({_BREAK: 0})
+        self._spellings = Interned(_BREAK, "")
+        self._runs = Interned(_BREAK)
         self._chunk_of_run = array("i", [0])
 
     def read(self, texts: Sequence[str]) -> tuple[Numbers, Ints]:
@@ -77,17 +91,15 @@ class Vocabulary:
 
     def _numbers(self, runs: list[str]) -> Numbers:
         """Return the chunk number of each run of word characters and joiners."""
-        known = len(self._runs)
         numbers = np.fromiter(map(self._runs.__getitem__, runs), np.int32, len(runs))
-        if len(self._runs) > known:
-            self._learn(list(islice(self._runs, known, None)))
+        if self._runs.fresh:
+            self._learn(self._runs.taken())
         return np.asarray(self._chunk_of_run, np.int32)[numbers]
 
     def _learn(self, runs: list[str]) -> None:
         chunks = [run.strip(analysis.JOINERS) for run in runs]
-        known = len(self._spellings)
         self._chunk_of_run.extend(map(self._spellings.__getitem__, analysis.spelled(chunks)))
-        terms, offsets, sizes, counts = analysis.analyze_spelled(islice(self._spellings, known, None))
+        terms, offsets, sizes, counts = analysis.analyze_spelled(self._spellings.taken())
         self.token_terms.extend(map(self.terms.__getitem__, terms))
         self.token_offsets.extend(offsets)
         self.starts.extend(accumulate(sizes, initial=self.starts.pop()))

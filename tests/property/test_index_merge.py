@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rye.index import merge as merging
 from rye.index.container import Container
 from rye.index.merge import SMALL, merge, to_merge
 from rye.index.segment import Segment
@@ -37,7 +38,9 @@ def test_merging_is_building_the_live_items_at_once(
     gone = data.draw(st.sets(st.sampled_from(everything)))
     parts = [(listed.segment, listed.live) for listed in snapshot(folder, groups, gone).segments]
     live = [groups[number][doc] for number, doc in everything if (number, doc) not in gone]
-    assert merge(parts, folder / "merged") == len(live)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(merging, "AT_A_TIME", data.draw(st.sampled_from([1, 5, 1 << 20])))
+        assert merge(parts, folder / "merged") == len(live)
     assert raw(folder / "merged") == raw(write(folder / "built", live))
 
 

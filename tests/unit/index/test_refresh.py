@@ -281,6 +281,22 @@ def test_a_damaged_index_is_rebuilt_with_a_warning(
 
 
 @pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("version", [1, container.FORMAT_VERSION - 1, container.FORMAT_VERSION + 1])
+def test_an_index_of_another_format_is_rebuilt(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch, version: int
+) -> None:
+    """Older or newer: every file is read anew, with a warning, and then the index is as any."""
+    with monkeypatch.context() as patch:
+        patch.setattr(container, "FORMAT_VERSION", version)
+        make().refresh()
+    found = make().refresh()
+    assert counts(found) == (len(FILES), 0, 0, 0)
+    assert f"format version {version}" in found.warnings[0]
+    assert holding(found, root, "deploy")
+    assert (counts(make().refresh()), make().refresh().warnings) == ((0, 0, 0, len(FILES)), ())
+
+
+@pytest.mark.usefixtures("settled")
 def test_evidence_of_another_layout_is_read_anew(
     make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
