@@ -21,10 +21,7 @@ PREVIEW_LENGTH = 200
 LEAD = 50
 """Characters of a preview that lead up to the first mark, at most."""
 
-_KEPT_CHUNK = 64
-"""Length up to which the words of a chunk are kept."""
-
-_MANY_WORDS = 32
+_MANY_WORDS = 8
 """Of more words than these none is looked for by itself."""
 
 Ranges = tuple[tuple[int, int], ...]
@@ -139,7 +136,7 @@ def _worded(normalized: str, words: frozenset[str]) -> Iterator[tuple[int, int]]
     """Yield the ranges of words wherever they stand."""
     finder = _finder(words) if normalized.isascii() else None
     for base, chunk in _chunks_with(normalized, finder) if finder else analysis.locate_chunks(normalized):
-        for start, end in _words_in(chunk, words) if len(chunk) <= _KEPT_CHUNK else _ranges_of(chunk, words):
+        for start, end in _words_in(chunk, words):
             yield base + start, base + end
 
 
@@ -174,12 +171,9 @@ def _chunks_with(text: str, finder: tuple[tuple[str, ...], re.Pattern[str]]) -> 
                 break
 
 
-@lru_cache(maxsize=16384)
 def _words_in(chunk: str, words: frozenset[str]) -> Ranges:
-    return _ranges_of(chunk, words)
-
-
-def _ranges_of(chunk: str, words: frozenset[str]) -> Ranges:
+    if chunk.islower() and chunk.isalnum() and chunk.isascii() and len(chunk) <= analysis.MAX_TERM:
+        return ((0, len(chunk)),) if chunk in words else ()
     return tuple((token.start, token.end) for token in analysis.locate(chunk) if token.term in words)
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from rye.index import analysis
 from rye.items.model import Item, ItemType
+from rye.search import passages
 from rye.search.passages import LEAD, PREVIEW_LENGTH, Matched, Matches, Ranges, _clusters, matched
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation
@@ -174,6 +175,34 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
         "x" * 100_000 + " match",
         " " * 100_000 + "match",
         "ａ，" * 20_000 + " match",
+        "match," * 20_000,
+        "match." * 20_000,
+        "a-" * 50_000 + " match",
     ):
         found = show(tmp_path, item(f"z{len(body)}", body=body), "match")
-        assert marked(found.preview, found.highlights["preview"]) == ["match"]
+        assert "match" in marked(found.preview, found.highlights["preview"])
+
+
+@given(
+    st.lists(st.sampled_from(["file", "System", "file", "a", "1", "-", "_", ".", "/", " ", "\n", "\t", ",", "\x0b"])),
+    st.frozensets(
+        st.sampled_from(["file", "system", "filesystem", "a", "aa", "a1", "le", "1", "filea", "café"]), min_size=1
+    ),
+)
+def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words: frozenset[str]) -> None:
+    """In ASCII text exactly the words are found that looking at every chunk finds, joined forms too."""
+    text = "".join(pieces)
+    every = [
+        (base + token.start, base + token.end)
+        for base, chunk in analysis.locate_chunks(text)
+        for token in analysis.locate(chunk)
+        if token.term in words
+    ]
+    assert sorted(passages._worded(text, words)) == sorted(every)
+
+
+def test_words_of_endless_chunks_are_not_kept() -> None:
+    """The cache of places holds short chunks alone."""
+    before = analysis._located_short.cache_info().currsize
+    assert [token.term for token in analysis.locate("x" * 100_000)] == ["x" * 255]
+    assert analysis._located_short.cache_info().currsize == before
