@@ -24,6 +24,9 @@ LEAD = 50
 _MANY_WORDS = 8
 """Of more words than these none is looked for by itself."""
 
+_LONG_TEXT = 100
+"""Characters above which a text is searched for words before it is split."""
+
 Ranges = tuple[tuple[int, int], ...]
 
 _CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
@@ -134,7 +137,7 @@ def _mark(text: str, wanted: _Wanted) -> Ranges:
 
 def _worded(normalized: str, words: frozenset[str]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of words wherever they stand."""
-    finder = _finder(words) if normalized.isascii() else None
+    finder = _finder(words) if len(normalized) > _LONG_TEXT and normalized.isascii() else None
     for base, chunk in _chunks_with(normalized, finder) if finder else analysis.locate_chunks(normalized):
         for start, end in _words_in(chunk, words):
             yield base + start, base + end

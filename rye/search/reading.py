@@ -10,7 +10,6 @@ import threading
 from collections import OrderedDict
 from dataclasses import replace
 from hashlib import sha256
-from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from rye import items, signing, spaces
@@ -76,7 +75,7 @@ class Shelf:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        item = items.parse(data, item_type=item_type, item_id=item_id, suffix=PurePosixPath(path).suffix)
+        item = items.parse(data, item_type=item_type, item_id=item_id, suffix=f".{path.rpartition('.')[2]}")
         evidence = signing.inspect(data, origin=key[1], declared=item.declared, content_digest=digest.hexdigest())
         found = Read(replace(item, metadata={}, declared={}, sections=()), evidence, key[1])
         self._keep(key, found, len(data) + _VALUE_BYTES * (len(item.tags) + len(item.symbols)))

@@ -199,6 +199,9 @@ def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words
         if token.term in words
     ]
     assert sorted(passages._worded(text, words)) == sorted(every)
+    ahead = " " * 200
+    shifted = [(start + len(ahead), end + len(ahead)) for start, end in every]
+    assert sorted(passages._worded(ahead + text, words)) == sorted(shifted)
 
 
 def test_words_of_endless_chunks_are_not_kept() -> None:
