@@ -207,7 +207,7 @@ class Registry:
         read = read_item(part.root, path, items.ItemType(kind), item_id)
         now = signing.system_clock()
         states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
-        shadows, shadowed_by = states.sharing(kind, item_id, part.root.source)
+        shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
         return LoadedItem(
             item=read.item,
             space=part.root.space,

@@ -236,17 +236,20 @@ def glob_parts(glob: str) -> list[str]:
     return [fold(piece) for piece in pieces if piece]
 
 
-def locate_chunks(normalized: str) -> Iterator[tuple[int, str]]:
-    """Yield ``(first character, chunk)`` of every chunk of a normalized text."""
-    return ((match.start(), match.group()) for match in _pattern_for(normalized).finditer(normalized))
+def locate_chunks(normalized: str, start: int = 0) -> Iterator[tuple[int, str]]:
+    """Yield ``(first character, chunk)`` of every chunk of a normalized text, from a place where no chunk goes on."""
+    return ((match.start(), match.group()) for match in _pattern_for(normalized).finditer(normalized, start))
 
 
-@lru_cache(maxsize=8192)
 def locate(chunk: str) -> tuple[Located, ...]:
-    """Return the tokens of a chunk with their places in it, for highlighting.
+    """Return the tokens of a chunk with their places in it, for highlighting; of a short chunk they are kept.
 
     A part that cannot be found literally (folding changed its length) gets the chunk's whole range.
     """
+    return _located_short(chunk) if len(chunk) <= MAX_TERM else _located(chunk)
+
+
+def _located(chunk: str) -> tuple[Located, ...]:
     tokens = analyze_chunk(chunk)
     lowered, cursor, ranges = chunk.casefold(), 0, dict[int, tuple[int, int]]()
     for token in tokens:
@@ -261,6 +264,9 @@ def locate(chunk: str) -> tuple[Located, ...]:
             end = max(end, _end_of_joined(token, ranges))
         located.append(Located(token.term, token.offset, start, end, joined=not token.part))
     return tuple(located)
+
+
+_located_short = lru_cache(maxsize=8192)(_located)
 
 
 def _end_of_joined(token: Token, ranges: dict[int, tuple[int, int]]) -> int:

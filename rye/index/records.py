@@ -109,6 +109,11 @@ class Records(Sequence[Evidence]):
             found |= {"signature": line[_DIGEST:]} if "s" in columns else {}
         return evidence._replace(**found)
 
+    def content_digest(self, doc: int) -> str:
+        """Return that part of the evidence alone."""
+        columns, evidence = self._rest(int(self._rest_of[doc]))
+        return self._content[doc].tobytes().hex() if "c" in columns else evidence.content_digest
+
     def __iter__(self) -> Iterator[Evidence]:
         return (self[doc] for doc in range(len(self)))
 

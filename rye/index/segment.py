@@ -280,6 +280,12 @@ class Segment:
         return self.entries.prefix_range(f"{key}{SEPARATOR}")
 
     @cached_property
+    def has_twins(self) -> bool:
+        """Whether any two of its documents have the same type and id."""
+        first, last = self.entry_range("key")
+        return last - first < self.docs
+
+    @cached_property
     def keys(self) -> tuple[str, ...]:
         """All keys of keyword entries, found by jumping from one to the next."""
         found, at = [], 0

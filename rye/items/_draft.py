@@ -23,6 +23,8 @@ _NAME = ("name", "tool_name")
 _ID = ("id", "item_id", "tool_id", "directive_id")
 _TYPE = ("item_type", "type")
 
+_TYPES = frozenset(ItemType)
+
 STATED_KEYS = frozenset(
     {*_TITLE, *_DESCRIPTION, *_VERSION, *_AUTHOR, *_TAGS, *_CREATED, *_UPDATED, *_NAME, *_ID, *_TYPE, "category"}
 )
@@ -97,7 +99,7 @@ def declared_by(meta: Mapping[str, Any]) -> dict[str, str]:
         declared["name"] = name
     if category := text_of(meta.get("category")):
         declared["category"] = category
-    if (kind := _text(meta, _TYPE)) in set(ItemType):
+    if (kind := _text(meta, _TYPE)) in _TYPES:
         declared["type"] = kind
     if stated := _text(meta, _ID):
         declared.setdefault("id" if "/" in stated else "name", stated)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rye.errors import ItemError
 from rye.items._draft import Draft
-from rye.items._text import cut_blank_head, first_paragraph
+from rye.items._text import clean, cut_blank_head, first_paragraph
 from rye.items._values import jsonable
 from rye.items.model import Symbol
 
@@ -56,6 +56,9 @@ def _dunders(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, Any]]:
         else:
             continue
         if not isinstance(target, ast.Name) or not _is_metadata(target.id):
+            continue
+        if isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str):
+            yield target.id, clean(statement.value.value)  # as jsonable does it
             continue
         try:
             value = ast.literal_eval(statement.value) if statement.value is not None else None

@@ -71,7 +71,10 @@ def clean(text: str) -> str:
 
 def one_line(text: str, limit: int = LINE_CHARS) -> str:
     """Return ``text`` as one line of at most ``limit`` characters, without control and direction marks."""
-    line = _NOT_IN_A_LINE.sub(" ", _SURROGATES.sub("\ufffd", text)).strip()
+    if text.isascii() and text.isprintable() and "  " not in text:  # most texts: nothing to replace
+        line = text.strip()
+    else:
+        line = _NOT_IN_A_LINE.sub(" ", _SURROGATES.sub("\ufffd", text)).strip()
     return line if len(line) <= limit else shorten(line, limit)
 
 

@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from rye.errors import ItemError
 from rye.index.reader import Part
-from rye.index.reading import ReadItem, read_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdicts import VERDICT_NUMBER
 from rye.items.model import ItemType
 from rye.search.evaluate import Evaluation
-from rye.search.passages import matched
+from rye.search.passages import Matches, matched
+from rye.search.reading import Read, Shelf
 from rye.search.results import SearchResult
 from rye.search.states import States
-from rye.signing import Signature, TrustSet, judge
+from rye.signing import Signature, TrustSet, judge, remembering_verify
+
+_SHELF = Shelf()
+_KINDS = tuple(map(ItemType, TYPE_NAMES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,16 @@ class Page:
     warnings: tuple[str, ...]
 
 
+class _Shown(NamedTuple):
+    """A hit with where it is, whether its bytes are those that were indexed, and the sources of all its copies."""
+
+    hit: Hit
+    part: Part
+    path: str
+    same_bytes: bool
+    copies: Sequence[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Desk:
     """What turning hits into results needs."""
@@ -50,36 +65,35 @@ class Desk:
     def page(self, hits: Sequence[Hit]) -> Page:
         """Hydrate hits in order; one whose file is gone, or whose verdict no longer fits the query, is left out."""
         results, warnings = [], []
+        matches = Matches([row.found for row in self.evaluation.scored], [hit.doc for hit in hits])
         for hit in hits:
             part, local = self.evaluation.reader.locate(hit.doc)
             path = part.segment.paths[local]
-            kind, item_id = ItemType(TYPE_NAMES[part.segment.types[local]]), part.segment.ids[local]
+            kind, item_id = _KINDS[part.segment.types[local]], part.segment.ids[local]
             try:
-                read = read_item(part.root, path, kind, item_id)
+                read = _SHELF.read(part.root, path, kind, item_id)
             except ItemError as error:
                 warnings.append(f"{kind}:{item_id} was left out: {error.message}")
                 continue
-            signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now)
-            known = part.segment.evidence[local].content_digest
-            same = known == read.evidence.content_digest
+            signature = judge(
+                read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify
+            )
+            same = part.segment.evidence.content_digest(local) == read.evidence.content_digest
             if not same:
                 warnings.append(f"{kind}:{item_id} changed since it was indexed; it is shown as it is now")
                 if self.verdicts_matter and self.states.verdicts[hit.doc] != VERDICT_NUMBER[signature.verdict]:
                     warnings[-1] = f"{kind}:{item_id} was left out: it changed and is {signature.verdict} now"
                     continue
-            results.append(self._result(hit, part, read, signature, same_bytes=same, path=path))
-            twins = [one for one, _ in self.evaluation.reader.having_key(kind, item_id) if one.root is part.root]
-            if len(twins) > 1:
-                warnings.append(f"{kind}:{item_id} is in {len(twins)} files of {part.root.source}; keep one of them")
+            shown = _Shown(hit, part, path, same, self.states.copies(kind, item_id, part))
+            results.append(self._result(shown, read, signature, matches))
+            if (twins := shown.copies.count(part.root.source)) > 1:
+                warnings.append(f"{kind}:{item_id} is in {twins} files of {part.root.source}; keep one of them")
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
 
-    def _result(
-        self, hit: Hit, part: Part, read: ReadItem, signature: Signature, *, same_bytes: bool, path: str
-    ) -> SearchResult:
-        item = read.item
-        leaves = [row.found for row in self.evaluation.scored]
-        found = matched(item, hit.doc, leaves, same_bytes=same_bytes)
-        shadows, shadowed_by = self.states.sharing(item.type, item.id, part.root.source)
+    def _result(self, shown: _Shown, read: Read, signature: Signature, matches: Matches) -> SearchResult:
+        item, hit, root = read.item, shown.hit, shown.part.root
+        found = matched(item, hit.doc, matches, same_bytes=shown.same_bytes)
+        shadows, shadowed_by = self.states.sharing(shown.copies, root.source)
         return SearchResult(
             id=item.id,
             name=item.name,
@@ -87,11 +101,11 @@ class Desk:
             category=item.category,
             score=hit.score,
             type=str(item.type),
-            source=part.root.space,
+            source=root.space,
             preview=found.preview,
             title=item.title,
-            path=str(part.root.path / path),
-            bundle=part.root.bundle,
+            path=f"{root.path}{os.sep}{shown.path.replace('/', os.sep)}",
+            bundle=root.bundle,
             version=item.version,
             tags=item.tags,
             updated=item.updated,

@@ -8,10 +8,12 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, reduce
+
+import numpy as np
 
 from rye.index import analysis
-from rye.index.schema import TEXT_FIELDS, text_values
+from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item
 from rye.search.leaves import Found, Run
 
@@ -19,11 +21,20 @@ PREVIEW_LENGTH = 200
 LEAD = 50
 """Characters of a preview that lead up to the first mark, at most."""
 
+_MANY_WORDS = 8
+"""Of more words than these none is looked for by itself."""
+
+_LONG_TEXT = 100
+"""Characters above which a text is searched for words before it is split."""
+
 Ranges = tuple[tuple[int, int], ...]
 
 _CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 
-_SINGLE = ("title", "name", "description", "category", "id")
+_SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
+"""Numbers of the fields that have one value, an attribute of the item."""
+
+_BODY = TEXT_FIELDS.index("content")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,48 +60,63 @@ class _Wanted:
     places: Sequence[tuple[int, int]]
 
 
-def matched(item: Item, doc: int, leaves: Iterable[Found], *, same_bytes: bool) -> Matched:
+class Matches:
+    """The evaluated positive leaves of a query, with the fields that each has in the documents of a page.
+
+    Args:
+        leaves: The leaves.
+        docs: The documents, in any order.
+    """
+
+    def __init__(self, leaves: Sequence[Found], docs: Iterable[int]) -> None:
+        self._leaves = leaves
+        self._plain = [isinstance(found.leaf.pattern, Run) and len(found.leaf.pattern.parts) == 1 for found in leaves]
+        self._unions: dict[tuple[int, ...], frozenset[str]] = {}
+        self._fields: dict[int, dict[int, list[int]]] = {}
+        ascending = np.asarray(sorted(docs), np.int64)
+        for number, found in enumerate(leaves):
+            slots = found.slots_of(ascending)
+            for doc, field in zip(slots.docs.tolist(), slots.fields.tolist(), strict=True):
+                self._fields.setdefault(doc, {}).setdefault(field, []).append(number)
+
+    def wanted(self, doc: int, *, positions_hold: bool) -> dict[int, _Wanted]:
+        """Return per field number, ascending, what the leaves matched there in one of the documents."""
+        fields = self._fields.get(doc, {})
+        others = {number for numbers in fields.values() for number in numbers if not self._plain[number]}
+        places = {number: self._leaves[number].places(doc) for number in others} if positions_hold else {}
+        return {
+            field: _Wanted(
+                self._words(tuple(number for number in fields[field] if self._plain[number])),
+                [place for number in fields[field] if number in places for place in places[number].get(field, ())],
+            )
+            for field in sorted(fields)
+        }
+
+    def _words(self, numbers: tuple[int, ...]) -> frozenset[str]:
+        """Return the terms of some leaves; one set for all documents that have the same leaves."""
+        if numbers not in self._unions:
+            self._unions[numbers] = frozenset().union(*(self._leaves[number].words for number in numbers))
+        return self._unions[numbers]
+
+
+def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Matched:
     """Return what the positive leaves of a query matched in one item.
 
     Args:
         item: The item as it is on disk now.
         doc: Its number in the index.
-        leaves: The evaluated positive leaves.
+        matches: What was found; the item is one of its documents.
         same_bytes: Whether the index was made from these bytes, so that its positions hold.
     """
-    wanted = _wanted(doc, leaves, positions_hold=same_bytes)
-    names = tuple(TEXT_FIELDS[number] for number in sorted(wanted))
-    texts = {number: values for number, values in text_values(item) if number in wanted}
+    wanted = matches.wanted(doc, positions_hold=same_bytes)
     marks: dict[str, Ranges] = {}
-    for number, values in texts.items():
-        name = TEXT_FIELDS[number]
-        if name in _SINGLE:
-            found = _mark(values[0], wanted[number])
-            if found:
-                marks[name] = found
-    body = TEXT_FIELDS.index("content")
-    preview, ranges = _preview(item, _mark(item.body, wanted[body]) if body in wanted else ())
+    for number, what in wanted.items():
+        if number in _SINGLE and (found := _mark(getattr(item, TEXT_FIELDS[number]), what)):
+            marks[TEXT_FIELDS[number]] = found
+    preview, ranges = _preview(item, _mark(item.body, wanted[_BODY]) if _BODY in wanted else ())
     if ranges:
         marks["preview"] = ranges
-    return Matched(names, marks, preview)
-
-
-def _wanted(doc: int, leaves: Iterable[Found], *, positions_hold: bool) -> dict[int, _Wanted]:
-    """Return per field number what the leaves matched there in this document."""
-    wanted: dict[int, _Wanted] = {}
-    for found in leaves:
-        places = None
-        for number in found.fields_of(doc):
-            words, spots = frozenset[str](), list[tuple[int, int]]()
-            pattern = found.leaf.pattern
-            if isinstance(pattern, Run) and len(pattern.parts) == 1:
-                words = found.words
-            elif positions_hold:
-                places = found.places(doc) if places is None else places
-                spots = places.get(number, [])
-            before = wanted.get(number, _Wanted(frozenset(), ()))
-            wanted[number] = _Wanted(before.words | words, (*before.places, *spots))
-    return wanted
+    return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
 
 
 def _mark(text: str, wanted: _Wanted) -> Ranges:
@@ -110,14 +136,47 @@ def _mark(text: str, wanted: _Wanted) -> Ranges:
 
 
 def _worded(normalized: str, words: frozenset[str]) -> Iterator[tuple[int, int]]:
-    """Yield the ranges of words wherever they stand; each different chunk is looked at once."""
-    for base, chunk in analysis.locate_chunks(normalized):
+    """Yield the ranges of words wherever they stand."""
+    finder = _finder(words) if len(normalized) > _LONG_TEXT and normalized.isascii() else None
+    for base, chunk in _chunks_with(normalized, finder) if finder else analysis.locate_chunks(normalized):
         for start, end in _words_in(chunk, words):
             yield base + start, base + end
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=256)
+def _finder(words: frozenset[str]) -> tuple[tuple[str, ...], re.Pattern[str]] | None:
+    """Return the ASCII words, and a pattern that finds any of them, unless there are too many or one may be cut."""
+    plain = tuple(sorted(word for word in words if word.isascii()))
+    if not 0 < len(plain) <= _MANY_WORDS or max(map(len, plain)) >= analysis.MAX_TERM:
+        return None
+    return plain, re.compile("|".join(map(re.escape, plain)))
+
+
+def _chunks_with(text: str, finder: tuple[tuple[str, ...], re.Pattern[str]]) -> Iterator[tuple[int, str]]:
+    """Yield the chunks of an ASCII text that have any of some words, and maybe others.
+
+    What is no joined form stands there literally. If taking out what joins does not make a word occur more often, no
+    joined form has it: a whole segment overlaps with no other occurrence.
+    """
+    words, pattern = finder
+    lowered = text.lower()
+    joined = reduce(lambda left, joiner: left.replace(joiner, ""), analysis.JOINERS, lowered)
+    if any(joined.count(word) != lowered.count(word) for word in words):
+        yield from analysis.locate_chunks(text)
+        return
+    end = 0
+    while found := pattern.search(lowered, end):
+        begin = max(end, text.rfind(" ", end, found.start()) + 1, text.rfind("\n", end, found.start()) + 1)
+        for base, chunk in analysis.locate_chunks(text, begin):
+            end = base + len(chunk)
+            if end > found.start():
+                yield base, chunk
+                break
+
+
 def _words_in(chunk: str, words: frozenset[str]) -> Ranges:
+    if chunk.islower() and chunk.isalnum() and chunk.isascii() and len(chunk) <= analysis.MAX_TERM:
+        return ((0, len(chunk)),) if chunk in words else ()
     return tuple((token.start, token.end) for token in analysis.locate(chunk) if token.term in words)
 
 

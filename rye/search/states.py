@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
 
@@ -72,7 +72,7 @@ class States:
     def _shadow(self, direction: str) -> Bools:
         """Return which documents have the same type and id in a root of higher (or lower) priority."""
         keys = [_live_keys(part) for part in self._everywhere.parts]
-        rank = {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
+        rank = self._rank
         mask = np.zeros(self._reader.size, bool)
         for part in self._reader.parts:
             own = rank[part.root.source]
@@ -86,18 +86,36 @@ class States:
             mask[np.asarray(docs, np.int64) + part.base] = True
         return mask
 
-    def sharing(self, item_type: str, item_id: str, source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return ``(shadows, shadowed_by)``: the sources of lower and of higher priority with the same type and id."""
-        entry = f"key{SEPARATOR}{item_type}:{item_id}"
-        rank = {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
-        found = set()
+    def copies(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
+        """Return the source of every live document with this type and id, by priority.
+
+        Args:
+            item_type: Of the document.
+            item_id: Of the document.
+            known: A part that is known to have such a document.
+        """
+        entry, sources = f"key{SEPARATOR}{item_type}:{item_id}", list[str]()
         for part in self._everywhere.parts:
-            at = part.segment.entries.find(entry)
-            if at >= 0 and part.live[part.segment.entry_docs(np.asarray([at]))].any():
-                found.add(part.root.source)
-        ordered = sorted(found - {source}, key=rank.__getitem__)
+            segment = part.segment
+            if known is not None and segment is known.segment and not segment.has_twins:
+                sources.append(part.root.source)
+            elif (at := segment.entries.find(entry)) >= 0:
+                docs = segment.entry_docs(np.asarray([at]))
+                sources += [part.root.source] * int(part.live[docs].sum())
+        return sources
+
+    def sharing(self, copies: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return ``(shadows, shadowed_by)``: of the sources of all copies those of lower and of higher priority."""
+        if len(copies) == 1 and copies[0] == source:
+            return (), ()
+        rank = self._rank
+        ordered = sorted({*copies} - {source}, key=rank.__getitem__)
         own = rank.get(source, len(rank))
         return tuple(s for s in ordered if rank[s] > own), tuple(s for s in ordered if rank[s] < own)
+
+    @cached_property
+    def _rank(self) -> dict[str, int]:
+        return {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
 
 
 def _live_keys(part: Part) -> dict[str, list[int]]:

@@ -20,7 +20,7 @@ from rye.signing.account import Account, account
 from rye.signing.endorse import endorse, endorser
 from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
-from rye.signing.keys import PublicKey, SigningKey
+from rye.signing.keys import PublicKey, SigningKey, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
 from rye.signing.reasons import REASONS, Reason
 from rye.signing.sign import COMMENT_MARKS, sign_bytes, unsigned_bytes
@@ -93,6 +93,7 @@ __all__ = [
     "read_public_beside",
     "read_trust_bytes",
     "refuse_key_text",
+    "remembering_verify",
     "save_signing_key",
     "sign_bytes",
     "system_clock",

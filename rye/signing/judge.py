@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from rye.signing._message import signed_message
 from rye.signing.evidence import ITEM_TYPES
+from rye.signing.keys import PublicKey
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Signature
 from rye.signing.reasons import REASONS
 from rye.signing.trust import Scope, TrustEntry, TrustSet, as_utc
@@ -25,6 +26,8 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
 
 _V2: Final = EnvelopeFormat.V2
 
+Verify = Callable[[PublicKey, bytes, bytes], bool]
+
 
 class _Case(NamedTuple):
     """What is being judged."""
@@ -33,6 +36,7 @@ class _Case(NamedTuple):
     origin: Origin
     trust: TrustSet
     now: datetime
+    verify: Verify
 
     def found(self, code: str, entry: TrustEntry | None = None, detail: str = "") -> Signature:
         """Return the judgement of a reason code."""
@@ -54,7 +58,9 @@ class _Case(NamedTuple):
         )
 
 
-def judge(evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime) -> Signature:
+def judge(
+    evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime, verify: Verify = PublicKey.verify
+) -> Signature:
     """Return the judgement on one file.
 
     All that concerns the key is asked before all that concerns the file: what an unheard key says about a place or a
@@ -65,8 +71,9 @@ def judge(evidence: Evidence, *, origin: Origin, trust: TrustSet, now: datetime)
         origin: Where the file is.
         trust: The keys of this run.
         now: The moment of judging, which decides what has expired.
+        verify: Returns whether the signature by a key over a message holds, given these as (key, signature, message).
     """
-    case = _Case(evidence, origin, trust, now)
+    case = _Case(evidence, origin, trust, now, verify)
     # 1. A fault in the bytes, or no envelope: no key can change that.
     if evidence.code:
         return case.found(evidence.code, detail=evidence.detail)
@@ -100,26 +107,25 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     cannot be told apart, and the graver is assumed.
     """
     evidence, origin = case.evidence, case.origin
-    if found := _holding(entries, evidence, origin.item_type, origin.item_id):
+    if found := _holding(entries, case, origin.item_type, origin.item_id):
         return found, ""
     if evidence.format == _V2:
         for item_id in (origin.item_id, *evidence.claims):
             for item_type in ITEM_TYPES:
-                if found := _holding(entries, evidence, item_type, item_id):
+                if found := _holding(entries, case, item_type, item_id):
                     return found, f"{item_type}:{item_id}"
     return (), ""
 
 
-def _holding(
-    entries: tuple[TrustEntry, ...], evidence: Evidence, item_type: str, item_id: str
-) -> tuple[TrustEntry, ...]:
+def _holding(entries: tuple[TrustEntry, ...], case: _Case, item_type: str, item_id: str) -> tuple[TrustEntry, ...]:
+    evidence, verify = case.evidence, case.verify
     message = signed_message(
         evidence.format, evidence.digest, item_type=item_type, item_id=item_id, signed_at=evidence.signed_at
     )
     if len(entries) == 1:
-        return entries if entries[0].public.verify(evidence.signature, message) else ()
+        return entries if verify(entries[0].public, evidence.signature, message) else ()
     for public in dict.fromkeys(entry.public for entry in entries):
-        if public.verify(evidence.signature, message):
+        if verify(public, evidence.signature, message):
             return tuple(entry for entry in entries if entry.public == public)
     return ()
 

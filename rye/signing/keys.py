@@ -15,7 +15,7 @@ from rye.signing.model import Fingerprint
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-__all__ = ["PublicKey", "SigningKey"]
+__all__ = ["PublicKey", "SigningKey", "remembering_verify"]
 
 _DER_HEAD: Final = bytes.fromhex("302a300506032b6570032100")
 """SubjectPublicKeyInfo of Ed25519 before the 32 bytes of the key (RFC 8410)."""
@@ -115,6 +115,12 @@ class PublicKey:
         except _invalid_signature():  # asked for only where something was raised
             return False
         return True
+
+
+@lru_cache(maxsize=4096)
+def remembering_verify(key: PublicKey, signature: bytes, message: bytes) -> bool:
+    """Return what :meth:`PublicKey.verify` does, which depends on nothing else; the latest answers are kept."""
+    return key.verify(signature, message)
 
 
 def _invalid_signature() -> type[Exception]:

@@ -13,6 +13,7 @@ import pytest
 
 from rye import Registry, RyeError
 from tests.support.files import lay
+from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
 GOOD: Mapping[str, str] = {
@@ -214,3 +215,53 @@ def test_a_pipe_in_tools(sim: SpaceSim) -> None:
         (root.parent / ".ai" / "config" / name).parent.mkdir(parents=True, exist_ok=True)
         os.mkfifo(root / "config" / name)
     assert all_good(sim.fresh())
+
+
+@pytest.mark.parametrize("max_staleness", [0, float("inf")])
+def test_attack_a_file_swapped_for_one_of_the_same_length_and_time(sim: SpaceSim, max_staleness: float) -> None:
+    """No search shows the old verdict or text, also where the files are not compared with the index again."""
+    path = sim.add("project", "tools/swap/ship.py", '"""Swapping: mild."""\n')
+    registry, data, before = sim.registry(max_staleness=max_staleness), path.read_bytes(), path.stat()
+
+    def asked() -> list[tuple[str, str]]:
+        return [(str(hit.signature.verdict), hit.description) for hit in registry.search("swapping").results]
+
+    assert asked() == asked() == [("trusted", "Swapping: mild.")]
+    path.write_bytes(data.replace(b"mild", b"evil"))
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+    assert (path.stat().st_size, path.stat().st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+    assert asked() == [("tampered", "Swapping: evil.")]
+    path.write_bytes(data)
+    assert asked() == [("trusted", "Swapping: mild.")]
+
+
+def test_attack_trust_that_was_taken_back_is_not_remembered(sim: SpaceSim) -> None:
+    """The same bytes under the same key are judged by the trust files of each search."""
+    sim.add("project", "tools/swap/ship.py", '"""Swapping."""\n')
+    registry = sim.registry()
+
+    def asked() -> list[str]:
+        return [hit.signature.code for hit in registry.search("swapping").results]
+
+    assert asked() == asked() == ["ok"]
+    sim.revoke(ANN)
+    assert asked() == ["revoked"]
+    sim.trust(ANN, namespaces=("other/*",))
+    assert asked() == ["namespace"]
+    sim.distrust(ANN)
+    assert asked() == ["unknown-key"]
+    sim.trust(ANN)
+    assert asked() == ["ok"]
+
+
+def test_attack_signed_bytes_copied_to_another_id(sim: SpaceSim) -> None:
+    """What is known of the original serves no copy, though their bytes are the same."""
+    sim.add("project", "tools/swap/ship.py", '"""Swapping."""\n')
+    registry = sim.registry()
+    assert [hit.signature.code for hit in registry.search("swapping").results] == ["ok"]
+    sim.copy("project", "tools/swap/ship.py", "tools/swap/other.py")
+    sim.copy("project", "tools/swap/ship.py", "tools/swap/ship.py", to_source="user")
+    found = {(hit.source, hit.id): hit.signature.verdict for hit in registry.search("swapping").results}
+    verified = {(one.space, one.id): one.signature.verdict for one in registry.verify("tool.swap.*").items}
+    assert found == verified
+    assert found["project", "swap/other"] != "trusted"

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from rye.index import analysis
 from rye.items.model import Item, ItemType
-from rye.search.passages import LEAD, PREVIEW_LENGTH, Matched, Ranges, _clusters, matched
+from rye.search import passages
+from rye.search.passages import LEAD, PREVIEW_LENGTH, Matched, Matches, Ranges, _clusters, matched
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -35,7 +36,7 @@ BETWEEN = st.sampled_from([" ", "\u00a0", "，", "… ", "…", " 😀 ", "\n", 
 def show(folder: Path, one: Item, asked: str, *, same_bytes: bool = True) -> Matched:
     """Search one item and return what matched in it."""
     found = evaluation(reader(folder, [one]), asked)
-    return matched(one, 0, [row.found for row in found.scored], same_bytes=same_bytes)
+    return matched(one, 0, Matches([row.found for row in found.scored], [0]), same_bytes=same_bytes)
 
 
 def marked(text: str, ranges: Ranges) -> list[str]:
@@ -120,7 +121,7 @@ def test_places_of_other_bytes_are_not_marked(tmp_path: Path) -> None:
     """When the file changed since it was indexed, words are still marked, positions not."""
     one = item("z", title="b a b", body="a b")
     over = evaluation(reader(tmp_path, [item("z", title="a b", body="a b")]), '"a b" OR a')
-    found = matched(one, 0, [row.found for row in over.scored], same_bytes=False)
+    found = matched(one, 0, Matches([row.found for row in over.scored], [0]), same_bytes=False)
     assert marked("b a b", found.highlights["title"]) == ["a"]
 
 
@@ -174,6 +175,37 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
         "x" * 100_000 + " match",
         " " * 100_000 + "match",
         "ａ，" * 20_000 + " match",
+        "match," * 20_000,
+        "match." * 20_000,
+        "a-" * 50_000 + " match",
     ):
         found = show(tmp_path, item(f"z{len(body)}", body=body), "match")
-        assert marked(found.preview, found.highlights["preview"]) == ["match"]
+        assert "match" in marked(found.preview, found.highlights["preview"])
+
+
+@given(
+    st.lists(st.sampled_from(["file", "System", "file", "a", "1", "-", "_", ".", "/", " ", "\n", "\t", ",", "\x0b"])),
+    st.frozensets(
+        st.sampled_from(["file", "system", "filesystem", "a", "aa", "a1", "le", "1", "filea", "café"]), min_size=1
+    ),
+)
+def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words: frozenset[str]) -> None:
+    """In ASCII text exactly the words are found that looking at every chunk finds, joined forms too."""
+    text = "".join(pieces)
+    every = [
+        (base + token.start, base + token.end)
+        for base, chunk in analysis.locate_chunks(text)
+        for token in analysis.locate(chunk)
+        if token.term in words
+    ]
+    assert sorted(passages._worded(text, words)) == sorted(every)
+    ahead = " " * 200
+    shifted = [(start + len(ahead), end + len(ahead)) for start, end in every]
+    assert sorted(passages._worded(ahead + text, words)) == sorted(shifted)
+
+
+def test_words_of_endless_chunks_are_not_kept() -> None:
+    """The cache of places holds short chunks alone."""
+    before = analysis._located_short.cache_info().currsize
+    assert [token.term for token in analysis.locate("x" * 100_000)] == ["x" * 255]
+    assert analysis._located_short.cache_info().currsize == before

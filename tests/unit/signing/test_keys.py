@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from rye.errors import SigningError
-from rye.signing import PublicKey, SigningKey
+from rye.signing import PublicKey, SigningKey, remembering_verify
 from rye.signing.keys import _ORDER, _P, _SMALL_ORDER_Y
 from tests.support.signed import ANN, EVE
 
@@ -213,3 +213,18 @@ def test_keys_differ() -> None:
     """Two keys have nothing in common."""
     assert ANN.public != EVE.public
     assert not EVE.public.verify(ANN.sign(b"m"), b"m")
+
+
+def test_attack_a_remembered_signature_holds_for_nothing_else() -> None:
+    """What was found of one key, signature and message is said of that alone, however often it is asked."""
+    good = ANN.sign(b"message")
+    bad = bytes([good[0] ^ 1]) + good[1:]
+    asked = [
+        (who.public, signature, message)
+        for who in (ANN, EVE)
+        for signature in (good, bad, good[:-1], b"")
+        for message in (b"message", b"massage", b"")
+    ]
+    for _ in range(2):
+        assert [remembering_verify(*each) for each in asked] == [each[0].verify(*each[1:]) for each in asked]
+        assert sum(remembering_verify(*each) for each in asked) == 1
