@@ -137,11 +137,8 @@ class Reader:
 
     def having_key(self, item_type: str, item_id: str) -> Iterator[tuple[Part, int]]:
         """Yield every live document with this type and id, as its part and its number there, by priority."""
-        entry = f"key{SEPARATOR}{item_type}:{item_id}"
         for part in self.parts:
-            at = part.segment.entries.find(entry)
-            docs = part.segment.entry_docs(np.asarray([at])).tolist() if at >= 0 else []
-            yield from ((part, doc) for doc in docs if part.live[doc])
+            yield from ((part, doc) for doc in part.listed.having_key(item_type, item_id))
 
     def all_keys(self) -> list[str]:
         """Return ``type:id`` of every live document."""

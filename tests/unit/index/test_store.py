@@ -21,7 +21,7 @@ from rye.index import container
 from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
 from rye.index.listing import ColumnarSegment
-from rye.index.manifest import Manifest
+from rye.index.manifest import Files, Manifest
 from rye.index.schema import whoosh_schema
 from rye.index.store import INDEX_NAME, Commit, Snapshot, Store
 from rye.items.model import Item
@@ -30,7 +30,7 @@ from tests.unit.index.laying import evidence, item, place
 
 def manifest(*paths: str) -> Manifest:
     """Return a manifest of these paths."""
-    return Manifest(paths, np.zeros((len(paths), 4), np.int64))
+    return Manifest(Files(paths, np.zeros((len(paths), 4), np.int64)))
 
 
 def add(store: Store, base: Snapshot | None, items: Sequence[Item], gone: Collection[tuple[int, int]] = ()) -> Snapshot:
@@ -85,7 +85,7 @@ def test_a_commit_is_what_is_opened_next(store: Store) -> None:
     opened = Store(store.folder).open()
     assert ids(opened) == ids(first) == ["a", "b"]
     assert opened is not None
-    assert list(opened.manifest.paths) == ["a", "b"]
+    assert list(opened.manifest.files.paths) == ["a", "b"]
     second = add(store, first, [item("c")])
     assert second.generation == first.generation + 1
     assert (ids(second), second.count) == (["a", "b", "c"], 3)
