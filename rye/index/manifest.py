@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,6 +18,7 @@ import numpy.typing as npt
 from rye.index import container
 from rye.index.container import Container, DamagedError
 from rye.index.packing import smallest
+from rye.spaces import FileStat
 
 Stats = npt.NDArray[np.int64]
 
@@ -42,8 +43,8 @@ class Problem:
     message: str
 
 
-def stats_of(files: Iterable[tuple[int, ...]], count: int) -> Stats:
-    """Return size, mtime_ns, ctime_ns and inode of files as an array of shape ``(count, 4)``.
+def stats_of(files: Sequence[FileStat]) -> Stats:
+    """Return size, mtime_ns, ctime_ns and inode of files as an array of shape ``(n, 4)``.
 
     Some file systems have times after 2262 and inodes above 2^63: such a number counts modulo 2^64.
     """
@@ -52,7 +53,7 @@ def stats_of(files: Iterable[tuple[int, ...]], count: int) -> Stats:
         found = np.fromiter(rows, np.int64, len(rows))
     except OverflowError:
         found = np.fromiter((number & _WORD for number in rows), np.uint64, len(rows)).view(np.int64)
-    return found.reshape(count, _COLUMNS)
+    return found.reshape(-1, _COLUMNS)
 
 
 class Files:

@@ -167,7 +167,7 @@ class Reader:
         """Return the place of some documents within their parts, by id, type and path, or else by name before that."""
         numbers = self.part_numbers(docs)
         places = np.empty(len(docs), np.int64)
-        for number in np.unique(numbers).tolist():
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
             part, here = self.parts[number], numbers == number
             ranks = part.segment.name_rank if by_name else part.segment.rank
             places[here] = ranks[docs[here] - part.base]

@@ -7,6 +7,7 @@ import time
 from bisect import bisect_left
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path, PurePosixPath
 
 import numpy as np
@@ -260,8 +261,8 @@ class _Plan:
             files = tuple(map(ItemFile.at, after.paths))
             return cls(after, files, frozenset(after.paths), frozenset(), frozenset(), {}, {}, ())
         before = base.manifest.files
-        numbers = {path: number for number, path in enumerate(before.paths)}
-        was = np.fromiter((numbers.pop(path, -1) for path in after.paths), np.int64, len(after))
+        numbers = dict(zip(before.paths, range(len(before)), strict=True))
+        was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))
         is_new = was < 0
         differs = is_new.copy()
         differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
@@ -314,9 +315,9 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
 
 
 def _walk(root: Root) -> _Walked:
-    stats, problems = spaces.walk_stat(root)
+    paths, stats, problems = spaces.walk_stat(root)
     found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
-    return _Walked(Files(tuple(stats), stats_of(stats.values(), len(stats))), found)
+    return _Walked(Files(paths, stats_of(stats)), found)
 
 
 def _as_it_is(snapshot: Snapshot) -> Refreshed:

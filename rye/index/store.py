@@ -120,6 +120,7 @@ class Store:
         self.folder = folder
         self._storage = _Files(str(folder))
         self._segments: dict[str, tuple[tuple[int, ...], Segment]] = {}
+        self._manifest: tuple[int, Manifest | None] = (-1, None)
 
     def open(self) -> Snapshot | None:
         """Return the newest snapshot, or None where there is none yet.
@@ -152,9 +153,18 @@ class Store:
         if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
             message = f"table of contents {generation} lists other segments than its manifest"
             raise DamagedError(message)
+        manifest = self._same(generation, manifest)
         listed = tuple(self._list(entry) for entry in entries)
         self._segments = {entry.segment_id(): self._segments[entry.segment_id()] for entry in entries}
         return Snapshot(self.folder, generation, listed, manifest)
+
+    def _same(self, generation: int, manifest: Manifest) -> Manifest:
+        """Return the last manifest, which is unpacked already, where it is this one: its segments have random names."""
+        known_generation, known = self._manifest
+        if known and known_generation == generation and known.listing == manifest.listing != _listing(()):
+            return known
+        self._manifest = generation, manifest
+        return manifest
 
     def _segment(self, entry: ColumnarSegment) -> Segment:
         """Open a segment, or return it as it was opened for the last snapshot: no other file can have its inode."""
@@ -227,7 +237,8 @@ class Store:
         except OSError as error:
             raise self._unwritable(error) from error
         self._sweep(generation, entries)
-        return replace(self._read(generation), manifest=manifest)
+        self._manifest = generation, manifest
+        return self._read(generation)
 
     def _unwritable(self, error: OSError) -> EnvironmentFault:
         return EnvironmentFault(

@@ -35,11 +35,13 @@ def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
     return tuple(sorted(walker.files)), problems
 
 
-def walk_stat(root: Root) -> tuple[dict[str, FileStat], tuple[ItemError, ...]]:
-    """Return what :func:`walk` returns, but of each file only its path, in the same order, and whether it changed."""
+def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:
+    """Return what :func:`walk` returns, but of each file only its path, and what tells whether it changed."""
     walker = _StatWalker(root)
     problems = walker.run()
-    return {path: walker.stats[path] for path in sorted(walker.stats)}, problems
+    paths, stats = walker.paths, walker.stats
+    order = sorted(range(len(paths)), key=paths.__getitem__)
+    return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), problems
 
 
 def walk_along(root: Root) -> Iterator[ItemFile | ItemError]:
@@ -121,7 +123,8 @@ class _Walker:
             return
         before = len(self._folders)
         self._entries(folder, entries)
-        self._folders[before:] = sorted(self._folders[before:], key=lambda inner: inner.rel, reverse=True)
+        if len(self._folders) > before + 1:
+            self._folders[before:] = sorted(self._folders[before:], key=attrgetter("rel"), reverse=True)
 
     def _entries(self, folder: _Folder, entries: list[os.DirEntry[str]]) -> None:
         """Take the files of one folder; what is no plain file is for :meth:`_other`."""
@@ -203,12 +206,15 @@ class _Walker:
 class _StatWalker(_Walker):
     def __init__(self, root: Root) -> None:
         super().__init__(root)
-        self.stats: dict[str, FileStat] = {}
+        self.paths: list[str] = []
+        self.stats: list[FileStat] = []
 
     def _take(self, prefix: str, chosen: list[os.DirEntry[str]]) -> None:
+        paths, stats = self.paths, self.stats
         for entry in chosen:
             try:
-                self.stats[prefix + entry.name] = _stat_of(entry.stat(follow_symlinks=False))
+                stats.append(_stat_of(entry.stat(follow_symlinks=False)))
+                paths.append(prefix + entry.name)
             except FileNotFoundError:  # it has just gone
                 pass
             except OSError as error:
@@ -216,4 +222,5 @@ class _StatWalker(_Walker):
                 self._report("unreadable", prefix + entry.name, problem, "check permissions")
 
     def _take_link(self, rel: str, status: os.stat_result) -> None:
-        self.stats[rel] = _stat_of(status)
+        self.paths.append(rel)
+        self.stats.append(_stat_of(status))
