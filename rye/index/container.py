@@ -35,7 +35,11 @@ class DamagedError(Exception):
 
 
 def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
-    """Write arrays and JSON-able ``meta`` to a new file, flushed to disk before it returns."""
+    """Write arrays and JSON-able ``meta`` to a new file.
+
+    One too large to be checked whole when it is opened is flushed to disk before this returns: after a loss of power,
+    what is missing of a smaller one is noticed.
+    """
     table: dict[str, Any] = {}
     offset = 0
     ready = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -51,8 +55,9 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> N
         for array in ready.values():
             handle.write(_bytes(array))
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
-        handle.flush()
-        os.fsync(handle.fileno())
+        if handle.tell() > FULL_CHECK_BYTES:
+            handle.flush()
+            os.fsync(handle.fileno())
 
 
 def _bytes(array: Array) -> memoryview:

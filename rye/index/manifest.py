@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +18,20 @@ import numpy.typing as npt
 from rye.index import container
 from rye.index.container import Container, DamagedError
 from rye.index.packing import smallest
+from rye.spaces import FileStat
+
+Stats = npt.NDArray[np.int64]
 
 RACY_NS = 50_000_000
 """A file changed this shortly before it was read may change again within one tick of its clock; it is read anew."""
 
+COARSE_RACY_NS = 2_050_000_000
+"""The same where the clock seems to tick in whole seconds; the slowest one, that of FAT, ticks every other second."""
+
+_SECOND, _HUNDREDTH = 1_000_000_000, 10_000_000
 _NEVER = -1
 _COLUMNS = 4
+_WORD = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,101 +43,152 @@ class Problem:
     message: str
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """The files of one generation.
+def stats_of(files: Sequence[FileStat]) -> Stats:
+    """Return size, mtime_ns, ctime_ns and inode of files as an array of shape ``(n, 4)``.
+
+    Some file systems have times after 2262 and inodes above 2^63: such a number counts modulo 2^64.
+    """
+    rows = list(chain.from_iterable(files))
+    try:
+        found = np.fromiter(rows, np.int64, len(rows))
+    except OverflowError:
+        found = np.fromiter((number & _WORD for number in rows), np.uint64, len(rows)).view(np.int64)
+    return found.reshape(-1, _COLUMNS)
+
+
+class Files:
+    """The files of a root as they were at one moment.
 
     Attributes:
-        paths: Relative paths in the order of the walk.
+        paths: Relative paths, ascending.
         stats: Shape ``(n, 4)``: size, mtime_ns, ctime_ns, inode; mtime −1 marks a file to be read anew.
-        problems: Files among ``paths`` that are not in the index, with the reason.
+    """
+
+    def __init__(self, paths: tuple[str, ...], stats: Stats) -> None:
+        self.paths = paths
+        self.stats = stats
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def same(self, other: Files) -> bool:
+        """Return whether these are exactly the other files, unchanged."""
+        return len(self) == len(other) and np.array_equal(self.stats, other.stats) and self.paths == other.paths
+
+    def sizes(self, which: npt.NDArray[np.int64] | slice = slice(None)) -> tuple[int, ...]:
+        """Return how many bytes some of them have."""
+        return tuple(self.stats[which, 0].tolist())
+
+    def with_stats(self, stats: Stats) -> Files:
+        """Return the same paths with other stats."""
+        found = copy(self)
+        found.stats = stats
+        return found
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The paths, compressed."""
+        return zlib.compress("\0".join(self.paths).encode("utf-8", "surrogateescape"), 1)
+
+
+class _Stored(Files):
+    """The files of a manifest on disk, unpacked when first compared."""
+
+    def __init__(self, file: Container) -> None:
+        self._file = file
+        self._count = int(file.meta["files"])
+        self._least = np.asarray(file.meta["least"], np.int64)
+        columns = [file.array(f"stats.{column}") for column in range(_COLUMNS)]
+        if self._least.shape != (_COLUMNS,) or {column.shape for column in columns} != {(self._count,)}:
+            message = f"{self._count} files, stats of {[len(column) for column in columns]}"
+            raise ValueError(message)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @cached_property
+    def stats(self) -> Stats:  # type: ignore[override]
+        columns = [self._file.array(f"stats.{column}").astype(np.uint64) for column in range(_COLUMNS)]
+        return (np.stack(columns, axis=1) + self._least.view(np.uint64)).view(np.int64)
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
+        """See :class:`Files`.
+
+        Raises:
+            DamagedError: There are more or fewer than files, or they cannot be unpacked.
+        """
+        try:
+            blob = zlib.decompress(self.packed).decode("utf-8", "surrogateescape")
+        except (zlib.error, UnicodeDecodeError) as error:
+            message = f"list of files: {error}"
+            raise DamagedError(message) from error
+        found = tuple(blob.split("\0")) if blob else ()
+        if len(found) != self._count:
+            message = f"list of files: {len(found)} paths of {self._count} files"
+            raise DamagedError(message)
+        return found
+
+    @cached_property
+    def packed(self) -> bytes:
+        return bytes(self._file.buffer("paths"))
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one generation was made from.
+
+    Attributes:
+        files: The files of the root; one that changed just before it was read is marked to be read anew.
+        problems: Files among them that are not in the index, and places that could not be looked into.
         stamp: Version and location of a root that is not scanned while they stay the same; empty otherwise.
         listing: Digest of the segments and deletions of the generation: Whoosh's own list has no checksum.
     """
 
-    paths: Sequence[str]
-    stats: npt.NDArray[np.int64]
+    files: Files
     problems: tuple[Problem, ...] = ()
     stamp: str = ""
     listing: str = ""
 
-    def same_files(self, paths: Sequence[str], stats: npt.NDArray[np.int64]) -> bool:
-        """Return whether a walk found exactly these files, unchanged."""
-        return len(paths) == len(self.paths) and np.array_equal(stats, self.stats) and tuple(paths) == tuple(self.paths)
-
     def settled(self, now_ns: int) -> Manifest:
         """Return the manifest with files that changed just before ``now_ns`` marked to be read anew."""
-        stats = self.stats.copy()
-        if len(stats):
-            recent = np.abs(self.stats[:, 1:3] - now_ns) < RACY_NS
-            stats[recent.any(axis=1) | (self.stats[:, 2] > now_ns), 1] = _NEVER
-        return replace(self, stats=stats)
+        stats = self.files.stats.copy()
+        mtime, ctime = stats[:, 1], stats[:, 2]
+        coarse = (mtime % _SECOND == 0) & (ctime % _HUNDREDTH == 0)
+        window = np.where(coarse, COARSE_RACY_NS, RACY_NS)
+        recent = (np.abs(mtime - now_ns) < window) | (np.abs(ctime - now_ns) < window)
+        stats[recent | (ctime > now_ns), 1] = _NEVER
+        return replace(self, files=self.files.with_stats(stats))
 
     def write(self, path: Path) -> None:
         """Write to a file, replacing it whole."""
-        blob = zlib.compress("\0".join(self.paths).encode("utf-8", "surrogateescape"), 1)
-        least = self.stats.min(axis=0, initial=0)
+        stats = self.files.stats
+        least = stats.min(axis=0, initial=0)
         meta: dict[str, Any] = {
             "problems": [[p.path, p.code, p.message] for p in self.problems],
             "stamp": self.stamp,
             "listing": self.listing,
-            "files": len(self.paths),
+            "files": len(self.files),
             "least": least.tolist(),
         }
-        above = self.stats.view(np.uint64) - least.view(np.uint64)
+        above = stats.view(np.uint64) - least.view(np.uint64)
         arrays = {f"stats.{column}": smallest(above[:, column]) for column in range(_COLUMNS)}
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.unlink(missing_ok=True)
-        container.write(temporary, {"paths": np.frombuffer(blob, np.uint8), **arrays}, meta)
+        container.write(temporary, {"paths": np.frombuffer(self.files.packed, np.uint8), **arrays}, meta)
         temporary.replace(path)
 
     @classmethod
     def read(cls, path: Path) -> Manifest:
-        """Read a manifest.
+        """Read a manifest; its files are unpacked when they are first compared.
 
         Raises:
             DamagedError: The file is missing or not a manifest.
         """
         file = Container(path)
         try:
-            paths = _Paths(int(file.meta["files"]), bytes(file.buffer("paths")))
-            columns = [file.array(f"stats.{column}").astype(np.uint64) for column in range(_COLUMNS)]
-            least = np.asarray(file.meta["least"], np.int64)
-            stats = (np.stack(columns, axis=1) + least.view(np.uint64)).view(np.int64)
             problems = tuple(Problem(*map(str, row)) for row in file.meta["problems"])
-            stamp, listing = str(file.meta["stamp"]), str(file.meta["listing"])
-            sizes = len(paths), paths.counted(), len(stats)
-        except (KeyError, ValueError, TypeError, zlib.error) as error:
+            return cls(_Stored(file), problems, str(file.meta["stamp"]), str(file.meta["listing"]))
+        except (KeyError, ValueError, TypeError) as error:
             message = f"{path.name}: {error}"
             raise DamagedError(message) from error
-        if len(set(sizes)) > 1:
-            message = f"{path.name}: {sizes[0]} files, {sizes[1]} paths, {sizes[2]} stats"
-            raise DamagedError(message)
-        return cls(paths, stats, problems, stamp, listing)
-
-
-class _Paths(Sequence[str]):
-    """The paths of a manifest on disk: compressed, until a refresh compares them."""
-
-    def __init__(self, count: int, packed: bytes) -> None:
-        self._count = count
-        self._packed = packed
-
-    def __len__(self) -> int:
-        return self._count
-
-    def counted(self) -> int:
-        """Return how many paths there really are."""
-        blob = zlib.decompress(self._packed)
-        return blob.count(b"\0") + 1 if blob else 0
-
-    @cached_property
-    def _unpacked(self) -> tuple[str, ...]:
-        blob = zlib.decompress(self._packed).decode("utf-8", "surrogateescape")
-        return tuple(blob.split("\0")) if blob else ()
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._unpacked[index]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._unpacked)

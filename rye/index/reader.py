@@ -137,11 +137,8 @@ class Reader:
 
     def having_key(self, item_type: str, item_id: str) -> Iterator[tuple[Part, int]]:
         """Yield every live document with this type and id, as its part and its number there, by priority."""
-        entry = f"key{SEPARATOR}{item_type}:{item_id}"
         for part in self.parts:
-            at = part.segment.entries.find(entry)
-            docs = part.segment.entry_docs(np.asarray([at])).tolist() if at >= 0 else []
-            yield from ((part, doc) for doc in docs if part.live[doc])
+            yield from ((part, doc) for doc in part.listed.having_key(item_type, item_id))
 
     def all_keys(self) -> list[str]:
         """Return ``type:id`` of every live document."""
@@ -170,7 +167,7 @@ class Reader:
         """Return the place of some documents within their parts, by id, type and path, or else by name before that."""
         numbers = self.part_numbers(docs)
         places = np.empty(len(docs), np.int64)
-        for number in np.unique(numbers).tolist():
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
             part, here = self.parts[number], numbers == number
             ranks = part.segment.name_rank if by_name else part.segment.rank
             places[here] = ranks[docs[here] - part.base]

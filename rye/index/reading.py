@@ -12,7 +12,7 @@ from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Problem
 from rye.index.schema import Place
 from rye.signing import Evidence, Origin
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Digest:
 
 def read_files(
     root: Root,
-    files: Sequence[FileStat],
+    files: Sequence[ItemFile],
     digests: Mapping[str, str],
     builder: SegmentBuilder,
     *,

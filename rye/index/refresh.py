@@ -4,20 +4,21 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from pathlib import Path
 
 import numpy as np
-import numpy.typing as npt
 
 from rye import spaces
 from rye.errors import EnvironmentFault
 from rye.index import runs
 from rye.index.container import DamagedError
-from rye.index.manifest import Manifest, Problem
+from rye.index.manifest import Files, Manifest, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
-from rye.spaces import FileStat, Root
+from rye.spaces import ItemFile, Root
 
 logger = logging.getLogger(__name__)
 
@@ -51,9 +52,7 @@ class Refreshed:
 class _Walked:
     """What a walk of the root found."""
 
-    files: tuple[FileStat, ...]
-    paths: tuple[str, ...]
-    stats: npt.NDArray[np.int64]
+    files: Files
     problems: tuple[Problem, ...]
 
 
@@ -131,9 +130,13 @@ class SpaceIndex:
             return self._update(None, _walk(self.root))
 
     def _is_current(self, snapshot: Snapshot, walked: _Walked) -> bool:
-        paths = set(walked.paths)
-        known = {problem for problem in snapshot.manifest.problems if problem.path not in paths}
-        return snapshot.manifest.same_files(walked.paths, walked.stats) and known == set(walked.problems)
+        manifest = snapshot.manifest
+        try:
+            if not manifest.files.same(walked.files):
+                return False
+        except DamagedError:  # making a plan comes to it again, and rebuilds
+            return False
+        return set(walked.problems) == {one for one in manifest.problems if not _among(walked.files.paths, one.path)}
 
     def _update(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
         """Read what changed and commit it; the lock is held."""
@@ -143,11 +146,11 @@ class SpaceIndex:
             self._rebuild_reason = str(error)
             base, plan = None, _Plan.make(None, walked)
         started = time.time_ns()
-        work = runs.Work(self.root, plan.to_read, plan.digests, self.folder, self._teller(plan))
+        work = runs.Work(self.root, plan.to_read, plan.sizes, plan.digests, self.folder, self._teller(plan))
         with self._store.writing(), runs.built(work) as found:
             problems = (*plan.known_problems, *found.problems, *walked.problems)
-            manifest = Manifest(walked.paths, walked.stats, problems, self.root.stamp)
-            gone = {place for path, place in plan.documents.items() if path in plan.outdated - found.same}
+            manifest = Manifest(plan.files, problems, self.root.stamp)
+            gone = {place for path, place in plan.documents.items() if path not in found.same}
             by_segment: dict[int, set[int]] = {}
             for segment, doc in gone:
                 by_segment.setdefault(segment, set()).add(doc)
@@ -163,7 +166,7 @@ class SpaceIndex:
             added=len(plan.added),
             changed=changed,
             removed=len(plan.removed),
-            unchanged=len(walked.paths) - len(plan.added) - changed,
+            unchanged=len(walked.files) - len(plan.added) - changed,
             warnings=warnings,
         )
 
@@ -183,9 +186,22 @@ class SpaceIndex:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """How the files differ from the base snapshot."""
+    """How the files differ from the base snapshot.
 
-    to_read: tuple[FileStat, ...]
+    Attributes:
+        files: All of them as they are now.
+        to_read: Those added or changed.
+        sizes: Their sizes in bytes.
+        added, changed, removed: Their paths.
+        documents: Segment and number of the document of each changed or removed path; it goes unless its bytes turn
+            out to be the same.
+        digests: What the bytes of those of changed paths were.
+        known_problems: Those of the base that still hold.
+    """
+
+    files: Files
+    to_read: tuple[ItemFile, ...]
+    sizes: tuple[int, ...]
     added: frozenset[str]
     changed: frozenset[str]
     removed: frozenset[str]
@@ -193,55 +209,80 @@ class _Plan:
     digests: Mapping[str, str]
     known_problems: tuple[Problem, ...]
 
-    @property
-    def outdated(self) -> frozenset[str]:
-        """Paths whose documents go unless their bytes turn out to be the same."""
-        return self.changed | self.removed
-
     @classmethod
     def make(cls, base: Snapshot | None, walked: _Walked) -> _Plan:
+        """Compare.
+
+        Raises:
+            DamagedError: The base turns out not to be readable.
+        """
+        after = walked.files
         if base is None:
-            paths = frozenset(walked.paths)
-            return cls(walked.files, paths, frozenset(), frozenset(), {}, {}, ())
-        before = dict(zip(base.manifest.paths, map(tuple, base.manifest.stats.tolist()), strict=True))
-        after = dict(zip(walked.paths, map(tuple, walked.stats.tolist()), strict=True))
-        changed = frozenset(path for path, stat in after.items() if path in before and before[path] != stat)
-        added = frozenset(after.keys() - before.keys())
-        documents = {
-            path: (number, doc)
-            for number, listed in enumerate(base.segments)
-            for doc, path in enumerate(listed.segment.paths.everything)
-            if listed.live[doc]
-        }
-        digests = {
-            path: base.segments[segment].segment.evidence[doc].content_digest
-            for path in changed
-            if (place := documents.get(path)) is not None
-            for segment, doc in (place,)
-        }
+            files = tuple(map(ItemFile.at, after.paths))
+            return cls(after, files, after.sizes(), frozenset(after.paths), frozenset(), frozenset(), {}, {}, ())
+        before = base.manifest.files
+        numbers = dict(zip(before.paths, range(len(before)), strict=True))
+        was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))
+        is_new = was < 0
+        differs = is_new.copy()
+        differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
+        to_read = tuple(ItemFile.at(after.paths[number]) for number in np.flatnonzero(differs).tolist())
+        added = frozenset(after.paths[number] for number in np.flatnonzero(is_new).tolist())
+        changed, removed = frozenset(file.rel_path for file in to_read) - added, frozenset(numbers)
+        documents = _documents(base, changed | removed)
         return cls(
-            to_read=tuple(file for file in walked.files if file.rel_path in added or file.rel_path in changed),
+            files=after if added or removed else before.with_stats(after.stats),
+            to_read=to_read,
+            sizes=after.sizes(np.flatnonzero(differs)),
             added=added,
             changed=changed,
-            removed=frozenset(before.keys() - after.keys()),
+            removed=removed,
             documents=documents,
-            digests=digests,
+            digests={
+                path: base.segments[number].segment.evidence[doc].content_digest
+                for path, (number, doc) in documents.items()
+                if path in changed
+            },
             known_problems=tuple(
-                problem for problem in base.manifest.problems if problem.path in after and problem.path not in changed
+                one for one in base.manifest.problems if one.path not in changed and _among(after.paths, one.path)
             ),
         )
 
 
+def _documents(base: Snapshot, paths: Collection[str]) -> dict[str, tuple[int, int]]:
+    """Return segment and number of the live document of each path, but for those with a problem instead.
+
+    Raises:
+        DamagedError: There is none.
+    """
+    found = {}
+    for path in sorted(paths):
+        file = ItemFile.at(path)
+        for number, listed in enumerate(base.segments):
+            for doc in listed.having_key(file.item_type, file.item_id):
+                if listed.segment.paths[doc] == path:
+                    found[path] = number, doc
+    without = set(paths) - found.keys() - {problem.path for problem in base.manifest.problems}
+    if without:
+        message = f"no document of {min(without)}"
+        raise DamagedError(message)
+    return found
+
+
+def _among(paths: tuple[str, ...], path: str) -> bool:
+    """Return whether a path is one of some in ascending order."""
+    at = bisect_left(paths, path)
+    return at < len(paths) and paths[at] == path
+
+
 def _walk(root: Root) -> _Walked:
-    files, problems = spaces.walk_stat(root)
-    rows = [(file.size, file.mtime_ns, file.ctime_ns, file.inode) for file in files]
-    stats = np.asarray(rows, np.int64).reshape(-1, 4)
+    paths, stats, problems = spaces.walk_stat(root)
     found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
-    return _Walked(tuple(files), tuple(file.rel_path for file in files), stats, found)
+    return _Walked(Files(paths, stats_of(stats)), found)
 
 
 def _as_it_is(snapshot: Snapshot) -> Refreshed:
-    unchanged = len(snapshot.manifest.paths)
+    unchanged = len(snapshot.manifest.files)
     return Refreshed(snapshot, unchanged=unchanged, warnings=_warnings(snapshot.manifest))
 
 

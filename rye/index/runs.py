@@ -30,7 +30,7 @@ from rye.index.reading import Digest, read_files
 from rye.index.segment import Segment
 from rye.index.store import RUNS
 from rye.items import ItemType
-from rye.spaces import FileStat, Root, Space
+from rye.spaces import ItemFile, Root, Space
 
 PIECE_BYTES = 8 << 20
 """Bytes of files in a piece. Building one takes some 100 MB of memory, and 600 MB where no word comes twice."""
@@ -58,13 +58,15 @@ class Work:
     Attributes:
         root: The space root.
         files: The files, in the order of their documents.
+        sizes: How many bytes each has.
         digests: By path, the SHA-256 of the bytes of what is indexed already.
         folder: Where runs are written.
         told: Called with the number of files done.
     """
 
     root: Root
-    files: Sequence[FileStat]
+    files: Sequence[ItemFile]
+    sizes: Sequence[int]
     digests: Mapping[str, str]
     folder: Path
     told: Callable[[int], None]
@@ -83,7 +85,7 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
         processes: How many processes may work, this one among them; by default one for each core.
     """
     count = min(cores() if processes is None else processes, max(1, len(work.files) * 2 // ALONE_BELOW))
-    pieces = _pieces(work.files, count)
+    pieces = _pieces(work, count)
     if len(pieces) <= 1:
         builder = SegmentBuilder()
         found = read_files(work.root, work.files, work.digests, builder, told=work.told)
@@ -104,15 +106,16 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
             path.unlink(missing_ok=True)
 
 
-def _pieces(files: Sequence[FileStat], processes: int) -> list[Sequence[FileStat]]:
+def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
     """Cut files into pieces of at most :data:`PIECE_BYTES`, and several for each process if there are several."""
+    files = work.files
     most = -(-len(files) // (processes * _PIECES_EACH)) if processes > 1 else len(files)
     borders, size = [0], 0
-    for at, file in enumerate(files):
-        if at > borders[-1] and (at - borders[-1] >= most or size + file.size > PIECE_BYTES):
+    for at, more in enumerate(work.sizes):
+        if at > borders[-1] and (at - borders[-1] >= most or size + more > PIECE_BYTES):
             borders.append(at)
             size = 0
-        size += file.size
+        size += more
     return [files[start:stop] for start, stop in zip(borders, [*borders[1:], len(files)], strict=True)]
 
 
@@ -125,7 +128,7 @@ def _joined(runs: list[Path], path: Path) -> int:
     return merge([(segment, np.ones(segment.docs, bool)) for segment in segments], path)
 
 
-def _run(root: Root, files: Sequence[FileStat], digests: Mapping[str, str], folder: Path) -> _Result:
+def _run(root: Root, files: Sequence[ItemFile], digests: Mapping[str, str], folder: Path) -> _Result:
     """Read a piece and write its run."""
     builder = SegmentBuilder()
     found = read_files(root, files, digests, builder)
@@ -138,7 +141,7 @@ def _run(root: Root, files: Sequence[FileStat], digests: Mapping[str, str], fold
 class _Crew:
     """This process and its helpers, each of which takes the next piece when it is done with one."""
 
-    def __init__(self, work: Work, pieces: list[Sequence[FileStat]]) -> None:
+    def __init__(self, work: Work, pieces: list[Sequence[ItemFile]]) -> None:
         self._work = work
         self._pieces = pieces
         self._waiting = deque(range(len(pieces)))
@@ -205,7 +208,7 @@ def _started() -> subprocess.Popen[bytes] | None:
         return None
 
 
-def _asked(work: Work, files: Sequence[FileStat]) -> bytes:
+def _asked(work: Work, files: Sequence[ItemFile]) -> bytes:
     """Return a piece as a line of JSON."""
     root = work.root
     digests = {file.rel_path: work.digests[file.rel_path] for file in files if file.rel_path in work.digests}
@@ -237,7 +240,7 @@ def help_out() -> None:
     threading.Thread(target=listen, daemon=True).start()
     while arrived.acquire():
         space, path, bundle, folder, rows, digests = json.loads(lines.popleft())
-        files = [FileStat(row[0], ItemType(row[1]), *row[2:]) for row in rows]
+        files = [ItemFile(row[0], ItemType(row[1]), *row[2:]) for row in rows]
         name, found = _run(Root(Space(space), Path(path), bundle), files, digests, Path(folder))
         answer = [name, found.same, [[one.path, one.code, one.message] for one in found.problems]]
         sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")

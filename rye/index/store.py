@@ -27,7 +27,7 @@ from rye.index.container import DamagedError
 from rye.index.listing import ColumnarSegment
 from rye.index.manifest import Manifest
 from rye.index.merge import merge, to_merge
-from rye.index.schema import whoosh_schema
+from rye.index.schema import SEPARATOR, clean, whoosh_schema
 from rye.index.segment import EXTENSION, Bools, Segment
 
 if TYPE_CHECKING:
@@ -58,6 +58,12 @@ class Listed:
     def count(self) -> int:
         """The number of live documents."""
         return int(self.entry.doc_count())
+
+    def having_key(self, item_type: str, item_id: str) -> list[int]:
+        """Return its live documents with this type and id, ascending."""
+        at = self.segment.entries.find(f"key{SEPARATOR}{clean(f'{item_type}:{item_id}')}")
+        docs = self.segment.entry_docs(np.asarray([at])).tolist() if at >= 0 else []
+        return [doc for doc in docs if self.live[doc] and self.segment.ids[doc] == item_id]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +122,8 @@ class Store:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._storage = _Files(str(folder))
+        self._segments: dict[str, tuple[tuple[int, ...], Segment]] = {}
+        self._manifest: tuple[int, Manifest | None] = (-1, None)
 
     def open(self) -> Snapshot | None:
         """Return the newest snapshot, or None where there is none yet.
@@ -148,10 +156,34 @@ class Store:
         if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
             message = f"table of contents {generation} lists other segments than its manifest"
             raise DamagedError(message)
-        return Snapshot(self.folder, generation, tuple(self._list(entry) for entry in entries), manifest)
+        manifest = self._same(generation, manifest)
+        listed = tuple(self._list(entry) for entry in entries)
+        self._segments = {entry.segment_id(): self._segments[entry.segment_id()] for entry in entries}
+        return Snapshot(self.folder, generation, listed, manifest)
+
+    def _same(self, generation: int, manifest: Manifest) -> Manifest:
+        """Return the last manifest, which is unpacked already, where it is this one: its segments have random names."""
+        known_generation, known = self._manifest
+        if known and known_generation == generation and known.listing == manifest.listing != _listing(()):
+            return known
+        self._manifest = generation, manifest
+        return manifest
+
+    def _segment(self, entry: ColumnarSegment) -> Segment:
+        """Open a segment, or return it as it was opened for the last snapshot: no other file can have its inode."""
+        path = self.folder / entry.make_filename(EXTENSION)
+        try:
+            status = path.stat()
+        except OSError as error:
+            message = f"{path.name}: {error}"
+            raise DamagedError(message) from error
+        identity = (status.st_ino, status.st_size, status.st_mtime_ns)
+        if self._segments.get(entry.segment_id(), (None,))[0] != identity:
+            self._segments[entry.segment_id()] = identity, Segment(path)
+        return self._segments[entry.segment_id()][1]
 
     def _list(self, entry: ColumnarSegment) -> Listed:
-        segment = Segment(self.folder / entry.make_filename(EXTENSION))
+        segment = self._segment(entry)
         if segment.docs != entry.doc_count_all():
             message = f"segment {entry.segment_id()} does not have the documents listed"
             raise DamagedError(message)
@@ -206,6 +238,7 @@ class Store:
             manifest.write(self._manifest_path(generation))
             TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
         self._sweep(generation, entries)
+        self._manifest = generation, manifest
         return self._read(generation)
 
     @contextmanager
@@ -271,6 +304,7 @@ class Store:
     def clear(self) -> int:
         """Remove every file of the index and return how many bytes that freed."""
         freed = 0
+        self._segments.clear()
         for path in self.folder.glob("*"):
             if path.is_file() and not path.name.endswith("LOCK"):
                 freed += path.stat().st_size

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import threading
 import warnings
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -37,9 +38,13 @@ def read_python(text: str) -> Draft:
     return Draft(metadata=metadata, body=body, body_line=line, symbols=tuple(_symbols(tree.body)), paragraph=paragraph)
 
 
+_ONE_AT_A_TIME = threading.Lock()
+"""Filters of warnings belong to the whole process, and CPython 3.11 counts the depth of trees of all threads together."""
+
+
 def _parse(text: str) -> ast.Module | None:
     """Return the syntax tree, or None for whatever keeps the parser from making one."""
-    with warnings.catch_warnings():
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tool's own string escapes are not ours to warn about
         try:
             return ast.parse(text)

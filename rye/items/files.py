@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from rye.items.model import ItemType
 
-__all__ = ["EXTENSIONS", "is_item_file", "split_name"]
+__all__ = ["EXTENSIONS", "PLAIN_EXTENSIONS", "is_item_file", "split_name"]
 
 EXTENSIONS = MappingProxyType(
     {
@@ -54,6 +54,9 @@ _PACKAGE_PATTERN = re.compile(
     r"|(?:js|ts)config\..*\.json"
 )
 _MAY_BE_PACKAGE = frozenset({".cjs", ".js", ".json", ".mjs", ".toml", ".ts", ".yaml", ".yml"})
+
+PLAIN_EXTENSIONS = MappingProxyType({kind: tuple(known - _MAY_BE_PACKAGE) for kind, known in EXTENSIONS.items()})
+"""Those that no package or lock file has: a name with one of them is an item's unless ``.`` or ``_`` begins it."""
 
 
 def split_name(item_type: ItemType, filename: str) -> tuple[str, str]:

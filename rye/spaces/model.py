@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from rye.items import EXTENSIONS, ItemType
+from rye.items import EXTENSIONS, ItemType, split_name
 
 __all__ = ["FOLDER", "SUFFIXES", "FileStat", "ItemFile", "Root", "Space"]
 
@@ -16,6 +16,8 @@ FOLDER = ".ai"
 
 SUFFIXES = frozenset().union(*EXTENSIONS.values())
 """Every extension that an item may have, whatever its type."""
+
+_BY_FOLDER = {item_type.folder: item_type for item_type in ItemType}
 
 
 class Space(StrEnum):
@@ -83,20 +85,14 @@ class ItemFile(NamedTuple):
     item_id: str
     suffix: str
 
+    @classmethod
+    def at(cls, rel_path: str) -> ItemFile:
+        """Return the file that a path stands for; it must have the name of an item."""
+        folder, _, below = rel_path.partition("/")
+        item_type = _BY_FOLDER[folder]
+        _, suffix = split_name(item_type, below.rpartition("/")[2])
+        return cls(rel_path, item_type, below[: len(below) - len(suffix)], suffix)
 
-class FileStat(NamedTuple):
-    """The same, with what tells whether it changed.
 
-    Attributes:
-        rel_path, item_type, item_id, suffix: As in :class:`ItemFile`.
-        size, mtime_ns, ctime_ns, inode: Of the file, or of what a link within the root leads to.
-    """
-
-    rel_path: str
-    item_type: ItemType
-    item_id: str
-    suffix: str
-    size: int
-    mtime_ns: int
-    ctime_ns: int
-    inode: int
+FileStat = tuple[int, int, int, int]
+"""What tells whether a file changed: size, mtime_ns, ctime_ns and inode, of what a link within the root leads to."""

@@ -7,14 +7,17 @@ import os
 import stat
 from collections.abc import Iterator
 from heapq import heappop, heappush
+from operator import attrgetter
 
 from rye.errors import ItemError
-from rye.items import ItemType, split_name
+from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
 from rye.spaces.model import FileStat, ItemFile, Root
 
 __all__ = ["walk", "walk_along", "walk_stat"]
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+
+_stat_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
 
 
 def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
@@ -32,11 +35,13 @@ def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
     return tuple(sorted(walker.files)), problems
 
 
-def walk_stat(root: Root) -> tuple[tuple[FileStat, ...], tuple[ItemError, ...]]:
-    """Return what :func:`walk` returns, each file with what tells whether it changed."""
-    walker = _Walker(root, stat=True)
+def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:
+    """Return what :func:`walk` returns, but of each file only its path, and what tells whether it changed."""
+    walker = _StatWalker(root)
     problems = walker.run()
-    return tuple(sorted(walker.stats)), problems
+    paths, stats = walker.paths, walker.stats
+    order = sorted(range(len(paths)), key=paths.__getitem__)
+    return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), problems
 
 
 def walk_along(root: Root) -> Iterator[ItemFile | ItemError]:
@@ -68,16 +73,16 @@ class _Folder:
 
 
 class _Walker:
-    def __init__(self, root: Root, *, stat: bool = False) -> None:
+    """Lists the files of a root; a subclass may keep something else of each."""
+
+    def __init__(self, root: Root) -> None:
         self._root = root
-        self._stat = stat
         self._base = os.fspath(root.path)
         self._real_base = os.path.realpath(self._base)
         self._folders: list[_Folder] = []
         self._links: list[tuple[str, _Folder]] = []
         self._seen: set[str] = set()
         self.files: list[ItemFile] = []
-        self.stats: list[FileStat] = []
         self.problems: list[ItemError] = []
 
     def start(self, item_type: ItemType) -> None:
@@ -118,35 +123,39 @@ class _Walker:
             return
         before = len(self._folders)
         self._entries(folder, entries)
-        self._folders[before:] = sorted(self._folders[before:], key=lambda inner: inner.rel, reverse=True)
+        if len(self._folders) > before + 1:
+            self._folders[before:] = sorted(self._folders[before:], key=attrgetter("rel"), reverse=True)
 
     def _entries(self, folder: _Folder, entries: list[os.DirEntry[str]]) -> None:
         """Take the files of one folder; what is no plain file is for :meth:`_other`."""
         item_type, prefix = folder.item_type, f"{folder.rel}/"
-        id_prefix = prefix[len(item_type.folder) + 1 :]
+        plain = PLAIN_EXTENSIONS[item_type]
         holds = self._root.holds if self._root.categories else None
+        chosen: list[os.DirEntry[str]] = []
         for entry in entries:
             name = entry.name
-            if name[0] == ".":
+            first = name[0]
+            if first == ".":
                 continue
             if not entry.is_file(follow_symlinks=False):
                 self._other(folder, entry)
-                continue
-            stem, suffix = split_name(item_type, name)
-            if not suffix or (holds and not holds(id_prefix + stem)):
-                continue
-            rel = prefix + name
-            if not name.isprintable():
-                self._report("bad-name", rel, "the name has characters that no item id may have", "rename the file")
-                continue
-            file = ItemFile(rel, item_type, id_prefix + stem, suffix)
-            if not self._stat:
-                self.files.append(file)
-                continue
-            try:
-                self._add(file, entry.stat(follow_symlinks=False))
-            except OSError as error:
-                self._unreadable(rel, error)
+            elif (name.endswith(plain) and first != "_") or is_item_file(item_type, name):
+                if holds and not holds(ItemFile.at(prefix + name).item_id):
+                    continue
+                if name.isprintable():
+                    chosen.append(entry)
+                else:
+                    problem = "the name has characters that no item id may have"
+                    self._report("bad-name", prefix + name, problem, "rename the file")
+        self._take(prefix, chosen)
+
+    def _take(self, prefix: str, chosen: list[os.DirEntry[str]]) -> None:
+        """Keep the items of one folder."""
+        self.files += [ItemFile.at(prefix + entry.name) for entry in chosen]
+
+    def _take_link(self, rel: str, _status: os.stat_result) -> None:
+        """Keep an item that a link leads to, given what it leads to."""
+        self.files.append(ItemFile.at(rel))
 
     def _other(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
         """Queue a folder or link; report a pipe, socket or device that has the name of an item."""
@@ -154,7 +163,7 @@ class _Walker:
         if entry.is_symlink():
             self._link(parent.item_type, entry.path, rel)
         elif not entry.is_dir(follow_symlinks=False):
-            if split_name(parent.item_type, name)[1]:
+            if is_item_file(parent.item_type, name):
                 self._report("not-a-file", rel, "this is a pipe, socket or device", "items are regular files")
         elif name not in _SKIPPED_FOLDERS:
             if name.isprintable():
@@ -162,24 +171,18 @@ class _Walker:
             else:
                 self._report("bad-name", rel, "the name has characters that no item id may have", "rename the folder")
 
-    def _add(self, file: ItemFile, status: os.stat_result) -> None:
-        if self._stat:
-            self.stats.append(FileStat(*file, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino))
-        else:
-            self.files.append(file)
-
     def _link(self, item_type: ItemType, path: str, rel: str) -> None:
         """Follow a link to a file or folder inside the root; report one that leads out or nowhere."""
         name = os.path.basename(path)
-        suffix = split_name(item_type, name)[1]
+        named = is_item_file(item_type, name)
         try:
             status = os.stat(path)
         except OSError:
-            if suffix:
+            if named:
                 self._report("broken-link", rel, "the link leads nowhere", "remove it or mend its target")
             return
         is_folder = stat.S_ISDIR(status.st_mode)
-        if name in _SKIPPED_FOLDERS or not (is_folder or suffix):
+        if name in _SKIPPED_FOLDERS or not (is_folder or named):
             return
         real = os.path.realpath(path)
         inside = real.startswith(self._real_base + os.sep)
@@ -192,13 +195,32 @@ class _Walker:
             heappush(self._links, (rel, _Folder(item_type, path, rel=rel, real=below)))
         elif not stat.S_ISREG(status.st_mode):
             self._report("not-a-file", rel, "the link leads to a pipe, socket or device", "items are regular files")
-        elif self._root.holds(item_id := rel[len(item_type.folder) + 1 : len(rel) - len(suffix)]):
-            self._add(ItemFile(rel, item_type, item_id, suffix), status)
-
-    def _unreadable(self, rel: str, error: OSError) -> None:
-        if not isinstance(error, FileNotFoundError):  # one that has just gone is no longer there to report
-            self._report("unreadable", rel, f"the file cannot be read: {error.strerror}", "check permissions")
+        elif self._root.holds(ItemFile.at(rel).item_id):
+            self._take_link(rel, status)
 
     def _report(self, code: str, rel: str, problem: str, hint: str) -> None:
         path = rel if rel.isprintable() else ascii(rel)[1:-1]
         self.problems.append(ItemError(code, f"{path}: {problem}", hint=hint, path=path))
+
+
+class _StatWalker(_Walker):
+    def __init__(self, root: Root) -> None:
+        super().__init__(root)
+        self.paths: list[str] = []
+        self.stats: list[FileStat] = []
+
+    def _take(self, prefix: str, chosen: list[os.DirEntry[str]]) -> None:
+        paths, stats = self.paths, self.stats
+        for entry in chosen:
+            try:
+                stats.append(_stat_of(entry.stat(follow_symlinks=False)))
+                paths.append(prefix + entry.name)
+            except FileNotFoundError:  # it has just gone
+                pass
+            except OSError as error:
+                problem = f"the file cannot be read: {error.strerror}"
+                self._report("unreadable", prefix + entry.name, problem, "check permissions")
+
+    def _take_link(self, rel: str, status: os.stat_result) -> None:
+        self.paths.append(rel)
+        self.stats.append(_stat_of(status))

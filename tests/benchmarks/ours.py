@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from rye.index.builder import SegmentBuilder
-from rye.index.manifest import Manifest
+from rye.index.manifest import Files, Manifest
 from rye.index.reader import Reader
 from rye.index.schema import Place
 from rye.index.store import Commit, Store
@@ -98,7 +98,8 @@ class Rye:
         store, builder = Store(folder), SegmentBuilder()
         for item, place, found in rows:
             builder.add(item, place, found)
-        manifest = Manifest(tuple(place.path for _, place, _ in rows), np.zeros((len(rows), 4), np.int64))
+        files = Files(tuple(place.path for _, place, _ in rows), np.zeros((len(rows), 4), np.int64))
+        manifest = Manifest(files)
         with store.locked() as held:
             assert held
             store.commit(None, Commit((), builder.write, manifest))

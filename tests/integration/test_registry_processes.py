@@ -56,6 +56,17 @@ while True:
     print("round", flush=True)
 """
 
+CHANGE = """
+import os
+for number in range(10**9):
+    path = Path(project, ".ai", "tools", f"t1{number % 10}.py")
+    new = path.with_name(".new")
+    new.write_text(path.read_text() + f"# {number}")
+    os.replace(new, path)
+    registry.refresh()
+    print("round", flush=True)
+"""
+
 
 @pytest.fixture
 def sim(tmp_path: Path) -> Iterator[SpaceSim]:
@@ -229,12 +240,13 @@ def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
 
 
 @pytest.mark.slow
-def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim) -> None:
+@pytest.mark.parametrize("script", [INDEX, CHANGE], ids=["all files", "one file"])
+def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim, script: str) -> None:
     """Whatever it leaves behind, the next search answers as a fresh index does, without an error."""
     moments = random.Random(7)  # noqa: S311 - no secret
     rounds = 0
     for attempt in range(20):
-        with process(sim, INDEX) as indexer:
+        with process(sim, script) as indexer:
             go(indexer)
             if attempt % 2:
                 rounds += line(indexer) == "round"

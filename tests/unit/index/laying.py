@@ -10,7 +10,7 @@ import numpy as np
 
 from rye.index.builder import SegmentBuilder
 from rye.index.listing import ColumnarSegment
-from rye.index.manifest import Manifest
+from rye.index.manifest import Files, Manifest
 from rye.index.reader import Reader
 from rye.index.schema import (
     MAX_METADATA_VALUES,
@@ -33,7 +33,7 @@ from rye.spaces import Root, Space
 from tests.support.strategies import as_file
 
 ROOT = Root(Space.PROJECT, Path("/project/.ai"))
-NO_FILES = Manifest((), np.empty((0, 4), np.int64))
+NO_FILES = Manifest(Files((), np.empty((0, 4), np.int64)))
 
 Dump = dict[str, Any]
 

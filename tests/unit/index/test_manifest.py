@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rye.index import container
 from rye.index.container import DamagedError
-from rye.index.manifest import RACY_NS, Manifest, Problem
+from rye.index.manifest import COARSE_RACY_NS, RACY_NS, Files, Manifest, Problem, stats_of
 
 NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6).map(
     lambda text: os.fsdecode(text.encode("utf-8", "surrogatepass"))
@@ -21,8 +21,7 @@ NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6).
 NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
 MANIFESTS = st.builds(
     lambda rows, problems, stamp, listing: Manifest(
-        tuple(path for path, _ in rows),
-        np.asarray([stats for _, stats in rows], np.int64).reshape(-1, 4),
+        Files(tuple(path for path, _ in rows), np.asarray([stats for _, stats in rows], np.int64).reshape(-1, 4)),
         tuple(problems),
         stamp,
         listing,
@@ -37,7 +36,7 @@ MANIFESTS = st.builds(
 def manifest(*rows: tuple[str, int], stamp: str = "") -> Manifest:
     """Return a manifest of files, each with its time of change."""
     stats = np.asarray([(10, when, when, 1) for _, when in rows], np.int64).reshape(-1, 4)
-    return Manifest(tuple(path for path, _ in rows), stats, stamp=stamp)
+    return Manifest(Files(tuple(path for path, _ in rows), stats), stamp=stamp)
 
 
 @given(MANIFESTS)
@@ -46,10 +45,10 @@ def test_a_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, one: Ma
     path = tmp_path_factory.getbasetemp() / "files-1.ryx"
     one.write(path)
     found = Manifest.read(path)
-    assert (tuple(found.paths), found.problems) == (one.paths, one.problems)
+    assert (len(found.files), found.files.paths, found.problems) == (len(one.files), one.files.paths, one.problems)
     assert (found.stamp, found.listing) == (one.stamp, one.listing)
-    assert found.stats.tolist() == one.stats.tolist()
-    assert found.same_files(one.paths, one.stats)
+    assert found.files.stats.tolist() == one.files.stats.tolist()
+    assert found.files.same(one.files)
 
 
 def test_writing_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
@@ -58,7 +57,7 @@ def test_writing_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
     (tmp_path / f"files-1.{os.getpid()}.tmp").write_text("left over")
     manifest(("a", 1)).write(path)
     manifest(("b", 2)).write(path)
-    assert list(Manifest.read(path).paths) == ["b"]
+    assert list(Manifest.read(path).files.paths) == ["b"]
     assert list(tmp_path.iterdir()) == [path]
 
 
@@ -75,29 +74,56 @@ def test_writing_replaces_and_leaves_nothing_beside(tmp_path: Path) -> None:
 def test_files_are_the_same_when_nothing_differs(paths: tuple[str, ...], column: int | None, same: bool) -> None:  # noqa: FBT001
     """Another name, order, size, time or inode is another file; so is a missing one."""
     one = manifest(("a", 1), ("b", 2))
-    stats = one.stats[: len(paths)].copy()
+    stats = one.files.stats[: len(paths)].copy()
     if column is not None:
         stats[1, column] += 1
-    assert one.same_files(paths, stats) is same
+    assert one.files.same(Files(paths, stats)) is same
 
 
 def test_a_file_changed_just_before_reading_is_read_again() -> None:
     """Within a tick of the file system's clock a file may change without its time changing."""
-    now = 10**18
+    now = 10**18 + 7
     one = manifest(("old", now - RACY_NS), ("racy", now - RACY_NS + 1), ("future", now + 10**12))
     settled = one.settled(now)
-    assert [bool(row) for row in (settled.stats == one.stats).all(axis=1)] == [True, False, False]
-    assert not settled.same_files(one.paths, one.stats)
-    assert manifest(("old", 5)).settled(now).same_files(("old",), manifest(("old", 5)).stats)
-    assert one.same_files(
-        one.paths, manifest(("old", now - RACY_NS), ("racy", now - RACY_NS + 1), ("future", now + 10**12)).stats
-    )
+    assert [bool(row) for row in (settled.files.stats == one.files.stats).all(axis=1)] == [True, False, False]
+    assert not settled.files.same(one.files)
+    assert manifest(("old", 5)).settled(now).files.same(manifest(("old", 5)).files)
+    assert one.files.same(manifest(("old", now - RACY_NS), ("racy", now - RACY_NS + 1), ("future", now + 10**12)).files)
 
 
 def test_a_late_change_of_permissions_counts_as_a_change() -> None:
     """The later of content time and inode time decides."""
-    stats = np.asarray([(10, 0, 10**18, 1)], np.int64)
-    assert not Manifest(("a",), stats).settled(10**18).same_files(("a",), stats)
+    files = Files(("a",), np.asarray([(10, 0, 10**18, 1)], np.int64))
+    assert not Manifest(files).settled(10**18).files.same(files)
+
+
+@pytest.mark.parametrize(
+    ("mtime", "ctime", "ago", "again"),
+    [
+        (10**18, 10**18, 1_999_999_999, True),
+        (10**18, 10**18, COARSE_RACY_NS - 1, True),
+        (10**18, 10**18, COARSE_RACY_NS, False),
+        (10**18, 10**18 + 990_000_000, 1_999_999_999, True),
+        (10**18, 10**18 + 123_456_789, 1_999_999_999, False),
+        (10**18 + 1, 10**18 + 1, 1_999_999_999, False),
+        (10**18 + 1, 10**18 + 1, RACY_NS - 1, True),
+        (10**9, 10**18, COARSE_RACY_NS - 1, True),
+    ],
+)
+def test_a_clock_that_ticks_in_seconds_has_a_wider_window(mtime: int, ctime: int, ago: int, again: bool) -> None:  # noqa: FBT001
+    """A time of whole seconds may be two seconds older than the change it stands for; a copied one says nothing."""
+    files = Files(("a",), np.asarray([(10, mtime, ctime, 1)], np.int64))
+    assert Manifest(files).settled(10**18 + ago).files.same(files) is not again
+
+
+def test_numbers_beyond_the_range_are_no_hindrance() -> None:
+    """Times after 2262 and inodes above 2^63 are kept apart, modulo 2^64."""
+    rows = [(1, 10**19, 2, 1 << 63), (1, -1, 2, (1 << 64) - 1), (1, 10**19 + 1, 2, 1 << 63), (5, 6, 7, 8)]
+    found = stats_of(rows)
+    assert found.dtype == np.int64
+    assert found[3].tolist() == [5, 6, 7, 8]
+    assert len({tuple(row) for row in found.tolist()}) == 4
+    assert stats_of([]).shape == (0, 4)
 
 
 @pytest.mark.parametrize(
@@ -124,5 +150,5 @@ def test_what_is_no_manifest_is_damage(tmp_path: Path, kind: str) -> None:
         container.write(path, arrays, meta)
     if kind == "cut":
         path.write_bytes(path.read_bytes()[:-1])
-    with pytest.raises(DamagedError, match="files-1"):
-        Manifest.read(path)
+    with pytest.raises(DamagedError, match=r"files-1|list of files"):
+        assert Manifest.read(path).files.paths

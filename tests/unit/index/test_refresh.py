@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, reading, records, refresh, store
+from rye.index import builder, container, manifest, reading, records, refresh, store
 from rye.index.reader import Reader
 from rye.index.refresh import Refreshed, SpaceIndex
 from rye.items import ItemType
@@ -140,6 +140,79 @@ def test_a_file_changed_within_a_tick_of_the_clock_is_seen(make: Callable[..., S
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     found = index.refresh()
     assert (holding(found, root, "look"), found.changed) == (["guide"], 1)
+
+
+def test_a_file_changed_within_a_tick_of_a_slow_clock_is_seen(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where times are whole seconds, a change a tenth of a second after indexing shows in no time of any file."""
+
+    def slow(status: os.stat_result) -> tuple[int, ...]:
+        return status.st_size, status.st_mtime_ns // 10**9 * 10**9, status.st_ctime_ns // 10**9 * 10**9, status.st_ino
+
+    monkeypatch.setattr("rye.spaces.walking._stat_of", slow)
+    path = root.path / "knowledge/guide.md"
+    index = make()
+    while time.time() % 1 > 0.5:  # both changes in one second
+        time.sleep(0.01)
+    path.write_bytes(path.read_bytes())
+    time.sleep(0.1)
+    index.refresh()
+    with path.open("r+b") as handle:
+        handle.write(path.read_bytes().replace(b"read", b"look"))
+    found = index.refresh()
+    assert (holding(found, root, "look"), holding(found, root, "read")) == (["guide"], [])
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_time_beyond_the_range_is_no_hindrance(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """A file dated in the year 2286, whose nanoseconds no 64-bit number holds, is indexed like any other."""
+    os.utime(root.path / "knowledge/guide.md", (1e10, 1e10))
+    assert keys(make().refresh(), root) == ALL
+    assert counts(make().refresh()) == (0, 0, 0, 3)
+
+
+@pytest.mark.usefixtures("settled")
+def test_ids_that_the_dictionary_cuts_are_told_apart(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """Blanks at the end and more than a thousand characters: each file changes and goes by itself."""
+    folders = "/".join("f" * 200 for _ in range(6))
+    paths = ("knowledge/x.md", "knowledge/x .md", f"knowledge/{folders}/one.md", f"knowledge/{folders}/two.md")
+    lay(root.path, {path: f"# Old {number}\n" for number, path in enumerate(paths)})
+    index = make()
+    index.refresh()
+    for number, path in enumerate(paths):
+        lay(root.path, {path: f"# Fresh {number}\n"})
+        assert counts(index.refresh()) == (0, 1, 0, 6)
+        (root.path / path).unlink()
+        found = index.refresh()
+        assert counts(found) == (0, 0, 1, 6)
+        assert found.snapshot is not None
+        assert found.snapshot.count == 6
+        lay(root.path, {path: f"# Old {number}\n"})
+        assert counts(index.refresh()) == (1, 0, 0, 6)
+    assert index.refresh().warnings == ()
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("harm", ["no document", "list of files"])
+def test_an_index_that_contradicts_itself_is_rebuilt(
+    make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch, harm: str
+) -> None:
+    """A listed file without a document, or a list that cannot be unpacked, is damage, however late it shows."""
+    with monkeypatch.context() as patch:
+        if harm == "no document":
+            real = builder.SegmentBuilder.add
+            patch.setattr(
+                builder.SegmentBuilder, "add", lambda me, item, *more: item.name == "guide" or real(me, item, *more)
+            )
+        else:
+            patch.setattr(manifest.Files, "packed", b"no list of files")
+        make().refresh()
+    lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
+    found = make().refresh()
+    assert (counts(found), keys(found, root)) == ((3, 0, 0, 0), ALL)
+    assert [harm in warning for warning in found.warnings] == [True]
+    assert make().refresh().warnings == ()
 
 
 @pytest.mark.usefixtures("settled")

@@ -45,8 +45,9 @@ def _small(monkeypatch: pytest.MonkeyPatch) -> None:
 def work(root: Root, folder: Path, told: list[int] | None = None) -> Work:
     """Return the work of reading all files."""
     folder.mkdir(exist_ok=True)
-    files, _ = spaces.walk_stat(root)
-    return Work(root, files, {}, folder, (told if told is not None else []).append)
+    files, _ = spaces.walk(root)
+    sizes = [(root.path / file.rel_path).stat().st_size for file in files]
+    return Work(root, files, sizes, {}, folder, (told if told is not None else []).append)
 
 
 def arrays(path: Path) -> dict[str, tuple[str, bytes]]:
@@ -82,10 +83,11 @@ def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path, monkeypatch: py
     alone = segment(root, tmp_path / "a", 1)
     for most in (300, 1):
         monkeypatch.setattr(runs, "PIECE_BYTES", most)
-        files = work(root, tmp_path / "b").files
-        pieces = runs._pieces(files, 1)
-        assert [file for piece in pieces for file in piece] == list(files)
-        assert all(len(piece) == 1 or sum(file.size for file in piece) <= most for piece in pieces)
+        asked = work(root, tmp_path / "b")
+        size = dict(zip(asked.files, asked.sizes, strict=True))
+        pieces = runs._pieces(asked, 1)
+        assert [file for piece in pieces for file in piece] == list(asked.files)
+        assert all(len(piece) == 1 or sum(map(size.__getitem__, piece)) <= most for piece in pieces)
         assert segment(root, tmp_path / "b", 1)[0] == alone[0]
 
 
@@ -97,7 +99,7 @@ def test_what_did_not_change_is_told_by_helpers_too(root: Root, tmp_path: Path) 
         found.write(tmp_path / "first.ryx")
     kept = Segment(tmp_path / "first.ryx")
     digests = {path: kept.evidence[doc].content_digest for doc, path in enumerate(kept.paths.everything)}
-    with built(Work(root, plain.files, digests, tmp_path / "a", plain.told), processes=2) as found:
+    with built(Work(root, plain.files, plain.sizes, digests, tmp_path / "a", plain.told), processes=2) as found:
         assert found.write is None
         assert found.same == set(digests)
 

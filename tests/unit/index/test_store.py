@@ -21,7 +21,7 @@ from rye.index import container
 from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
 from rye.index.listing import ColumnarSegment
-from rye.index.manifest import Manifest
+from rye.index.manifest import Files, Manifest
 from rye.index.schema import whoosh_schema
 from rye.index.store import INDEX_NAME, Commit, Snapshot, Store
 from rye.items.model import Item
@@ -30,7 +30,7 @@ from tests.unit.index.laying import evidence, item, place
 
 def manifest(*paths: str) -> Manifest:
     """Return a manifest of these paths."""
-    return Manifest(paths, np.zeros((len(paths), 4), np.int64))
+    return Manifest(Files(paths, np.zeros((len(paths), 4), np.int64)))
 
 
 def add(store: Store, base: Snapshot | None, items: Sequence[Item], gone: Collection[tuple[int, int]] = ()) -> Snapshot:
@@ -85,10 +85,37 @@ def test_a_commit_is_what_is_opened_next(store: Store) -> None:
     opened = Store(store.folder).open()
     assert ids(opened) == ids(first) == ["a", "b"]
     assert opened is not None
-    assert list(opened.manifest.paths) == ["a", "b"]
+    assert list(opened.manifest.files.paths) == ["a", "b"]
     second = add(store, first, [item("c")])
     assert second.generation == first.generation + 1
     assert (ids(second), second.count) == (["a", "b", "c"], 3)
+
+
+def test_a_segment_stays_open_while_it_is_the_same_file(store: Store) -> None:
+    """The next snapshot shares its arrays, also where items of it were deleted; another file is opened anew."""
+    base = add(store, None, many("x"))
+    less = add(store, base, [item("a")], {(0, 5)})
+    assert less.segments[0].segment is base.segments[0].segment
+    assert "x005" in ids(base)
+    assert "x005" not in ids(less)
+    path = store.folder / f"{base.segments[0].entry.segment_id()}.ryx"
+    data = path.read_bytes()
+    path.unlink()
+    path.write_bytes(data)
+    again = store.open()
+    assert again is not None
+    assert again.segments[0].segment is not base.segments[0].segment
+    assert ids(again) == ids(less)
+
+
+def test_the_list_of_files_is_unpacked_when_it_is_compared(store: Store) -> None:
+    """Opening reads how many files there are, not which."""
+    add(store, None, many("x"))
+    opened = Store(store.folder).open()
+    assert opened is not None
+    assert len(opened.manifest.files) == 200
+    assert not {"paths", "stats"} & vars(opened.manifest.files).keys()
+    assert opened.manifest.files.paths[0] == "x000"
 
 
 def test_small_segments_merge_and_large_ones_stay(store: Store) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rye.items import EXTENSIONS, ItemType, is_item_file, split_name
+from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, ItemType, is_item_file, split_name
 
 KNOWLEDGE, TOOL, DIRECTIVE = ItemType.KNOWLEDGE, ItemType.TOOL, ItemType.DIRECTIVE
 
@@ -26,6 +26,17 @@ def test_an_item_is_split_into_stem_and_extension(item_type: ItemType, name: str
     """Only the last dot counts, and an extension counts in any case."""
     assert split_name(item_type, name) == parts
     assert is_item_file(item_type, name)
+
+
+@pytest.mark.parametrize("item_type", list(ItemType))
+def test_a_plain_extension_alone_decides(item_type: ItemType) -> None:
+    """Whatever package and lock files are called, none has such an extension; hidden and private files are no items."""
+    assert PLAIN_EXTENSIONS[item_type]
+    for suffix in PLAIN_EXTENSIONS[item_type]:
+        for stem in ("package", "package-lock", "x.lock", "a.d", "x.config", "tsconfig.x", "pyproject", "a_", " "):
+            assert is_item_file(item_type, stem + suffix)
+        for stem in ("", "_", "_x", ".x"):
+            assert not is_item_file(item_type, stem + suffix)
 
 
 @pytest.mark.parametrize("item_type", list(ItemType))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.spaces import Root, Space, walk, walk_stat
+from rye.spaces import ItemFile, Root, Space, walk, walk_stat
 from tests.support.files import lay
 
 
@@ -20,14 +20,15 @@ def paths(root: Root) -> list[str]:
     """What a walk without problems lists."""
     files, problems = walk(root)
     assert problems == ()
-    assert [file[:4] for file in walk_stat(root)[0]] == list(files)
+    assert list(walk_stat(root)[0]) == [file.rel_path for file in files]
+    assert [ItemFile.at(file.rel_path) for file in files] == list(files)
     return [file.rel_path for file in files]
 
 
 def faults(root: Root) -> list[tuple[str, str]]:
     """Code and path of each problem."""
     found = [(problem.code, problem.details["path"]) for problem in walk(root)[1]]
-    assert [(problem.code, problem.details["path"]) for problem in walk_stat(root)[1]] == found
+    assert [(problem.code, problem.details["path"]) for problem in walk_stat(root)[2]] == found
     return found
 
 
@@ -37,7 +38,7 @@ def test_items_are_listed_by_type_in_the_order_of_their_paths(tmp_path: Path) ->
         tmp_path,
         {"tools/b/x.config-schema.yaml": "abc", "tools/a.PY": "", "knowledge/n.md": "", "directives/d/e/f.md": ""},
     )
-    files, problems = walk_stat(root_of(tmp_path))
+    files, problems = walk(root_of(tmp_path))
     assert problems == ()
     assert [(file.rel_path, str(file.item_type), file.item_id, file.suffix) for file in files] == [
         ("directives/d/e/f.md", "directive", "d/e/f", ".md"),
@@ -46,13 +47,9 @@ def test_items_are_listed_by_type_in_the_order_of_their_paths(tmp_path: Path) ->
         ("tools/b/x.config-schema.yaml", "tool", "b/x.config-schema", ".yaml"),
     ]
     status = (tmp_path / "tools/b/x.config-schema.yaml").stat()
-    last = files[-1]
-    assert (last.size, last.mtime_ns, last.ctime_ns, last.inode) == (
-        3,
-        status.st_mtime_ns,
-        status.st_ctime_ns,
-        status.st_ino,
-    )
+    paths, stats, _ = walk_stat(root_of(tmp_path))
+    assert list(paths) == [file.rel_path for file in files]
+    assert stats[-1] == (3, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
 
 
 def test_what_is_no_item_is_passed_over(tmp_path: Path) -> None:
@@ -101,9 +98,9 @@ def test_links_inside_the_root_are_followed(tmp_path: Path) -> None:
     lay(tmp_path, {"tools/a/x.py": "abc", "shared/s.py": "", "shared/deep/t.py": ""})
     (tmp_path / "tools" / "y.py").symlink_to("a/x.py")
     (tmp_path / "tools" / "shared").symlink_to(tmp_path / "shared")
-    files, problems = walk_stat(root_of(tmp_path))
+    found, stats, problems = walk_stat(root_of(tmp_path))
     assert problems == ()
-    assert [(file.rel_path, file.size) for file in files] == [
+    assert [(path, size) for path, (size, *_) in zip(found, stats, strict=True)] == [
         ("tools/a/x.py", 3),
         ("tools/shared/deep/t.py", 0),
         ("tools/shared/s.py", 0),
