@@ -39,7 +39,7 @@ def read_python(text: str) -> Draft:
 
 
 _ONE_AT_A_TIME = threading.Lock()
-"""Filters of warnings belong to the whole process, and CPython 3.11 counts the depth of trees of all threads together."""
+"""Filters of warnings are of the whole process, and CPython 3.11 counts the depth of all threads' trees together."""
 
 
 def _parse(text: str) -> ast.Module | None:
