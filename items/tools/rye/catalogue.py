@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T01:55:29Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:QutiX1dqsvvk7KCEUg19WC1_hGqktHofXXKUB2zaP_qz7liv_mXxkXsHLCIpK1ia67be81ctiw3ioXOrL3aLCA:1233a171e0b45e89d1c1dd12d90608ed4485881cb2bcfe8069ee6d4639f3efe1
+# rye:signed:v2:2026-11-22T02:22:01Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:vfzoOqyiqH1LSLYmYMYojr_TScWmDY8WmdW3HumMyXyCG4J-A5a6P5F5zvwlb_b8T_XfddM9vYw4hsgDf8koDg:64c64382a0c9e3f723335dd597d276e7e4e4002148061e3adeb3520708fd8150
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T01:55:29Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:22XTCgYnSQAfsDBnhNxxoT5DLxsXE9UH2tAkA9GsTOKMKUt5A_G4QQKzk7Dg5yHL5Bx8M0hV_oCBLUNH8EwHDQ:1233a171e0b45e89d1c1dd12d90608ed4485881cb2bcfe8069ee6d4639f3efe1
+# rye:signed:v2:2026-11-22T02:22:01Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:uJGlRQuzdWJsHxHLsQ-gTcCk4DCPxjslJy3KdCsMoykeNa9nQOXUmU3LDFJLUVfVoUNlS7Sdc0HicZM-4hCmCw:64c64382a0c9e3f723335dd597d276e7e4e4002148061e3adeb3520708fd8150
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T01:55:29Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:wNKk7rGAgwcNyr2s3Yz7wFvWbA4JuJrXJ1BwcJO2NRpVGrjHBBVCjPE5ZHAzmU6CM2fjBFpMSHcpXmUI82hsAg:1233a171e0b45e89d1c1dd12d90608ed4485881cb2bcfe8069ee6d4639f3efe1
+# rye:signed:v2:2026-11-22T02:22:01Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:wlN-s7bSJHcgta6LGVKDg_vD49OHoKnF4FTE-UIAs9cOq0NAQXORw99XlS-pqoHGgmpQUR0HWTTLFMr5Dx6yBg:64c64382a0c9e3f723335dd597d276e7e4e4002148061e3adeb3520708fd8150
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
