@@ -85,6 +85,7 @@ class Found:
         self._placed: dict[tuple[int, Pattern], Occurrences] = {}
         self._held: dict[tuple[int, Pattern], tuple[Ints, Floats]] = {}
         self._common: dict[int, Bools] = {}
+        self._stands: dict[int, list[Occurrences]] = {}
 
     @cached_property
     def _terms(self) -> dict[Pattern, Terms]:
@@ -229,18 +230,23 @@ class Found:
         ]
         return positions.chained(operands, nearby.distances)
 
+    def _everywhere(self, index: int, part: Part) -> list[Occurrences]:
+        """Return where the leaf stands in a segment; kept, because every hit of a page asks again."""
+        if index not in self._stands:
+            pattern = self.leaf.pattern
+            if isinstance(pattern, Nearby):
+                self._stands[index] = self._chain(index, part, pattern)
+            else:
+                self._stands[index] = [self._occurrences(index, part, pattern)]
+        return self._stands[index]
+
     def places(self, doc: int) -> dict[int, list[tuple[int, int]]]:
         """Return per field number the ``(first, last)`` positions where the leaf occurs in one document.
 
         A plain word is found by its terms instead (see :attr:`words`), so it has no places.
         """
         part, local = self.reader.locate(doc)
-        index = self.reader.parts.index(part)
-        pattern = self.leaf.pattern
-        if isinstance(pattern, Nearby):
-            several = self._chain(index, part, pattern)
-        else:
-            several = [self._occurrences(index, part, pattern)]
+        several = self._everywhere(self.reader.parts.index(part), part)
         places: dict[int, list[tuple[int, int]]] = {}
         low, high = local << (FIELD_BITS + POSITION_BITS), (local + 1) << (FIELD_BITS + POSITION_BITS)
         mask = (1 << POSITION_BITS) - 1
@@ -264,11 +270,6 @@ class Found:
             for column, values in zip(columns, (within + part.base, fields, tf, lengths), strict=True):
                 column.append(values)
         return Slots(*map(np.concatenate, columns))
-
-    def fields_of(self, doc: int) -> list[int]:
-        """Return the numbers of the fields in which one document has the leaf."""
-        fields: list[int] = self.slots_of(np.asarray([doc])).fields.tolist()
-        return fields
 
     def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
         """Return what each field, by its number, adds to tf~ of one document."""
