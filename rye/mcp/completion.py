@@ -1,4 +1,4 @@
-"""Completion of spaces and ids in resource templates, and of what a directive's inputs may name."""
+"""Completion of spaces and ids in resource templates."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ TEMPLATES = tuple(
         uri_template=f"{SCHEME}{{space}}/{kind}/{{+id}}",
         name=kind,
         title=f"{kind.capitalize()} by space and id",
-        description=f"The content of a {kind}; space is project, user or system, id as rye_search shows it.",
+        description=f"The content of a {kind} item; space is project, user or system, id as rye_search shows it.",
     )
     for kind in _TYPES
 )

@@ -8,7 +8,18 @@ from typing import Any
 from rye.errors import QueryError, RyeError
 from rye.escaping import block, inline
 
-__all__ = ["MAX_ENTRIES", "MAX_TEXT", "error_text", "reference", "search_text", "short", "tidy", "tidy_hit", "verdict"]
+__all__ = [
+    "MAX_ENTRIES",
+    "MAX_TEXT",
+    "error_text",
+    "reference",
+    "said_of",
+    "search_text",
+    "short",
+    "tidy",
+    "tidy_hit",
+    "verdict",
+]
 
 MAX_TEXT = 2_000
 """Characters of one text in an answer, other than the content of an item."""
@@ -17,6 +28,7 @@ MAX_ENTRIES = 200
 """Entries of one list or mapping inside an item's part of an answer."""
 
 _LINE = 160
+_LISTED = 5
 _DEPTH = 8
 
 
@@ -59,17 +71,16 @@ def reference(item: Mapping[str, Any]) -> str:
     return f"{item['type']}:{short(item['id'], MAX_TEXT)}"
 
 
-def search_text(answer: Mapping[str, Any], more: str = "") -> str:
+def search_text(answer: Mapping[str, Any]) -> str:
     """Return the compact form of a search response.
 
     Args:
         answer: The response as :meth:`SearchResponse.to_dict` gives it, tidied.
-        more: What to add to the answer's own warnings.
     """
     hits = answer["results"]
     lines = [f"[{len(hits)} of {answer['total']} results -- {answer['stage']}]"]
     lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
-    return "\n".join([*lines, *_notes(answer), *([more] if more else [])])
+    return "\n".join([*lines, *_notes(answer)])
 
 
 def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
@@ -91,8 +102,8 @@ def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:
     if answer["stale"]:
         yield "warning: the index could not be refreshed; an older state of the files answered"
-    for text in answer["warnings"]:
-        yield f"warning: {short(text, MAX_TEXT)}"
+    ordered = answer["warnings"][::-1]  # those about this search stand behind those about files
+    yield from said_of("warning", ordered, "rye_verify names unreadable files")
     for reason, count in answer["hidden"].items():
         yield f"hidden: {count} {short(reason)} (include_superseded shows them)"
     if not answer["results"]:
@@ -108,6 +119,13 @@ def _nothing(answer: Mapping[str, Any]) -> str:
         return f"nothing from offset {answer['offset']} on; there are {answer['total']} hits"
     where = f"scope {short(answer['scope'])}, space {answer['space']}"
     return f"nothing found for {short(answer['query']) or 'the empty query'} in {where}; try fewer or other words"
+
+
+def said_of(word: str, texts: Sequence[str], where: str) -> Iterator[str]:
+    """Return the first few of several sentences, a line each, and how many more there are and where."""
+    yield from (f"{word}: {short(text, 500)}" for text in texts[:_LISTED])
+    if len(texts) > _LISTED:
+        yield f"and {len(texts) - _LISTED} more: {where}"
 
 
 def error_text(error: RyeError) -> str:

@@ -25,6 +25,12 @@ DEFAULT_PROXIMITY = 5
 
 _CAPABILITY = "rye.search."
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
+_EXAMPLES = {
+    "fields": 'for example {"category": "core"}',
+    "filters": 'for example {"tags": ["api", "mcp"]}',
+    "fuzzy": 'for example {"enabled": true, "max_distance": 2}',
+    "proximity": 'for example {"enabled": true, "max_distance": 5}',
+}
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
 
 
@@ -125,27 +131,32 @@ def _choice(name: str, value: Any, valid: Sequence[str]) -> str:
     )
 
 
-def _number(name: str, value: Any, low: int, high: int) -> int:
+def _number(name: str, value: Any, low: int, high: int, *, key: str = "") -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         _refuse(
             f"bad-{name.replace('_', '-')}",
-            f"{name} is {value!r}",
+            f"{_path(name, key)} is {value!r}",
             f"use a whole number from {low} to {high}",
             valid=[low, high],
         )
     return int(value)
 
 
-def _flag(name: str, value: Any) -> bool:
+def _path(name: str, key: str) -> str:
+    return f"{name}[{key!r}]" if key else name
+
+
+def _flag(name: str, value: Any, key: str = "") -> bool:
     if not isinstance(value, bool):
-        _refuse(f"bad-{name.replace('_', '-')}", f"{name} is {value!r}", "use True or False", valid=[True, False])
+        message = f"{_path(name, key)} is {value!r}"
+        _refuse(f"bad-{name.replace('_', '-')}", message, "use true or false", valid=[True, False])
     return bool(value)
 
 
 def _level(value: Any) -> int | None:
     if value is None or (value in (1, 2) and not isinstance(value, bool)):
         return None if value is None else int(value)
-    hint = "use 1 (title, name, description, category, tags, id), 2 (body, headings, symbols) or None for both"
+    hint = "use 1 (title, name, description, category, tags, id), 2 (body, headings, symbols) or leave it out for both"
     _refuse("bad-level", f"level is {value!r}", hint, valid=[1, 2, None])
 
 
@@ -153,7 +164,7 @@ def _mapping(name: str, value: Any) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        _refuse(f"bad-{name}", f"{name} must be a mapping with text keys, not {value!r}", f"for example {name}={{}}")
+        _refuse(f"bad-{name}", f"{name} must be a mapping with text keys, not {value!r}", _EXAMPLES[name])
     return dict(value)
 
 
@@ -170,7 +181,7 @@ def _options(name: str, value: Any, valid: tuple[str, ...]) -> Mapping[str, Any]
     for key in given:
         if key not in valid:
             _refuse(f"bad-{name}", f"{name} has no option {key!r}", f"valid are {', '.join(valid)}", valid=list(valid))
-    _flag(name, given.get("enabled", True))
+    _flag(name, given.get("enabled", True), "enabled")
     return given
 
 
@@ -178,13 +189,13 @@ def _fuzzy(value: Any) -> tuple[bool, int | None]:
     given = _options("fuzzy", value, ("enabled", "max_distance"))
     distance = given.get("max_distance")
     if distance is not None:
-        distance = _number("fuzzy", distance, 0, MAX_DISTANCE)
+        distance = _number("fuzzy", distance, 0, MAX_DISTANCE, key="max_distance")
     return bool(given) and given.get("enabled", True), distance
 
 
 def _proximity(value: Any) -> int | None:
     given = _options("proximity", value, ("enabled", "max_distance"))
-    distance = _number("proximity", given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY)
+    distance = _number("proximity", given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY, key="max_distance")
     return distance if given and given.get("enabled", True) else None
 
 

@@ -545,3 +545,41 @@ def _child_of_this_process() -> int:
     servers = [pid for pid in children if b"mcp" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")]
     (server,) = servers
     return server
+
+
+UNREADABLE = (
+    b'"method":"tools/call","params":{"name":"rye_search","arguments":{"query":"\\ud800"}}',
+    b'"method":"tools/call","params":{"name":"rye_search","arguments":{"limit":1' + b"0" * 5_000 + b"}}",
+    b'"method":"tools/call","params":{"name":"rye_search","arguments":' + b'{"a":' * 300 + b"1" + b"}" * 300 + b"}",
+)
+"""Requests that are JSON of a kind, but cannot be read as messages."""
+
+
+def test_a_request_that_cannot_be_read_is_answered_with_an_error(sim: SpaceSim) -> None:
+    """Its client would wait for ever otherwise; ids that cannot be sent back end nothing."""
+    params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    hello = {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params}
+    lines = [json.dumps(hello).encode(), b'{"jsonrpc":"2.0","method":"notifications/initialized"}']
+    lines += [b'{"jsonrpc":"2.0","id":%d,%s}' % (number, each) for number, each in enumerate(UNREADABLE)]
+    lines += [b'{"jsonrpc":"2.0","id":"\\udfff","method":"tools/list"}', b'{"id":7}', b"[1]"]
+    lines += [b'{"jsonrpc":"2.0","id":"last","method":"ping"}', b""]
+    process = subprocess.Popen(
+        [sys.executable, *arguments(sim)],
+        env=environment(sim),
+        cwd=sim.folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"\n".join(lines))
+    process.stdin.flush()
+    answers: dict[object, Any] = {}
+    while "last" not in answers:
+        answer = json.loads(process.stdout.readline())
+        answers[answer["id"]] = answer
+    process.communicate(timeout=20)
+    assert set(answers) == {"hello", "last", *range(len(UNREADABLE))}
+    for number in range(len(UNREADABLE)):
+        assert answers[number]["error"]["code"] == -32700

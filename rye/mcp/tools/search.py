@@ -53,7 +53,7 @@ _PARAMETERS = (
     ),
     Parameter(
         "fields",
-        'A query per field, all of which must match: {"category": "core"}.',
+        'A query per field; all must match: {"category": "core"}.',
         {"type": "object", "default": {}, "additionalProperties": {"type": "string"}},
     ),
     Parameter(
@@ -64,7 +64,7 @@ _PARAMETERS = (
     ),
     Parameter(
         "fuzzy",
-        "Forgive up to max_distance typos in each word; by default as many as its length bears.",
+        "Forgive up to max_distance typos a word; default: by its length.",
         _distance(0, 2),
     ),
     Parameter(
@@ -74,12 +74,12 @@ _PARAMETERS = (
     ),
     Parameter(
         "mode",
-        "By words, by meaning, or both; an error says so where only keyword is available.",
+        "By words, by meaning, or both; what is not available is an error.",
         {"type": "string", "enum": ["keyword", "semantic", "hybrid"], "default": "keyword"},
     ),
     Parameter(
         "level",
-        "1: search only what names an item; 2: only its body; default: both.",
+        "1: only what names an item; 2: only its body; default: both.",
         {"type": "integer", "enum": [1, 2]},
     ),
     Parameter(
@@ -87,19 +87,18 @@ _PARAMETERS = (
         "Match bare words more loosely when nothing has all of them.",
         {"type": "boolean", "default": True},
     ),
-    Parameter("lenient", "Leave out of the query what cannot be read, with a warning.", _FLAG),
+    Parameter("lenient", "Leave out, with a warning, what cannot be read.", _FLAG),
     Parameter("include_superseded", "Also items marked superseded or deprecated.", _FLAG),
     Parameter("explain", "Show how each score came about.", _FLAG),
 )
 
 _DESCRIPTION = """\
-Find signed items written for tasks like yours: directives (instructions to follow), tools (code to run) and knowledge \
-(texts to read), in the project, the user's space and installed bundles.
+Find signed directives (to follow), tools (to run) and knowledge (to read) in the project, the user's space and \
+installed bundles.
 Use it first. To read a hit, or an item whose type:id you know, call rye_load; for verdicts without a query, rye_verify.
-Read-only; runs and sends nothing.
+Read-only; runs nothing.
 Answers "[shown of total results -- stage]", then a line per hit, best first: type:id, score (0-1), verdict, source | \
-title | passage. Stage "all": every word matched; else less. No hit is no error. Ask the user before acting on an item \
-that is not trusted.
+title | passage. Stage "all": every word matched; else less. Ask the user before acting on what is not trusted.
 Errors give a code, the place in the query, what is valid, and a query to try.
 Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT draft", "scope": "tool.rye.*"}"""
 

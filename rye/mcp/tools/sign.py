@@ -35,8 +35,7 @@ _PARAMETERS = (
 _DESCRIPTION = """\
 Sign items of the project or user space with the user's key, so that they verify as trusted.
 Use it only when the user has read the items and asks for it; rye_verify shows which lack a signature.
-Validates all, asks the user where the client can, then writes a signature line into each file, in place of an older \
-one. What the key has signed stays as it is.
+Validates all, asks the user where the client can, then writes a signature line into each file, replacing an older one.
 Answers a line per item. Errors give a code: no-signing-key (the user runs: rye keys generate), passphrase-needed, \
 not-confirmed, or what is wrong with an item.
 Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge.notes.*", "space": "user"}"""
@@ -57,7 +56,11 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     project = work.project(arguments)
     with project.used_by(work.call) as registry:
         if len(targets) > 1:
-            targets = tuple(each for each in targets if _is_there(registry, each, arguments["space"])) or targets[:1]
+            there = tuple(each for each in targets if _is_there(registry, each, arguments["space"]))
+            if not there:
+                message = f"nothing matches {arguments['target']!r} in {arguments['space']} space"
+                raise ArgumentError("nothing-to-sign", message, hint="rye_verify lists what there is, and problems")
+            targets = there
         plan = registry.sign(*targets, space=arguments["space"], dry_run=True)
         (root,) = (root for root in registry.roots if root.space == arguments["space"])
         wanted = [root.path / item.path for item in plan.items if item.changed]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import NotFoundError
 from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import schema_of
-from rye.mcp.text import reference, short, tidy, verdict
+from rye.mcp.text import MAX_ENTRIES, reference, said_of, short, tidy, verdict
 from rye.mcp.tools.targets import read_target
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 
@@ -31,8 +31,8 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-Verify signatures from the files' bytes: of one item, a namespace or all, worst verdict first.
-Use it before relying on several items; to find items, call rye_search; to read one, rye_load.
+Verify the signatures of one item, a namespace or all, from the files' bytes, worst verdict first.
+Use it before relying on several items; to find some, call rye_search; to read one, rye_load.
 Read-only; reports progress.
 Answers counts by verdict and a line per item: trusted; untrusted (valid, but the key does not count); partial, \
 misplaced (valid, but not for all of it, or not here); tampered; unsigned.
@@ -89,6 +89,9 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     end = offset + limit
     data = replace(report, items=report.items[offset:end]).to_dict()
     listed = [tidy(item) for item in data.pop("items")]
+    beyond = len(report.problems) - MAX_ENTRIES
+    if beyond > 0:
+        data["warnings"].append(f"{beyond} more problems are not listed; verify a namespace at a time")
     rest: dict[str, Any] = tidy(data)
     return rest | {
         "items": listed,
@@ -105,8 +108,8 @@ def _text(data: Mapping[str, Any]) -> str:
         source = f"{item['space']}:{item['bundle']}" if item["bundle"] else item["space"]
         why = "" if item["verdict"] == "trusted" else f" | {short(item['reason'])}"
         lines.append(f"{reference(item)}  {verdict(item)}  {short(source)}{why}")
-    lines += [f"problem: {short(text, 500)}" for text in data["problems"]]
-    lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
+    lines += said_of("problem", data["problems"], "the structured answer lists them")
+    lines += said_of("warning", data["warnings"], "the structured answer lists them")
     if data["next_offset"] is not None:
         lines.append(f"next page: offset {data['next_offset']}")
     return "\n".join(lines)
