@@ -60,7 +60,10 @@ class FindingKind:
 
 _WRITE: Final = "rye manifest write  # once the items are reviewed"
 _RESTORE: Final = "rye manifest write  # only once the change is reviewed; else put the listed file back"
-_TRUST: Final = "rye trust add FILE  # the signer's trust file, as its owner gave it; for one run: --trust FILE"
+_TRUST: Final = (
+    "rye trust add FILE  # the signer's trust file, as its owner gave it; for one run: --trust FILE; "
+    "if the key is revoked, its owner begins anew with another: rye manifest write --new --key NAME"
+)
 _ASK: Final = "rye manifest check  # once its newest files are there; with --reset if its owner says it was begun anew"
 
 

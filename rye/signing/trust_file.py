@@ -19,6 +19,8 @@ MAX_TRUST_FILE: Final = 65_536
 
 _NAMESPACE: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
 _KEY_PREFIX: Final = "ed25519:"
+_LIMITS: Final = ("namespaces", "not_after", "revoked")
+_KNOWN: Final = frozenset({"version", "category", "fingerprint", "owner", "public_key", "pem", "reason", "date"})
 _HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see the trust model"
 
 
@@ -30,13 +32,15 @@ def parse_trust_file(
     Read are ``[public_key] pem`` or ``public_key = "ed25519:BASE64"``, ``owner``, and the optional ``fingerprint`` (16
     or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``not_after`` (date, of which the
     whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with ``reason`` and ``date``). Other
-    keys are left alone. What is there but cannot be understood is refused: no limit is ever lost to a typing error.
+    keys are left alone, unless they look like a limit misspelt or in a table that has none. What is there but cannot be
+    understood is refused: no limit is ever lost to a typing error.
 
     Raises:
         SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another
             fingerprint than its key has, ``weak-key`` when the key cannot bind a message.
     """
     table = _load(data, source)
+    _refuse_slips(table, source)
     public = _public_key(table, source)
     stated = table.get("fingerprint")
     if stated is not None and stated not in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
@@ -107,6 +111,21 @@ def _load(data: bytes, source: str) -> Mapping[str, Any]:
         return tomllib.loads(data.decode("utf-8-sig"))
     except (ValueError, RecursionError) as fault:
         _refuse(source, f"is not TOML: {fault}")
+
+
+def _refuse_slips(table: Mapping[str, Any], source: str) -> None:
+    """Refuse a limit that is misspelt, or that stands where it belongs to another table than the key's."""
+    for name, inner in (("", table), *((key, value) for key, value in table.items() if isinstance(value, dict))):
+        for key in inner:
+            if key in _KNOWN or (not name and key in _LIMITS):
+                continue
+            from difflib import get_close_matches
+
+            near = get_close_matches(key.casefold().replace("-", "_"), _LIMITS, 1, 0.8)
+            if near and name:
+                _refuse(source, f"{key} stands in the table [{name}] and would limit nothing; write {near[0]} above it")
+            if near:
+                _refuse(source, f"{key!r} is not known; did you mean {near[0]}?")
 
 
 def _public_key(table: Mapping[str, Any], source: str) -> PublicKey:

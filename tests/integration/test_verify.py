@@ -160,18 +160,47 @@ def test_without_git_or_repository_nothing_is_passed_over(clean: tuple[Workshop,
 
 
 def test_settings_of_the_repository_start_no_program(clean: tuple[Workshop, str], tmp_path: Path) -> None:
-    """Neither a file system monitor nor an external diff of the checkout is run."""
+    """Neither a file system monitor, an external diff nor a filter of the checkout is run."""
     mark = tmp_path / "ran"
     program = tmp_path / "program"
     program.write_text(f"#!/bin/sh\ntouch {mark}\n", encoding="utf-8")
     program.chmod(0o755)
-    for name in ("core.fsmonitor", "diff.external"):
+    attributes = clean[0].project / ".gitattributes"
+    attributes.write_text("* filter=evil diff=evil\n", encoding="utf-8")
+    names = ("core.fsmonitor", "diff.external", "diff.evil.textconv", "filter.evil.clean", "filter.evil.process")
+    for name in names:
         git(clean[0], "config", name, str(program))
     spoil(clean)
     assert verify(clean, "--changed-since", "HEAD").status == 1
-    for name in ("core.fsmonitor", "diff.external"):
+    attributes.unlink()
+    for name in names:
         git(clean[0], "config", "--unset", name)
     assert not mark.exists()
+
+
+def test_a_cloned_folder_that_looks_like_a_repository_is_none(clean: tuple[Workshop, str]) -> None:
+    """A bare repository among the files brings settings of its own; git is not led into it."""
+    inner = clean[0].project / "inner"
+    subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
+    (inner / ".ai").mkdir()
+    done = clean[0].run("verify", "--space", "project", "--project", str(inner), "--changed-since", "HEAD")
+    assert (done.status, "no git repository" in done.err) == (2, True)
+
+
+def test_an_index_that_calls_a_file_unchanged_is_not_believed(clean: tuple[Workshop, str]) -> None:
+    """The flags with which git passes over a file hide no edit, and neither does a link to another item."""
+    path = spoil(clean)
+    git(clean[0], "update-index", "--assume-unchanged", str(path))
+    assert verify(clean, "--changed-since", "HEAD").status == 1
+    git(clean[0], "update-index", "--no-assume-unchanged", str(path))
+    content = path.read_bytes()
+    path.unlink()
+    path.symlink_to(next(other for other in path.parent.iterdir() if other.suffix == path.suffix))
+    done = verify(clean, "--changed-since", "HEAD", "--verbose")
+    path.unlink()
+    path.write_bytes(content)
+    assert "1 item" in done.out
+    assert done.status == 1
 
 
 def test_known_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_path: Path) -> None:

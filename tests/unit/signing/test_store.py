@@ -152,6 +152,17 @@ def test_a_private_key_is_saved_for_its_owner_alone(tmp_path: Path) -> None:
 
 
 @POSIX
+@pytest.mark.parametrize("text", ["root:x:0:0::/root:/bin/sh\n", ANN.public.pem])
+def test_a_file_that_is_no_private_key_is_not_to_be_closed_to_others(tmp_path: Path, text: str) -> None:
+    """A public file named by mistake is no key; to close it to others would be wrong advice."""
+    path = tmp_path / "passwd"
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o644)
+    with pytest.raises(SigningError) as caught:
+        load_key_file(path)
+    assert caught.value.code == "key-unreadable"
+
+
 def test_unsafe_permissions_are_refused_with_the_command_that_mends_them(tmp_path: Path) -> None:
     """A key, or its folder, that others may look into is not used; nothing is mended behind the user's back."""
     folder = tmp_path / SIGNING_FOLDER

@@ -157,3 +157,20 @@ def test_what_could_not_be_read_is_not_written() -> None:
         write_trust_file(PUBLIC, owner="a\nb")
     with pytest.raises(SigningError):
         write_trust_file(PUBLIC, owner="a", namespaces=("a b",))
+
+
+@pytest.mark.parametrize("slip", ["revokd = true", "namespace = ['ops/*']", "not-after = 2027-12-31", "Revoked = true"])
+def test_a_misspelt_limit_is_no_key_without_limits(slip: str) -> None:
+    """What looks like a limit is refused by name; keys of other tools are left alone."""
+    text = write_trust_file(ANN.public, owner="Ann").decode()
+    with pytest.raises(SigningError, match="did you mean"):
+        parse_trust_file(f"{slip}\n{text}".encode(), scope=Scope.USER)
+    assert parse_trust_file(f"serial = 7\n{text}algorithm = 'ed25519'\n".encode(), scope=Scope.USER).namespaces is None
+
+
+@pytest.mark.parametrize("limit", ["revoked = true", "not_after = 2020-01-01", "namespaces = []"])
+def test_a_limit_appended_to_the_file_is_not_lost_in_the_table_of_the_key(limit: str) -> None:
+    """At the end of the file it belongs to ``[public_key]``: refused, with the place where it belongs."""
+    text = write_trust_file(ANN.public, owner="Ann").decode()
+    with pytest.raises(SigningError, match=r"stands in the table \[public_key\]"):
+        parse_trust_file(f"{text}{limit}\n".encode(), scope=Scope.USER)
