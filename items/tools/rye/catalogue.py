@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:22:01Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:vfzoOqyiqH1LSLYmYMYojr_TScWmDY8WmdW3HumMyXyCG4J-A5a6P5F5zvwlb_b8T_XfddM9vYw4hsgDf8koDg:64c64382a0c9e3f723335dd597d276e7e4e4002148061e3adeb3520708fd8150
+# rye:signed:v2:2026-11-22T02:28:43Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:996T-UHZZAtnc0nyuAt_dHGGmVq9KBUBX6AypBlZ8NGmsDgEAGiZnG4kL6G9OT_a2es7zr2zPf8pQQTsHxUoAg:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

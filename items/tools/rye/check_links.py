@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:22:01Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:uJGlRQuzdWJsHxHLsQ-gTcCk4DCPxjslJy3KdCsMoykeNa9nQOXUmU3LDFJLUVfVoUNlS7Sdc0HicZM-4hCmCw:64c64382a0c9e3f723335dd597d276e7e4e4002148061e3adeb3520708fd8150
+# rye:signed:v2:2026-11-22T02:28:43Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:k-WJ1rzEjC2QqH_matvNoLzxUipQgmgR2kXFlPx-8sdDHYwTLt-UnQPeIxBjuQ_KFAAwoari4BTxzQy-wgbVAg:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

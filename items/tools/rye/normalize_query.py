@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:22:01Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:wlN-s7bSJHcgta6LGVKDg_vD49OHoKnF4FTE-UIAs9cOq0NAQXORw99XlS-pqoHGgmpQUR0HWTTLFMr5Dx6yBg:64c64382a0c9e3f723335dd597d276e7e4e4002148061e3adeb3520708fd8150
+# rye:signed:v2:2026-11-22T02:28:43Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:RGyRdZDjDwW8O8YNRxlBYdEE6NwcTL47lZ0hTmJnC6MWsuuamLwNIke5fsNKi4VMsKuUP2JId3qxdGNsbxRACw:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

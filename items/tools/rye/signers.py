@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:22:01Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:9Ad8JjTZnSGlXtLwfRCgNDsKdP-5I0z_wDZkwu7Q_KOdsSrwOZ2YXhzE4mSqD0clEL_icBA_79lgFtuqlj38BA:64c64382a0c9e3f723335dd597d276e7e4e4002148061e3adeb3520708fd8150
+# rye:signed:v2:2026-11-22T02:28:43Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:eEQprOtoY9isRnuzxyDrRe0l9TnRRVMPm6TJx9KnJPtOzTLy4OlmzClwP1LziIdYtlAPBWEFtCF6JbBwf3QYAA:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
