@@ -130,7 +130,8 @@ from rye.index import runs
 runs.ALONE_BELOW = 8
 root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})
-work = runs.Work(root, spaces.walk_stat(root)[0], {{}}, folder, lambda done: None)
+files = spaces.walk(root)[0]
+work = runs.Work(root, files, [9] * len(files), {{}}, folder, lambda done: None)
 with runs.built(work, processes=3) as found:
     found.write(folder / "segment")
 """,
