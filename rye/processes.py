@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -16,6 +17,7 @@ from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from itertools import chain, islice
 from multiprocessing import connection, get_context, parent_process
+from types import ModuleType
 
 from rye._cores import cores
 from rye.spaces import FolderReader, ItemFile, Root
@@ -29,8 +31,11 @@ Place = tuple[int, ItemFile]
 SERIAL_BELOW = 512
 """Fewer files than this are verified in this process alone: starting another takes as long."""
 
-_CHUNK = 32
+_CHUNK = 64
 _AHEAD = 2
+_MOST_WAITING = 256
+"""Chunks whose results wait for an earlier one: as many as are done here before a helper has come up, and more."""
+
 _HELD_BACK = (signal.SIGINT, signal.SIGTERM)
 _MOST = 61
 """No more processes than Windows can wait for."""
@@ -68,11 +73,10 @@ class _Crew:
         self._roots = roots
         self._verifier = verifier
         self._in_flight = helpers * _AHEAD
-        self._most_waiting = 4 * (self._in_flight + 1)
         self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
             helpers, mp_context=get_context("spawn"), initializer=_begin, initargs=(tuple(roots), verifier)
         )
-        with suppress(BrokenProcessPool, OSError), _undisturbed():
+        with suppress(BrokenProcessPool, OSError), _undisturbed(), _without_program():
             for _ in range(helpers):
                 self._pool.submit(_check_chunk, [])  # a helper is started with the first thing that is asked of it
 
@@ -80,7 +84,7 @@ class _Crew:
         """Hand out chunks, do one whenever all helpers are busy, and yield the results in order."""
         waiting: deque[tuple[list[Place], Future[list[Outcome]] | list[Outcome]]] = deque()
         while True:
-            while waiting and (len(waiting) > self._most_waiting or _is_done(waiting[0][1])):
+            while waiting and (len(waiting) > _MOST_WAITING or _is_done(waiting[0][1])):
                 yield from self._result(*waiting.popleft())
             chunk = list(islice(files, _CHUNK))
             if not chunk:
@@ -98,7 +102,7 @@ class _Crew:
         if self._pool is None or busy >= self._in_flight:
             return None
         try:
-            with _undisturbed():
+            with _undisturbed(), _without_program():
                 return self._pool.submit(_check_chunk, chunk)
         except (BrokenProcessPool, OSError):
             self._give_up()
@@ -151,6 +155,16 @@ def _undisturbed() -> Iterator[None]:
             signal.signal(number, handler)
         if came:
             signal.raise_signal(came[0])
+
+
+@contextmanager
+def _without_program() -> Iterator[None]:
+    """Let a helper not run the program that runs here: it may do anything, takes long, and nothing of it is needed."""
+    program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = program
 
 
 def _is_done(result: Future[list[Outcome]] | list[Outcome]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import lru_cache
+from string import Formatter
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
@@ -28,6 +30,18 @@ _V2: Final = EnvelopeFormat.V2
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
 
+_OF_SIGNER: Final = frozenset(
+    code
+    for code, reason in REASONS.items()
+    if {name for _, name, _, _ in Formatter().parse(reason.words)} == {"signer", None}
+)
+"""Codes whose words name the signer alone, and so are the same for all that one key signed."""
+
+
+@lru_cache(maxsize=256)
+def _sentence(words: str, signer: str) -> str:
+    return words.format(signer=signer)
+
 
 class _Case(NamedTuple):
     """What is being judged."""
@@ -42,15 +56,16 @@ class _Case(NamedTuple):
         """Return the judgement of a reason code."""
         reason, evidence, origin = REASONS[code], self.evidence, self.origin
         key = evidence.fingerprint
+        signer = entry.signer if entry else key[:16]
+        if code in _OF_SIGNER:
+            words = _sentence(reason.words, signer)
+        else:
+            ref = f"{origin.item_type}:{origin.item_id}"
+            words = reason.words.format(signer=signer, key=key[:16], ref=ref, detail=detail)
         return Signature(
             verdict=reason.verdict,
             code=code,
-            reason=reason.words.format(
-                signer=entry.signer if entry else key[:16],
-                key=key[:16],
-                ref=f"{origin.item_type}:{origin.item_id}",
-                detail=detail,
-            ),
+            reason=words,
             signer=entry.fingerprint if entry else key,
             owner=entry.owner if entry else "",
             signed_at=evidence.signed_at,
