@@ -30,6 +30,9 @@ _TICK_MS = 1_000
 _DISTRUST = 60.0
 """Seconds after which the files are scanned all the same, as some file systems do not tell of changes."""
 
+_PATIENCE = 2.0
+"""Seconds to wait for the thread when it is to end."""
+
 _FOLDERS = frozenset({"config", *(kind.folder for kind in ItemType)})
 """What counts below a space root: items, keys and settings; others may keep what they like beside them."""
 
@@ -59,9 +62,11 @@ class Watch:
         self._thread.start()
 
     def stop(self) -> None:
-        """End; from then on each search scans again."""
+        """End; from then on each search scans again. What is being indexed is waited for, but not for long."""
         self._registry.max_staleness = 0.0
         self._stop.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(_PATIENCE)
 
     def _run(self) -> None:
         try:
