@@ -32,7 +32,6 @@ __all__ = [
 
 Answer = TypeVar("Answer")
 Callback = TypeVar("Callback", bound=Callable[..., Any])
-_BUNDLES = "RYE_BUNDLES"
 _PATH = click.Path(path_type=Path)
 
 _PLACE_OPTIONS = {

@@ -41,11 +41,26 @@ def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str) ->
     if not path.isprintable():
         code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
         raise ItemError(code, message, hint="rename the file", path=path)
-    data = spaces.read_file(root, path)
-    suffix = PurePosixPath(path).suffix.lower()
-    item = items.parse(data, item_type=item_type, item_id=item_id, suffix=suffix)
     origin = Origin(root.space, root.bundle, str(item_type), item_id)
-    return ReadItem(data, item, signing.inspect(data, origin=origin, declared=item.declared), origin, suffix)
+    return take_item(spaces.read_file(root, path), origin, path)
+
+
+def take_item(data: bytes, origin: Origin, path: str, *, content_digest: str | None = None) -> ReadItem:
+    """Parse and inspect the bytes of a file.
+
+    Args:
+        data: All of them.
+        origin: Where they were found.
+        path: The same as a path, whose extension decides the format.
+        content_digest: Their SHA-256 where the caller has it.
+
+    Raises:
+        ItemError: The file is no item.
+    """
+    suffix = PurePosixPath(path).suffix.lower()
+    item = items.parse(data, item_type=items.ItemType(origin.item_type), item_id=origin.item_id, suffix=suffix)
+    evidence = signing.inspect(data, origin=origin, declared=item.declared, content_digest=content_digest)
+    return ReadItem(data, item, evidence, origin, suffix)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,7 @@ from rye.index.records import Records
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, Strings, ranges
 
-__all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "ranges", "slot_keys"]
+__all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""

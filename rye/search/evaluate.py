@@ -22,7 +22,7 @@ from typing import TypeVar
 import numpy as np
 
 from rye.index.reader import Floats, Reader
-from rye.index.segment import Bools, Ints
+from rye.index.segment import Ints
 from rye.search import bound, filters
 from rye.search.docs import Docs
 from rye.search.fields import K1, TEXT_FIELDS
@@ -82,11 +82,6 @@ class Evaluation:
         """The live documents that match."""
         found = self._docs(self.query)
         return found if isinstance(self.query, Leaf) else found & Docs(self.reader.size, mask=self.reader.live)
-
-    @property
-    def matches(self) -> Bools:
-        """Shape ``(size,)``: the live documents that match."""
-        return self.docs.mask
 
     def _docs(self, node: bound.Bound) -> Docs:
         size = self.reader.size

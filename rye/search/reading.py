@@ -12,7 +12,8 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import NamedTuple
 
-from rye import items, signing, spaces
+from rye import spaces
+from rye.index.reading import take_item
 from rye.items import Item, ItemType
 from rye.signing import Evidence, Origin
 from rye.spaces import Root
@@ -75,9 +76,9 @@ class Shelf:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        item = items.parse(data, item_type=item_type, item_id=item_id, suffix=f".{path.rpartition('.')[2]}")
-        evidence = signing.inspect(data, origin=key[1], declared=item.declared, content_digest=digest.hexdigest())
-        found = Read(replace(item, metadata={}, declared={}, sections=()), evidence, key[1])
+        taken = take_item(data, key[1], path, content_digest=digest.hexdigest())
+        item = taken.item
+        found = Read(replace(item, metadata={}, declared={}, sections=()), taken.evidence, taken.origin)
         self._keep(key, found, len(data) + _VALUE_BYTES * (len(item.tags) + len(item.symbols)))
         return found
 

@@ -90,7 +90,7 @@ def test_matches_and_scores_are_those_of_the_twin(
     for node in asked:
         naive = Binder(corpus).bind(node)
         mine = evaluation(over, node)
-        assert np.flatnonzero(mine.matches).tolist() == [d for n, d in enumerate(live) if naive.matches(n)], str(node)
+        assert np.flatnonzero(mine.docs.mask).tolist() == [d for n, d in enumerate(live) if naive.matches(n)], str(node)
         scores = mine.scores(np.asarray(live, np.int64)).tolist()
         assert scores == pytest.approx([score(scored_leaves(naive), number) for number in range(len(live))]), str(node)
         check_explanations(mine, live, scores)

@@ -6,25 +6,7 @@ import pytest
 
 from rye.errors import ArgumentError
 from rye.mcp.text import said_of
-from rye.search.request import make_request
-
-OPTIONS = {
-    "scope": "*",
-    "space": "all",
-    "limit": 10,
-    "offset": 0,
-    "sort_by": "score",
-    "fields": None,
-    "filters": None,
-    "fuzzy": None,
-    "proximity": None,
-    "mode": "keyword",
-    "level": None,
-    "relax": True,
-    "lenient": False,
-    "include_superseded": False,
-    "explain": False,
-}
+from tests.unit.search.asking import request
 
 
 def test_hundreds_of_unreadable_files_do_not_flood_an_answer() -> None:
@@ -52,6 +34,6 @@ def test_an_option_inside_an_argument_is_named_when_it_is_wrong(
 ) -> None:
     """Which part of it is meant, and what would be right."""
     with pytest.raises(ArgumentError) as raised:
-        make_request("x", OPTIONS | given)
+        request("x", **given)
     assert raised.value.message == message
     assert hint in raised.value.hint

@@ -71,5 +71,5 @@ def all_slots(evaluation: Evaluation) -> Slots:
 
 def ids(reader: Reader, asked: str | ast.Node, **more: Any) -> list[str]:
     """Return the ids of the items that match a query, sorted."""
-    found = np.flatnonzero(evaluation(reader, asked, **more).matches).tolist()
+    found = np.flatnonzero(evaluation(reader, asked, **more).docs.mask).tolist()
     return sorted(reader.key_of(doc)[1] for doc in found)

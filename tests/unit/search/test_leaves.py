@@ -74,8 +74,8 @@ def test_fields_are_apart(tmp_path: Path) -> None:
     one = item("b", title="a", tags=("a", "b"), body="a")
     over = reader(tmp_path, [one])
     for asked in ('"a b"', '"a b"~50', "a NEAR/50 b", 'tags:"a b"', "tags:(a NEAR/99 b)"):
-        assert not evaluation(over, asked).matches.any()
-    assert evaluation(over, "tags:(a NEAR/101 b)").matches.all()
+        assert not evaluation(over, asked).docs.mask.any()
+    assert evaluation(over, "tags:(a NEAR/101 b)").docs.mask.all()
 
 
 def test_a_leaf_counts_only_in_its_fields(tmp_path: Path) -> None:
