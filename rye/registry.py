@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye import items, signing
+from rye.embedding import Embedder
 from rye.errors import ArgumentError, ItemError, NotFoundError
 from rye.index import cache
 from rye.index.container import DamagedError
@@ -32,13 +33,14 @@ from rye.search.request import SPACES, Request, make_request
 from rye.search.results import SearchResponse
 from rye.search.states import States
 from rye.spaces import Root
+from rye.vectors import VectorIndexes, as_choice, vector_report
 
 if TYPE_CHECKING:
     from rye.findings import Run
     from rye.keyring import Passphrase
     from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
-    from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
+    from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VectorReport, VerifyReport
 
 __all__ = ["Registry"]
 
@@ -59,10 +61,12 @@ class Registry:
             before each, infinity only where there is no index yet.
         trust: Trust files or folders that count as the user's own for this registry.
         progress: Called with (files done, files to do, source) while files are indexed.
+        embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
+            an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
-        ArgumentError: ``max_staleness`` is not a number ≥ 0.
+        ArgumentError: ``max_staleness`` is not a number ≥ 0, or the embedder is none.
     """
 
     def __init__(
@@ -76,6 +80,7 @@ class Registry:
         max_staleness: float = 0.0,
         trust: Sequence[PathLike] = (),
         progress: Progress | None = None,
+        embedder: str | Embedder | None = None,
     ) -> None:
         layout = Layout.find(
             project=None if project is None else as_path("project", project),
@@ -90,6 +95,7 @@ class Registry:
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
+        self._vectors = VectorIndexes(layout, self._indexes.folder, named=as_choice(embedder), progress=progress)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -164,7 +170,14 @@ class Registry:
     def _world(self, state: State, request: Request) -> World:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
         overrides = [state.overrides.get(root.source, {}) for root, _ in reader.snapshots]
-        return World(reader, state.everywhere, lambda: state.trust.trust, overrides, signing.system_clock())
+        return World(
+            reader,
+            state.everywhere,
+            lambda: state.trust.trust,
+            overrides,
+            signing.system_clock(),
+            lambda: self._vectors.meaning(reader),
+        )
 
     def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:
         """Read one item and verify exactly the bytes returned.
@@ -374,12 +387,25 @@ class Registry:
         """Scan the spaces now and index what changed."""
         return report_of(self._indexes.scan())
 
+    def embed(self) -> VectorReport:
+        """Scan the spaces now, index what changed, and make the vectors that are missing.
+
+        A search by meaning does the same when it needs them.
+
+        Raises:
+            UnavailableError: The embedder cannot be used.
+            EnvironmentFault: The vectors cannot be written.
+        """
+        state = self._indexes.scan()
+        return vector_report(self._vectors.meaning(state.everywhere), state.warnings)
+
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""
         return report_of(self._indexes.rebuild())
 
     def clear(self) -> int:
-        """Remove the indexes of this registry's spaces; returns how many bytes that freed."""
+        """Remove the indexes and vectors of this registry's spaces; returns how many bytes that freed."""
+        self._vectors.forget()
         return self._indexes.clear()
 
     def status(self) -> tuple[SpaceStatus, ...]:

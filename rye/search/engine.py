@@ -12,6 +12,7 @@ from operator import or_
 import numpy as np
 
 from rye.errors import QueryError
+from rye.index.meaning import Meaning
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER, fold_value
 from rye.index.segment import Bools, Ints
@@ -42,6 +43,7 @@ class World:
         trust: Returns the trusted keys.
         overrides: Field weights per root of ``reader``.
         now: The moment verdicts are judged at.
+        meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
     """
 
     reader: Reader
@@ -49,6 +51,7 @@ class World:
     trust: Callable[[], TrustSet]
     overrides: Sequence[Overrides]
     now: datetime
+    meaning: Callable[[], Meaning]
 
 
 @dataclass(frozen=True, eq=False)
