@@ -9,9 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-
-from rye.embedding import Choice, Embedder, Floats
+from rye.embedding import Choice, Embedder, Floats, open_embedder
 from rye.embedding.choice import VARIABLE
 from rye.errors import ArgumentError
 from rye.index.meaning import Meaning
@@ -83,7 +81,7 @@ class VectorIndexes:
             return self._named
         settings = read_choice(self._layout.user)
         named = self._named or (Choice.parse(line) if (line := os.environ.get(VARIABLE, "")) else None)
-        return (settings if named is None else settings.asking(named)).open()
+        return open_embedder(settings if named is None else settings.asking(named))
 
     @cached_property
     def _probe(self) -> Floats:
@@ -142,7 +140,7 @@ def vector_report(meaning: Meaning, warnings: tuple[str, ...]) -> VectorReport:
     return VectorReport(
         model=meaning.embedder.model,
         dimensions=meaning.vectors.dimensions,
-        items=len(np.unique(meaning.vectors.docs)),
+        items=meaning.vectors.items,
         vectors=len(meaning.vectors),
         missing=meaning.vectors.missing,
         warnings=(*warnings, *meaning.warnings),

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
 
-from rye.embedding.protocol import Embedder
-from rye.errors import ArgumentError, UnavailableError
+from rye.errors import ArgumentError
 
-__all__ = ["DEFAULT_KEY_VARIABLE", "KINDS", "Choice"]
+__all__ = ["KEY_VARIABLE", "KINDS", "MAX_BATCH", "MAX_TIMEOUT", "VARIABLE", "Choice"]
 
 KINDS: Final = ("wordllama", "ollama", "openai", "none")
 URLS: Final = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
 """Where a server is unless the choice says so."""
 
 VARIABLE: Final = "RYE_EMBEDDER"
-DEFAULT_KEY_VARIABLE: Final = "RYE_EMBEDDER_KEY"
+KEY_VARIABLE: Final = "RYE_EMBEDDER_KEY"
 BATCH, MAX_BATCH = 32, 1024
 TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
 _FORMS = "write wordllama, none, ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
@@ -40,7 +38,7 @@ class Choice:
     kind: str = "wordllama"
     model: str = ""
     url: str = ""
-    key_variable: str = DEFAULT_KEY_VARIABLE
+    key_variable: str = KEY_VARIABLE
     batch: int = BATCH
     timeout: float = TIMEOUT
     threshold: float | None = None
@@ -80,26 +78,6 @@ class Choice:
     def asking(self, other: Choice) -> Choice:
         """Return another choice, asked as this one is where it does not say how: key, batch and timeout."""
         return replace(other, key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
-
-    def open(self) -> Embedder:
-        """Return the embedder; a server is not asked before it is needed.
-
-        Raises:
-            UnavailableError: ``embedder-off`` or ``embedder-missing``.
-        """
-        if self.kind == "none":
-            message = "searching by meaning is turned off"
-            raise UnavailableError("embedder-off", message, hint=f"choose an embedder with {VARIABLE}")
-        if self.kind == "wordllama":
-            from rye.embedding.static import StaticEmbedder
-
-            embedder = StaticEmbedder()
-            if self.threshold is not None:
-                embedder.threshold = self.threshold
-            return embedder
-        from rye.embedding.server import ServerEmbedder
-
-        return ServerEmbedder(self, os.environ.get(self.key_variable, ""))
 
 
 def _check_url(said: str, url: str) -> None:

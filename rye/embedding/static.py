@@ -35,13 +35,15 @@ _AT_A_TIME = 256
 class StaticEmbedder:
     """Means of token vectors; opened from disk, used without a network. Safe to use from several threads.
 
+    Args:
+        threshold: Similarity below which nothing is found.
+
     Raises:
         UnavailableError: ``embedder-missing``: the extra is not installed, or its files are not there.
     """
 
-    threshold = THRESHOLD
-
-    def __init__(self) -> None:
+    def __init__(self, threshold: float = THRESHOLD) -> None:
+        self.threshold = threshold
         folder = _folder()
         try:
             from safetensors import SafetensorError, safe_open
@@ -75,20 +77,13 @@ class StaticEmbedder:
         """See :class:`rye.embedding.Embedder`; nothing is cut off."""
         found = np.zeros((len(texts), self.dimensions), np.float32)
         for start in range(0, len(texts), _AT_A_TIME):
-            self._embed([_encodable(text) for text in texts[start : start + _AT_A_TIME]], found[start:])
+            some = [_encodable(text) for text in texts[start : start + _AT_A_TIME]]
+            for row, one in enumerate(self._tokenizer.encode_batch_fast(some, add_special_tokens=False), start):
+                if one.ids:
+                    found[row] = self._weights[one.ids].astype(np.float32).sum(axis=0)
+        norms = np.linalg.norm(found, axis=1, keepdims=True)
+        np.divide(found, norms, out=found, where=norms > 0)
         return found
-
-    def _embed(self, texts: list[str], out: Floats) -> None:
-        encoded = [one.ids for one in self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)]
-        lengths = np.fromiter(map(len, encoded), np.int64, len(encoded))
-        having = np.flatnonzero(lengths)
-        if not len(having):
-            return
-        tokens = np.concatenate([np.asarray(ids, np.int64) for ids in encoded])
-        starts = (np.cumsum(lengths) - lengths)[having]
-        sums = np.add.reduceat(self._weights[tokens].astype(np.float32), starts, axis=0)
-        norms = np.linalg.norm(sums, axis=1, keepdims=True)
-        out[having] = np.divide(sums, norms, out=np.zeros_like(sums), where=norms > 0)
 
 
 def _encodable(text: str) -> str:

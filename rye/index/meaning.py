@@ -6,10 +6,11 @@ from dataclasses import dataclass
 
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
+from rye.errors import UnavailableError
 from rye.index.segment import Bools
 from rye.index.vectors import Vectors
 
-__all__ = ["Meaning"]
+__all__ = ["Meaning", "no_meaning"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,3 +38,13 @@ class Meaning:
             problem = f"answers with {len(query)} numbers where the items have {self.vectors.dimensions}"
             raise failed(self.embedder.model, problem)
         return self.vectors.similarities(query, allowed)
+
+
+def no_meaning() -> Meaning:
+    """Stand in where nothing is searched by meaning.
+
+    Raises:
+        UnavailableError: Always.
+    """
+    message = "there are no vectors here"
+    raise UnavailableError("embedder-off", message, hint="search through rye.Registry")

@@ -90,6 +90,11 @@ class Vectors:
         return sum(len(piece.docs) for piece in self._pieces)
 
     @cached_property
+    def items(self) -> int:
+        """How many documents have vectors."""
+        return len(np.unique(self.docs))
+
+    @cached_property
     def docs(self) -> Numbers:
         """The document of each row."""
         return self._column("docs")

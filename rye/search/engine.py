@@ -12,7 +12,7 @@ from operator import or_
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index.meaning import Meaning
+from rye.index.meaning import Meaning, no_meaning
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER, fold_value
 from rye.index.segment import Bools, Ints
@@ -51,7 +51,7 @@ class World:
     trust: Callable[[], TrustSet]
     overrides: Sequence[Overrides]
     now: datetime
-    meaning: Callable[[], Meaning]
+    meaning: Callable[[], Meaning] = no_meaning
 
 
 @dataclass(frozen=True, eq=False)

@@ -68,16 +68,15 @@ def read_choice(user: Path) -> Choice:
     """
     path = user / SETTINGS
     table, problem = _table(path)
-    chosen = table.get("semantic") or {}
-    problem = problem or _choice_fault(chosen)
+    chosen = (table.get("semantic") or {}) if isinstance(table, Mapping) else table
+    fault = _choice_fault(chosen)
     try:
-        if not problem:
-            names = {"embedder": "kind"} | {name: name for name in _CHOICE if name != "embedder"}
-            return Choice(**{names[key]: value for key, value in chosen.items()}).checked()
+        if not problem and not fault:
+            named = {"kind" if key == "embedder" else key: value for key, value in chosen.items()}
+            return Choice(**named).checked()
     except ArgumentError as error:
-        problem = f"{path} is left out: {error.message}"
-    else:
-        problem = problem if problem.startswith(str(path)) else f"{path} is left out: {problem}"
+        fault = error.message
+    problem = problem or f"{path} is left out: {fault}"
     hint = "see the knowledge item rye/embedding for what 'semantic' may hold"
     raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))
 
@@ -93,7 +92,7 @@ def _read_weights(root: Root, problems: list[str]) -> Overrides:
     return {str(kind): {name: float(value) for name, value in row.items()} for kind, row in weights.items()}
 
 
-def _table(path: Path) -> tuple[Mapping[str, Any], str]:
+def _table(path: Path) -> tuple[Any, str]:
     """Return what a file holds, or what is wrong with it."""
     try:
         data = _bytes(path)
@@ -104,7 +103,7 @@ def _table(path: Path) -> tuple[Mapping[str, Any], str]:
         return {}, f"{path} is left out: {error}"
     if len(data) > _MAX_BYTES:
         return {}, f"{path} is left out: it has more than {_MAX_BYTES:,} bytes"
-    return (table, "") if isinstance(table, Mapping) else ({}, f"{path} is left out: it is no mapping")
+    return table, ""
 
 
 def _bytes(path: Path) -> bytes:
@@ -132,9 +131,9 @@ def _choice_fault(chosen: Any) -> str:
     return ""
 
 
-def _fault(table: Mapping[str, Any], known: Sequence[str]) -> str:
+def _fault(table: Any, known: Sequence[str]) -> str:
     """Return what is wrong with the table, or nothing."""
-    if table.keys() - set(known):
+    if not isinstance(table, Mapping) or table.keys() - set(known):
         return f"it may hold only {' and '.join(map(repr, known))}"
     weights = table.get("weights") or {}
     if not isinstance(weights, Mapping):

@@ -80,7 +80,7 @@ def _choices(*values: str) -> Any:
 @click.option("--lenient", is_flag=True, help="Leave out what cannot be read in the query instead of refusing it.")
 @click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
 @click.option("--explain", is_flag=True, help="Show how each hit got its score.")
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness", "embedder")
 @json_option
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="Answer as one JSON object per hit and line.")
 @click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
