@@ -77,7 +77,8 @@ def unit_rows(name: str, rows: Any, count: int) -> Floats:
         raise failed(name, f"answered with numbers of shape {found.shape} for {count} texts")
     if not np.isfinite(found).all():
         raise failed(name, "answered with numbers that are not finite")
-    lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():
         raise failed(name, "answered with numbers too large to be vectors")
     unit: Floats = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0).astype(np.float32)

@@ -87,6 +87,7 @@ class ServerEmbedder:
         self._dialect = _DIALECTS[choice.kind]
         self._place = urlsplit(choice.url)
         self._name = f"{choice.kind}:{inline(choice.model)}"
+        self._late = f"no answer within {choice.timeout:g} seconds"
         self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "rye"}
         if key and self._place.scheme == "http" and not _is_here(self._place.hostname or ""):
             message = f"the key of {self._name} would be sent unencrypted to {self._place.hostname}"
@@ -157,24 +158,25 @@ class ServerEmbedder:
         if left <= 0:
             raise _Refused("its time is over")
         connection = self._connection(left)
-        late = threading.Event()
-        timer = threading.Timer(left, _cut, (connection, late))
+        line = _Line(connection)
+        timer = threading.Timer(left, line.cut)
         timer.daemon = True
         timer.start()
         try:
+            connection.connect()
+            line.socket = connection.sock
             connection.request("POST", f"{self._place.path}{self._dialect.path}", body, self._headers)
-            answer = connection.getresponse()
-            most = MAX_ANSWER if answer.status == http.client.OK else _ERROR_BYTES
-            data = answer.read(most + 1)
-            cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
+            with connection.getresponse() as answer:
+                most = MAX_ANSWER if answer.status == http.client.OK else _ERROR_BYTES
+                data = answer.read(most + 1)
+                cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
         except (OSError, http.client.HTTPException, ValueError) as error:
-            reason = f"no answer within {self._choice.timeout:g} seconds" if late.is_set() else _reason(error)
-            raise _Refused(reason) from None
+            raise _Refused(self._late if line.is_cut else _reason(error)) from None
         finally:
             timer.cancel()
             connection.close()
-        if late.is_set():
-            raise _Refused(f"no answer within {self._choice.timeout:g} seconds")
+        if line.is_cut:
+            raise _Refused(self._late)
         if cut_short:
             raise _Refused("it hung up in the middle of its answer")
         if answer.status == http.client.OK and len(data) > most:
@@ -222,11 +224,21 @@ def _is_here(host: str) -> bool:
         return False
 
 
-def _cut(connection: http.client.HTTPConnection, late: threading.Event) -> None:
-    late.set()
-    if connection.sock is not None:
-        with suppress(OSError):
-            connection.sock.shutdown(socket.SHUT_RDWR)
+class _Line:
+    """The socket of a connection, which the connection itself lets go of while an answer is still being read."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self._connection = connection
+        self.socket: socket.socket | None = None
+        self.is_cut = False
+
+    def cut(self) -> None:
+        """End whatever waits for the other side."""
+        self.is_cut = True
+        line = self.socket or self._connection.sock
+        if line is not None:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
 
 
 def _reason(error: Exception) -> str:
