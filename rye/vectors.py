@@ -19,7 +19,7 @@ from rye.index.shards import PROBE
 from rye.index.vectorizing import SpaceVectors
 from rye.index.vectors import Vectors
 from rye.layout import Layout
-from rye.search.settings import read_choice
+from rye.search.settings import ignored_choices, read_choice
 from rye.spaces import Root
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class VectorIndexes:
             return self._last[1]
 
     def _made(self, reader: Reader) -> Meaning:
-        pieces, missing, warnings, base = [], 0, list[str](), 0
+        pieces, missing, warnings, base = [], 0, ignored_choices(self._layout.roots), 0
         dimensions = 0
         for root, snapshot in reader.snapshots:
             found = self._space(root).current(snapshot, partial(self._told, root.source))

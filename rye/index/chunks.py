@@ -36,6 +36,7 @@ _JOINTS = re.compile(r"[_\-./]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _BREAKS = ("\n\n", "\n", ". ", " ")
 _MAX_DEPTH = 12
+_SAME_CHARS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +67,8 @@ def _sectioned(item: Item, names: Sequence[str]) -> Iterator[Chunk]:
         if ordinal and not section.text.strip():
             continue
         headings = map(_words, section.heading_path)
-        head = _joined([*names, *headings, *(_about(item) if not ordinal else ())])
+        about = () if ordinal else _about(item, section.text)
+        head = _joined([*names, *headings, *about])
         for number, (start, stop) in enumerate(spans_of(section)):
             yield Chunk(ordinal, number, f"{head}. {section.text[start:stop]}" if head else section.text[start:stop])
 
@@ -100,8 +102,14 @@ def _words(text: str) -> str:
     return text if " " in text else _CAMEL.sub(" ", _JOINTS.sub(" ", text)).strip()
 
 
-def _about(item: Item) -> list[str]:
-    return [item.description, ", ".join(item.tags)]
+def _about(item: Item, text: str = "") -> list[str]:
+    """Return description and tags; no description that is the beginning of the text itself."""
+    start = _folded(item.description)[:_SAME_CHARS]
+    return [item.description if start not in _folded(text[:CHUNK_CHARS]) else "", ", ".join(item.tags)]
+
+
+def _folded(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
 
 
 def _told(item: Item) -> list[str]:
@@ -128,7 +136,7 @@ def _joined(parts: Sequence[str]) -> str:
     left = HEAD_CHARS
     for part in parts:
         text = part.strip()[:left]
-        folded = "".join(filter(str.isalnum, text.casefold()))
+        folded = _folded(text)
         if folded and folded not in seen:
             seen[folded] = text.rstrip(".")
             left = max(left - len(text), 0)

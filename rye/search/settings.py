@@ -12,7 +12,9 @@ A project's file is never read: a cloned repository does not decide how its own 
 from __future__ import annotations
 
 import errno
+import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +30,9 @@ from rye.spaces import Root
 SETTINGS = Path("config", "search.yaml")
 MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16
+_EVERYONES = ("weights",)
+_USERS = ("weights", "semantic")
+_CHOOSES = re.compile(rb"^[\"']?semantic[\"']?[ \t]*:", re.MULTILINE)
 
 _CHOICE: Mapping[str, tuple[Any, float]] = {
     "embedder": (str, 0),
@@ -68,8 +73,9 @@ def read_choice(user: Path) -> Choice:
     """
     path = user / SETTINGS
     table, problem = _table(path)
-    chosen = (table.get("semantic") or {}) if isinstance(table, Mapping) else table
-    fault = _choice_fault(chosen)
+    fault = "" if problem else _stray(table, _USERS)
+    chosen = {} if problem or fault else table.get("semantic") or {}
+    fault = fault or _choice_fault(chosen)
     try:
         if not problem and not fault:
             named = {"kind" if key == "embedder" else key: value for key, value in chosen.items()}
@@ -81,10 +87,21 @@ def read_choice(user: Path) -> Choice:
     raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))
 
 
+def ignored_choices(roots: Sequence[Root]) -> list[str]:
+    """Return a warning for each project whose file tries to choose an embedder; nothing else of it is looked at."""
+    found = []
+    for root in roots:
+        with suppress(OSError):
+            if root.space == "project" and _CHOOSES.search(_bytes(root.path / SETTINGS)):
+                message = "a project does not choose the embedder, only the user's own file does"
+                found.append(f"{root.path / SETTINGS} is left out: {message}")
+    return found
+
+
 def _read_weights(root: Root, problems: list[str]) -> Overrides:
     path = root.path / SETTINGS
     table, problem = _table(path)
-    fault = "" if problem else _fault(table, ("weights", "semantic") if root.space == "user" else ("weights",))
+    fault = "" if problem else _stray(table, _USERS if root.space == "user" else _EVERYONES) or _fault(table)
     if problem or fault:
         problems.append(problem or f"{path} is left out: {fault}")
         return {}
@@ -131,10 +148,15 @@ def _choice_fault(chosen: Any) -> str:
     return ""
 
 
-def _fault(table: Any, known: Sequence[str]) -> str:
-    """Return what is wrong with the table, or nothing."""
+def _stray(table: Any, known: Sequence[str]) -> str:
+    """Say what a file may hold if it holds anything else."""
     if not isinstance(table, Mapping) or table.keys() - set(known):
         return f"it may hold only {' and '.join(map(repr, known))}"
+    return ""
+
+
+def _fault(table: Mapping[str, Any]) -> str:
+    """Return what is wrong with the weights of the table, or nothing."""
     weights = table.get("weights") or {}
     if not isinstance(weights, Mapping):
         return "'weights' must be a mapping of item types"
