@@ -120,6 +120,9 @@ class Registry:
         relax: bool = True,
         lenient: bool = False,
         include_superseded: bool = False,
+        threshold: float | None = None,
+        source_boosts: Mapping[str, float] | None = None,
+        hybrid: Mapping[str, Any] | None = None,
         explain: bool = False,
     ) -> SearchResponse:
         """Find items; every hit of the page is read and verified from its bytes at that moment.
@@ -128,7 +131,7 @@ class Registry:
             query: Text in the query language; empty means everything in scope.
             scope: ``*``, an item type, ``TYPE.NAMESPACE.*``, ``rye.search.TYPE.…``, or several separated by commas.
             space: ``all``, ``project``, ``user`` or ``system``.
-            limit: Hits on the page, 1 to 1,000.
+            limit: Hits on the page, 1 to 1,000; in semantic mode to 100.
             offset: Hits to skip.
             sort_by: ``score``, ``name`` or ``date`` (newest first, undated last).
             fields: Field → further query on that field; all must match.
@@ -136,17 +139,22 @@ class Registry:
                 also ``date_from`` and ``date_to``.
             fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos.
             proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
-            mode: ``keyword``.
+            mode: ``keyword``; ``semantic`` ranks by meaning, ``hybrid`` by both. Where meaning cannot be searched, the
+                answer is that of ``keyword``, with a warning that says why.
             level: 1 searches what names an item, 2 what it says, None both.
             relax: Whether a bare bag of words that finds nothing is tried more broadly.
             lenient: Whether what does not parse is left out and reported instead of refused.
             include_superseded: Whether superseded and deprecated items are listed.
+            threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
+            source_boosts: Source → factor for its items' similarity in semantic mode.
+            hybrid: ``fusion`` (``weighted``, ``rrf``), ``semantic_weight``, ``keyword_weight``, ``rrf_k``,
+                ``min_semantic_score``, ``min_keyword_score``, ``min_combined_score`` (0 to 1, or percent),
+                ``require_keyword_match``, ``require_semantic_match``.
             explain: Whether each hit says how its score came about.
 
         Raises:
             QueryError: The query is at fault; the error has position, caret, hint and a suggestion.
             ArgumentError: Another argument is at fault; the error lists what is valid.
-            UnavailableError: The mode is not built.
             EnvironmentFault: The cache folder is not safe to use.
         """
         options = {name: value for name, value in locals().items() if name not in {"self", "query"}}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, reduce
 from operator import or_
@@ -13,13 +13,14 @@ import numpy as np
 
 from rye.errors import QueryError
 from rye.index.meaning import Meaning, no_meaning
-from rye.index.reader import Reader
+from rye.index.reader import Floats, Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER, fold_value
 from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_verdict
+from rye.search.by_meaning import ByMeaning, Near
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
 from rye.search.order import ranked
@@ -65,6 +66,7 @@ class _Answer:
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
     hidden: dict[str, int]
+    near: Near | None = None
 
 
 class Search:
@@ -78,6 +80,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
+        self._suggestion = ""
 
     def run(self) -> SearchResponse:
         """Return the response.
@@ -90,11 +93,12 @@ class Search:
         request = self.request
         plan = make_plan(request)
         allowed = self._allowed()
-        answer = self._first_answer(plan, allowed)
+        answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+        near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
         window = slice(request.offset, min(request.offset + request.limit, total))
         hits = [
-            Hit(int(doc), float(score), int(doc) in answer.exact)
+            Hit(int(doc), float(score), int(doc) in answer.exact, near.closeness(int(doc)) if near else None)
             for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
         ]
         desk = Desk(
@@ -106,8 +110,8 @@ class Search:
             asks_verdict(answer.evaluation.query) or any(map(asks_verdict, self._filters)),
         )
         page = desk.page(hits)
-        suggestion = ""
-        if total == 0 or answer.stage != "all":
+        suggestion = self._suggestion
+        if not near and (total == 0 or answer.stage != "all"):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
@@ -120,13 +124,21 @@ class Search:
             space=request.space,
             limit=request.limit,
             offset=request.offset,
+            search_type=request.mode.name if near else "keyword",
             stage=answer.stage,
             warnings=(*plan.warnings, *self._said(plan), *self._warnings, *page.warnings),
             did_you_mean=suggestion,
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
             hidden=answer.hidden,
+            method=self._method(near),
         )
+
+    def _method(self, near: Near | None) -> str:
+        mode = self.request.mode
+        if near is None:
+            return "keyword" if mode.name == "keyword" else "keyword_fallback"
+        return mode.fusion.fusion if near.asked.hybrid else "embedding"
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> _Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -145,8 +157,13 @@ class Search:
 
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> _Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        found = evaluation.docs & allowed
         exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
+        return self._ordered(stage.name, evaluation, evaluation.docs & allowed, exact, evaluation.scores)
+
+    def _ordered(
+        self, stage: str, evaluation: Evaluation, found: Docs, exact: Ints, scores_of: Callable[[Ints], Floats]
+    ) -> _Answer:
+        """Return hits in order, with those whose id or name is the query, without those that are to be hidden."""
         if len(exact):
             found |= Docs(self.reader.size, numbers=exact)
         hidden: dict[str, int] = {}
@@ -154,9 +171,27 @@ class Search:
             found, hidden = self._hide(found)
             exact = exact[found.mask[exact]] if hidden else exact
         docs = found.numbers
-        scores = np.round(evaluation.scores(docs), 4)
+        scores = np.round(scores_of(docs), 4)
         order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
-        return _Answer(stage.name, evaluation, len(docs), docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        return _Answer(stage, evaluation, len(docs), docs[order], scores[order], frozenset(exact.tolist()), hidden)
+
+    def _by_meaning(self, plan: Plan, allowed: Docs) -> _Answer | None:
+        """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
+        mode = self.request.mode
+        if mode.name == "keyword":
+            return None
+        asking = ByMeaning(self.request, self.reader, plan, self.evaluate)
+        near = asking.near(self.world.meaning, allowed)
+        self._warnings += asking.warnings
+        if near is None:
+            return None
+        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched])
+        answer = self._ordered(mode.name, near.evaluation, found, self._exact(allowed, plan), near.scores)
+        if not answer.total and not answer.hidden and not mode.narrows:
+            self._warnings.append(asking.instead(near.nothing))
+            return None
+        self._suggestion = asking.suggestion
+        return replace(answer, near=near)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""

@@ -7,16 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from rye.errors import ArgumentError, UnavailableError
+from rye.errors import ArgumentError
 from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
 from rye.search.comparing import readable
 from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
+from rye.search.modes import MAX_SEMANTIC_LIMIT, MODES, Mode, read_mode
 
 SPACES = ("all", "project", "user", "system")
 SORTS = ("score", "name", "date")
-MODES = ("keyword", "semantic", "hybrid")
 MAX_LIMIT = 1_000
 MAX_OFFSET = 1_000_000
 MAX_DISTANCE = 2
@@ -76,6 +76,7 @@ class Request:
     lenient: bool = False
     include_superseded: bool = False
     explain: bool = False
+    mode: Mode = field(default_factory=Mode)
 
     @property
     def scope(self) -> str:
@@ -88,20 +89,16 @@ def make_request(query: str, options: Mapping[str, Any]) -> Request:
 
     Raises:
         ArgumentError: One of them is not valid; the message lists what is.
-        UnavailableError: The mode is not built.
     """
     if not isinstance(query, str):
         _refuse("bad-query", f"query must be text, not {type(query).__name__}", "pass a string; empty means everything")
     mode = _choice("mode", options["mode"], MODES)
-    if mode != "keyword":
-        message = f"mode {mode!r} is not available in this version"
-        raise UnavailableError("mode-unavailable", message, hint="use mode='keyword'", valid=["keyword"])
     fuzzy, distance = _fuzzy(options["fuzzy"])
     return Request(
         query=query,
         scopes=parse_scope(options["scope"]),
         space=_choice("space", options["space"], SPACES),
-        limit=_number("limit", options["limit"], 1, MAX_LIMIT),
+        limit=_number("limit", options["limit"], 1, MAX_SEMANTIC_LIMIT if mode == "semantic" else MAX_LIMIT),
         offset=_number("offset", options["offset"], 0, MAX_OFFSET),
         sort_by=_choice("sort_by", options["sort_by"], SORTS),
         fields=_fields(options["fields"]),
@@ -111,6 +108,7 @@ def make_request(query: str, options: Mapping[str, Any]) -> Request:
         proximity=_proximity(options["proximity"]),
         level=_level(options["level"]),
         **{name: _flag(name, options[name]) for name in ("relax", "lenient", "include_superseded", "explain")},
+        mode=read_mode(mode, **{name: options[name] for name in ("threshold", "source_boosts", "hybrid")}),
     )
 
 

@@ -27,8 +27,35 @@ class LeafTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class HybridMatch:
+    """How one hit of a hybrid search came about, scores in percent with one decimal.
+
+    Attributes:
+        total, semantic, keyword: The fused score, the similarity (0 where it is negative), the keyword score.
+        header: The headings that lead to the section whose meaning is nearest, else the description.
+        matched_symbols: Names defined in the item of which a part is a word of the query.
+        definition_lines: Where they are: ``name@L12-L40``, or ``name@L12`` for a single line.
+    """
+
+    total: float
+    semantic: float
+    keyword: float
+    header: str
+    matched_symbols: tuple[str, ...]
+    definition_lines: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able values."""
+        data = {name: getattr(self, name) for name in HybridMatch.__slots__}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own."""
+    """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own.
+
+    ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
+    """
 
     id: str
     name: str
@@ -52,9 +79,11 @@ class SearchResult:
     highlights: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     symbols: tuple[Symbol, ...] = ()
     explain: tuple[LeafTrace, ...] | None = None
+    similarity: float | None = None
+    hybrid: HybridMatch | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able values, ``explain`` only where it was asked for."""
+        """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only where there is one."""
         data: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         data["tags"] = list(self.tags)
         data["signature"] = self.signature.to_dict()
@@ -65,6 +94,10 @@ class SearchResult:
         data["symbols"] = [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in self.symbols]
         if self.explain is not None:
             data["explain"] = [{name: getattr(t, name) for name in LeafTrace.__slots__} for t in self.explain]
+        if self.similarity is not None:
+            data["similarity"] = self.similarity
+        if self.hybrid is not None:
+            data["hybrid"] = self.hybrid.to_dict()
         return data
 
 
@@ -93,12 +126,15 @@ class SearchResponse:
     Attributes:
         results: The page, best first.
         total: All hits that paging can reach.
-        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered.
+        search_type: ``keyword``, ``semantic`` or ``hybrid``: how the answer was found, whatever was asked for.
+        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered; else the search type.
         warnings: Sentences: files that could not be read, what lenient parsing dropped, what relaxation did.
         did_you_mean: A query that finds more, or empty.
         stale: True when the index could not be refreshed and an older snapshot answered.
         next_offset: Offset of the next page, or None on the last.
         hidden: How many matches were left out, by reason.
+        method: What ordered the hits: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` where
+            the mode asked for could not answer, and a warning says why.
     """
 
     results: tuple[SearchResult, ...]
@@ -116,6 +152,7 @@ class SearchResponse:
     took_ms: float = 0.0
     next_offset: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
+    method: str = "keyword"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of every surface."""

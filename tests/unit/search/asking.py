@@ -35,6 +35,9 @@ OPTIONS: dict[str, Any] = {
     "relax": True,
     "lenient": False,
     "include_superseded": False,
+    "threshold": None,
+    "source_boosts": None,
+    "hybrid": None,
     "explain": False,
 }
 """The defaults of ``Registry.search``."""
