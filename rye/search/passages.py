@@ -121,6 +121,17 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
     return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
 
 
+def places(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Ranges:
+    """Return the character ranges of an item's body that leaves matched; arguments as for :func:`matched`."""
+    wanted = matches.wanted(doc, positions_hold=same_bytes)
+    return _mark(item.body, wanted[_BODY]) if _BODY in wanted else ()
+
+
+def passage(item: Item, ranges: Ranges, within: tuple[int, int]) -> str:
+    """Return the best passage of part of an item's body."""
+    return _preview(item, ranges, within)[0]
+
+
 def _mark(text: str, wanted: _Wanted) -> Ranges:
     """Return the character ranges of a text to mark, ascending, apart from each other."""
     normalized = analysis.normalize(text)
