@@ -186,7 +186,6 @@ class Registry:
         mode: str = "hybrid",
         filters: Mapping[str, Any] | None = None,
         threshold: float | None = None,
-        hybrid: Mapping[str, Any] | None = None,
         recency_weight: float = 0.0,
         half_life_days: float = 30.0,
         authority_weight: float = 0.0,
@@ -202,7 +201,6 @@ class Registry:
             space: As there.
             filters: As there.
             threshold: As there.
-            hybrid: As there.
             include_superseded: As there.
             lenient: As there.
             limit: Sections, 1 to 50.

@@ -127,9 +127,18 @@ def places(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Range
     return _mark(item.body, wanted[_BODY]) if _BODY in wanted else ()
 
 
-def passage(item: Item, ranges: Ranges, within: tuple[int, int]) -> str:
-    """Return the best passage of part of an item's body."""
-    return _preview(item, ranges, within)[0]
+def passage(text: str, ranges: Ranges) -> str:
+    """Return the best passage of a text, its white space made single.
+
+    Args:
+        text: The text.
+        ranges: What matched in it, ascending.
+    """
+    begin = max(0, _best_start(ranges) - LEAD) if ranges else 0
+    if begin:
+        space = re.search(r"\s", text[begin : begin + LEAD])
+        begin += space.end() if space else 0
+    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
 
 
 def _mark(text: str, wanted: _Wanted) -> Ranges:

@@ -33,6 +33,7 @@ _PLAIN: Mapping[str, Any] = {
     "relax": True,
     "explain": False,
     "source_boosts": None,
+    "hybrid": None,
 }
 
 

@@ -319,7 +319,6 @@ class SectionSearch:
         best = found.best
         source, spot, item, root = best.source, best.spot, best.source.item, best.source.part.root
         cosine = max(chunk.similarity for chunk in found.chunks)
-        matches = Matches([row.found for row in evaluation.scored], [source.doc])
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
             source_handle=root.source,
@@ -332,7 +331,7 @@ class SectionSearch:
             anchor=spot.anchor,
             score=found.score,
             chunk_ids=found.numbers,
-            snippet=passage(item, self._places(source, matches), spot.chunks[best.number - spot.first]),
+            snippet=self._snippet(best, Matches([row.found for row in evaluation.scored], [source.doc])),
             text=spot.text,
             truncated=False,
             original_chars=len(spot.text),
@@ -347,6 +346,11 @@ class SectionSearch:
             authority=found.authority,
             signature=source.signature,
         )
+
+    def _snippet(self, chunk: _Chunk, matches: Matches) -> str:
+        start, stop = chunk.spot.chunks[chunk.number - chunk.spot.first]
+        marks = tuple((a - start, b - start) for a, b in self._places(chunk.source, matches) if start <= a < b <= stop)
+        return passage(chunk.source.item.body[start:stop], marks)
 
     def _recency(self, source: _Source) -> float:
         """Return ½ to the power of the age in half-lives, by the date that the item states, else by its file's."""

@@ -11,7 +11,7 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 
-__all__ = ["TOOL"]
+__all__ = ["TOOL", "only_trusted"]
 
 _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
@@ -115,7 +115,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     arguments.pop("project_path", None)
     query = arguments.pop("query")
     if work.options.only_trusted:
-        arguments["filters"] = _only_trusted(arguments.get("filters"))
+        arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.search(query, **arguments)
     whole = response.to_dict()
@@ -125,7 +125,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     return Answer(search_text(data), data)
 
 
-def _only_trusted(filters: Any) -> Any:
+def only_trusted(filters: Any) -> Any:
     """Return filters that let only trusted items through; what is no mapping is left for the search to refuse."""
     if filters is None:
         return {"is": "trusted"}
