@@ -26,6 +26,23 @@ def _distance(low: int, high: int) -> dict[str, Any]:
     return {"type": "object", "default": {}, "properties": properties, "additionalProperties": False}
 
 
+def _fusion() -> dict[str, Any]:
+    """Return the schema of what ``hybrid`` may hold."""
+    number, switch = {"type": "number", "minimum": 0}, {"type": "boolean"}
+    properties = {
+        "fusion": {"enum": ["weighted", "rrf"]},
+        "rrf_k": {"type": "integer", "default": 60},
+        "semantic_weight": number | {"default": 0.72},
+        "keyword_weight": number | {"default": 0.28},
+        "min_semantic_score": number,
+        "min_keyword_score": number,
+        "min_combined_score": number,
+        "require_keyword_match": switch,
+        "require_semantic_match": switch,
+    }
+    return {"type": "object", "default": {}, "properties": properties, "additionalProperties": False}
+
+
 _PARAMETERS = (
     Parameter(
         "query",
@@ -74,7 +91,7 @@ _PARAMETERS = (
     ),
     Parameter(
         "mode",
-        "By words, by meaning, or both; what is not available is an error.",
+        "By words, by meaning (for a description in other words), or both.",
         {"type": "string", "enum": ["keyword", "semantic", "hybrid"], "default": "keyword"},
     ),
     Parameter(
@@ -89,6 +106,21 @@ _PARAMETERS = (
     ),
     Parameter("lenient", "Leave out, with a warning, what cannot be read.", _FLAG),
     Parameter("include_superseded", "Also items marked superseded or deprecated.", _FLAG),
+    Parameter(
+        "threshold",
+        "Least similarity by meaning; default: the model's.",
+        {"type": "number", "minimum": 0, "maximum": 1},
+    ),
+    Parameter(
+        "source_boosts",
+        "Semantic: factor per source; default project 1.2, user 1.1, system 0.85.",
+        {"type": "object", "default": {}, "additionalProperties": {"type": "number"}},
+    ),
+    Parameter(
+        "hybrid",
+        "Hybrid: how scores are fused; min_* are 0-1 or percent.",
+        _fusion(),
+    ),
     Parameter("explain", "Show how each score came about.", _FLAG),
 )
 
