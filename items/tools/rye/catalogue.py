@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:996T-UHZZAtnc0nyuAt_dHGGmVq9KBUBX6AypBlZ8NGmsDgEAGiZnG4kL6G9OT_a2es7zr2zPf8pQQTsHxUoAg:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T03:55:01Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:iv9t4V8lKPRh7KaH18cBCSqzjla1A_b-ZLpwUTYJfFuNYf3vJWLdPtn1ET48yf2VXkgl2UbZdDcSPACPGi5lBw:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

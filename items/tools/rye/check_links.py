@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:k-WJ1rzEjC2QqH_matvNoLzxUipQgmgR2kXFlPx-8sdDHYwTLt-UnQPeIxBjuQ_KFAAwoari4BTxzQy-wgbVAg:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T03:55:01Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:ktuSCce4_xyeW0ORgysCh_V8Ygmg3-6XHQ9vbImzDDqntrm89o3QduA3jk-4St3kIm9EOJF35n7loJCbccSQAA:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

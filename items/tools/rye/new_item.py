@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:N_k-PIp3eZb4758ZeKIMNm9kcQyvx3pIGd7Bv8yzRru31_W6fgIoObUCb-9BLCyMNJ4BKRSOwJMAd3ZL5jGzBA:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T03:55:01Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:uVlvSliPgxZ_-gcjUuz_779l94WoJE96MQ2tlyyABOa0m80xzTYxJyDAnlNIbrjftIxLxJ_8WOremq1etbbBDg:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

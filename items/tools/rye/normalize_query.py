@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:RGyRdZDjDwW8O8YNRxlBYdEE6NwcTL47lZ0hTmJnC6MWsuuamLwNIke5fsNKi4VMsKuUP2JId3qxdGNsbxRACw:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T03:55:01Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:O9zUxeDKSLFndNeDteFDsIbBPW2tB-CSRctt0bzbJA68ZtrSuogVyl3tjxRywfHbZy3t3iMlQtO4IFsw1w7WCg:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

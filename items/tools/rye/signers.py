@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:eEQprOtoY9isRnuzxyDrRe0l9TnRRVMPm6TJx9KnJPtOzTLy4OlmzClwP1LziIdYtlAPBWEFtCF6JbBwf3QYAA:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T03:55:01Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:J-JlE_J1X_wDp677wYu6lGebVuX3afVlwA2wS5ttVQ1DnmXckD_GZu6s24GxRn_bi_Nx3gM2RtO0E3NExaLxCg:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
