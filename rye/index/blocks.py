@@ -1,9 +1,9 @@
 """A sorted table of strings, compressed in blocks: for what is looked up seldom and scanned by key.
 
 The strings are joined as in :mod:`rye.index.strings`, :data:`BLOCK` to a block, and each block is compressed by itself.
-The first string of every block stands beside them, so a lookup is a bisection over these and one block unpacked. Most of
-what is looked up is not there: a filter of one bit per hash (after Bloom, Space/Time Trade-offs in Hash Coding, 1970,
-with a single hash function) tells that of seven in eight without unpacking anything.
+The first string of every block stands beside them, so a lookup is a bisection over these and one block unpacked. Most
+of what is looked up is not there: a filter of one bit per hash (after Bloom, Space/Time Trade-offs in Hash Coding,
+1970, with a single hash function) tells that of seven in eight without unpacking anything.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Blocks:
     """
 
     def __init__(
-        self, count: int, heads: Strings, ends: npt.NDArray[Any], buffer: memoryview, bits: memoryview
+        self, count: int, heads: Strings, ends: npt.NDArray[Any], buffer: memoryview, *, bits: memoryview
     ) -> None:
         self._count = count
         self._heads = heads

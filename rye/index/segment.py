@@ -137,7 +137,7 @@ class Segment:
             self._strings("entry.head"),
             ends,
             self._file.buffer("entry.blocks"),
-            self._file.buffer("entry.filter"),
+            bits=self._file.buffer("entry.filter"),
         )
 
     @cached_property

@@ -110,7 +110,7 @@ def test_a_compressed_table_answers_as_a_plain_one(words: set[str], asked: str) 
         strings(arrays, "t.head"),
         arrays["t.ends"],
         memoryview(arrays["t.blocks"].tobytes()),
-        memoryview(arrays["t.filter"].tobytes()),
+        bits=memoryview(arrays["t.filter"].tobytes()),
     )
     offsets, buffer = pack_strings(ordered)
     plain = Strings(offsets, memoryview(buffer.tobytes()))
@@ -133,7 +133,7 @@ def test_a_damaged_block_is_told(tmp_path: Path) -> None:
     container.write(tmp_path / "a", arrays, {})
     file = Container(tmp_path / "a")
     heads = Strings(file.array("t.head.offsets"), file.buffer("t.head.buffer"))
-    table = Blocks(3 * BLOCK, heads, file.array("t.ends"), file.buffer("t.blocks"), file.buffer("t.filter"))
+    table = Blocks(3 * BLOCK, heads, file.array("t.ends"), file.buffer("t.blocks"), bits=file.buffer("t.filter"))
     for ask in (lambda: table[0], lambda: table.find("0001"), lambda: table.matching("*1*"), lambda: table.everything):
         with pytest.raises(DamagedError):
             ask()
