@@ -24,6 +24,7 @@ from rye.index.reader import Part, Reader
 from rye.index.reading import read_item
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
+from rye.index.stopping import Cancelled
 from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds
 from rye.search.engine import Search, World
@@ -59,6 +60,7 @@ class Registry:
             before each, infinity only where there is no index yet.
         trust: Trust files or folders that count as the user's own for this registry.
         progress: Called with (files done, files to do, source) while files are indexed.
+        cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -76,6 +78,7 @@ class Registry:
         max_staleness: float = 0.0,
         trust: Sequence[PathLike] = (),
         progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
     ) -> None:
         layout = Layout.find(
             project=None if project is None else as_path("project", project),
@@ -89,7 +92,9 @@ class Registry:
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
-        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
+        self._indexes = Indexes(
+            layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled
+        )
 
     @property
     def sources(self) -> tuple[str, ...]:
