@@ -92,9 +92,7 @@ class Registry:
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
-        self._indexes = Indexes(
-            layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled
-        )
+        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
 
     @property
     def sources(self) -> tuple[str, ...]:

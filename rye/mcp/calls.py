@@ -89,4 +89,3 @@ class Call:
         self._told, self._next = reached, now + _PACE
         whole = f"{done} of {total} files" if total else f"{done} files"
         self._report(reached, self._before + total if total else None, f"{source}: {whole}".lstrip(": "))
-

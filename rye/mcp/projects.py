@@ -131,10 +131,14 @@ class Projects:
 
         return _ABSOLUTE.sub(shown, text)
 
-    def close(self) -> None:
-        """Stop watching all of them, and what is done in them."""
+    def abandon(self) -> None:
+        """Stop what is done in any of them."""
         for project in list(self._open.values()):
             project.abandon()
+
+    def close(self) -> None:
+        """Stop what is done in them, and watching."""
+        self.abandon()
         with self._lock:
             while self._open:
                 self._open.popitem()[1].close()
