@@ -131,7 +131,7 @@ class Registry:
             fields: Field → further query on that field; all must match.
             filters: Field → exact value, list (any of), ``!value``, or ``>= <= > <`` with a version, date or number;
                 also ``date_from`` and ``date_to``.
-            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos.
+            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos; not enabled, none.
             proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
             mode: ``keyword``.
             level: 1 searches what names an item, 2 what it says, None both.
