@@ -193,7 +193,7 @@ class Registry:
             if space in (None, "all", part.root.space)
         ]
         if not found:
-            raise _not_found(state.everywhere, item_type, item_id)
+            raise _not_found(state.everywhere, item_type, item_id, space)
         first = found[0][0].root
         paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
         if len(paths) > 1:
@@ -395,7 +395,12 @@ def _check_space(space: str) -> None:
         raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
 
 
-def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
+def _not_found(reader: Reader, item_type: str, item_id: str, space: str | None) -> NotFoundError:
+    elsewhere = list(dict.fromkeys(part.root.source for part, _ in reader.having_key(item_type, item_id)))
+    if elsewhere:
+        message = f"there is no {item_type} {item_id!r} in space {space}"
+        hint = f"it is in {', '.join(elsewhere)}; look there, or in all spaces"
+        return NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
     near = nearest(f"{item_type}:{item_id}", reader.all_keys())
     hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
     return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)

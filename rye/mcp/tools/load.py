@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ItemError
@@ -17,7 +18,7 @@ from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 if TYPE_CHECKING:
     from rye.reports import LoadedItem
 
-__all__ = ["MAX_CONTENT", "TOOL", "require_trusted"]
+__all__ = ["MAX_CONTENT", "TOOL", "Part", "part_of_content", "require_trusted"]
 
 MAX_CONTENT = 100_000
 """Characters of an item's content in one answer."""
@@ -98,19 +99,40 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     return Answer(_text(data), data)
 
 
-def _data(loaded: LoadedItem, offset: int, limit: int) -> dict[str, Any]:
-    data = loaded.to_dict()
-    content = data.pop("content").replace("\r\n", "\n")
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the content of an item, harmless.
+
+    Attributes:
+        text: The part, in which control and invisible characters are written out.
+        characters: How many the whole content has.
+        next_offset: Where the next part begins; None at the end.
+        escaped: Whether anything had to be written out.
+    """
+
+    text: str
+    characters: int
+    next_offset: int | None
+    escaped: bool
+
+
+def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTENT) -> Part:
+    """Return the characters of an item's content from an offset on, at most so many."""
+    content = loaded.content.replace("\r\n", "\n")
     part = content[offset : offset + limit]
-    shown = block(part)
-    end = offset + len(part)
-    rest: dict[str, Any] = tidy(data)
+    shown, end = block(part), offset + len(part)
+    return Part(shown, len(content), end if end < len(content) else None, shown != part)
+
+
+def _data(loaded: LoadedItem, offset: int, limit: int) -> dict[str, Any]:
+    part = part_of_content(loaded, offset, limit)
+    rest: dict[str, Any] = tidy({key: value for key, value in loaded.to_dict().items() if key != "content"})
     return rest | {
-        "content": shown,
-        "characters": len(content),
+        "content": part.text,
+        "characters": part.characters,
         "offset": offset,
-        "next_offset": end if end < len(content) else None,
-        "escaped": shown != part,
+        "next_offset": part.next_offset,
+        "escaped": part.escaped,
     }
 
 

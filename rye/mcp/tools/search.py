@@ -10,6 +10,7 @@ from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.wording import for_client
 
 __all__ = ["TOOL"]
 
@@ -118,7 +119,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     whole = response.to_dict()
     hits = [tidy_hit(hit) for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
-    data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
+    data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
     return Answer(search_text(data), data)
 
 
