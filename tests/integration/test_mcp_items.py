@@ -120,6 +120,30 @@ def test_a_resource_is_read_with_its_verdict(shared: Session) -> None:
     assert (note.meta or {})["rye/signature"]["verdict"] == "trusted"
 
 
+def test_a_long_resource_is_read_in_parts(shared: Session, sim: SpaceSim) -> None:
+    """Each part says where the next is; together they are what the file has, and the last says nothing."""
+    content = "# Long\n\n" + "".join(f"line {number}\n" for number in range(30_000))
+    sim.write("user", "knowledge/notes/long.md", content)
+    uri, texts = "rye://user/knowledge/notes/long", []
+    while uri:
+
+        async def talk(client: Client, uri: str = uri) -> types.TextResourceContents | types.BlobResourceContents:
+            return (await client.read_resource(uri)).contents[0]
+
+        found = shared.run(talk)
+        assert isinstance(found, types.TextResourceContents)
+        meta = found.meta or {}
+        assert meta["rye/characters"] == len(content)
+        uri = meta.get("rye/next", "")
+        text, mark, rest = found.text.partition("\n… characters ")
+        assert bool(mark) == bool(uri)
+        assert rest.endswith(uri)
+        assert len(text) <= 100_000
+        texts.append(text)
+    assert len(texts) == len(content) // 100_000 + 1
+    assert "".join(texts) == content
+
+
 def test_the_templates_are_completed(shared: Session) -> None:
     """Spaces and ids go on from what was begun; what no id begins with is completed by nothing."""
 
@@ -219,6 +243,7 @@ def test_a_prompt_that_is_not_trusted_says_so_first(shared: Session) -> None:
     [
         ("ops/roll-out", {}, "missing-argument"),
         ("ops/roll-out", {"build": "x", "color": "red"}, "unknown-argument"),
+        ("ops/roll-out", {"build": "x" * 60_000}, "long-input"),
         ("ops/roll-ou", {}, "item-not-found"),
         ("../../x", {}, "item-not-found"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -327,3 +328,20 @@ def test_a_target_is_a_reference_or_a_scope(shared: Session, target: str, ids: s
 def test_a_path_is_no_target(shared: Session, target: str) -> None:
     """No file outside the spaces is ever looked at, whether it is there or not."""
     assert shared.refused("rye_verify", target=target)["code"] in {"bad-scope", "bad-target"}
+
+
+def test_an_item_of_another_space_is_said_to_be_there(shared: Session) -> None:
+    """Rather than to have been misspelt, whether its type is named or not."""
+    hit = shared.answer("rye_search", query="*", space="project", limit=1)["results"][0]
+    for item in (f"{hit['type']}:{hit['id']}", hit["id"]):
+        error = shared.refused("rye_load", item=item, space="system")
+        assert error["code"] == "item-not-found"
+        assert "project" in error["elsewhere"]
+        assert "it is in project" in error["hint"]
+
+
+def test_hints_name_tools_rather_than_commands(shared: Session) -> None:
+    """What the command line does by a command, a client does by a tool."""
+    error = shared.refused("rye_load", item="knowledge:zzzzzzzz/qqqqqqqq")
+    assert "rye_search" in error["hint"]
+    assert not re.search(r"\brye (search|show|verify)\b", json.dumps(error))
