@@ -47,7 +47,7 @@ def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[byte
 
     monkeypatch.setattr(runs, "ALONE_BELOW", 10)
     monkeypatch.setattr(runs, "cores", lambda: 2)
-    monkeypatch.setattr(runs.subprocess, "Popen", Noted)
+    monkeypatch.setattr(subprocess, "Popen", Noted)
     yield started
     assert all(helper.poll() is not None for helper in started)
 
