@@ -14,6 +14,7 @@ from typing import Any
 
 __all__ = [
     "ArgumentError",
+    "CancelledError",
     "EnvironmentFault",
     "ItemError",
     "NotFoundError",
@@ -117,6 +118,10 @@ class SigningError(RyeError):
 
 class EnvironmentFault(RyeError):
     """The machine is at fault: a folder with unsafe permissions, a full disk, a missing home."""
+
+
+class CancelledError(RyeError):
+    """Who asked for the work does not want it any more; nothing was left half done."""
 
 
 class UnavailableError(RyeError):
