@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T03:55:01Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:iv9t4V8lKPRh7KaH18cBCSqzjla1A_b-ZLpwUTYJfFuNYf3vJWLdPtn1ET48yf2VXkgl2UbZdDcSPACPGi5lBw:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
+# rye:signed:v2:2026-11-22T04:14:05Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:3oKlVwYDqRVHYKgXiTqgfs8qIJ07azbq3UFXU92W6UlrOXV4jmoj2m7I-eRsorp5olULYbFQp-OcHFrPm1UVDw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

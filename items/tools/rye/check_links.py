@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T03:55:01Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:ktuSCce4_xyeW0ORgysCh_V8Ygmg3-6XHQ9vbImzDDqntrm89o3QduA3jk-4St3kIm9EOJF35n7loJCbccSQAA:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
+# rye:signed:v2:2026-11-22T04:14:05Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:FuUGZKyZcciLjSImWVSOMDamjShwcI83TD-Ea_CCvoMpEhN-j76pZtvQvji7Pvif9QaKK14lLdf54TT8DhBeDw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T03:55:01Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:uVlvSliPgxZ_-gcjUuz_779l94WoJE96MQ2tlyyABOa0m80xzTYxJyDAnlNIbrjftIxLxJ_8WOremq1etbbBDg:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
+# rye:signed:v2:2026-11-22T04:14:05Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:d0X0Rwz_SwnFVKrf9WPeZ4zHLcTdSlUtc9tVIZP7UQepHODzrGq3r6E2jg02jDAJKgUT7zSkPokOzXfnpdu1Dw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

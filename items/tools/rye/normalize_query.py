@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T03:55:01Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:O9zUxeDKSLFndNeDteFDsIbBPW2tB-CSRctt0bzbJA68ZtrSuogVyl3tjxRywfHbZy3t3iMlQtO4IFsw1w7WCg:8c4635554a82d238457e9b07569b6f273764987cea1e0cf9feffc255b47cff88
+# rye:signed:v2:2026-11-22T04:14:05Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:B86u4tMdr453f_3-c4FkZe7V2zXygKmOj1nhAWSitpi0sFhE0X2XGafcoOoR9e6bWh-Q6fKcyNapsE7UnKYkDQ:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
