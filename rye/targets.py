@@ -79,8 +79,7 @@ def _read(text: str, roots: tuple[Root, ...], layout: Layout) -> Target:
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
-        message = f"there is no file or folder {text!r}, and as a scope {error.message}"
-        raise ArgumentError(error.code, message, hint=error.hint, **error.details) from None
+        raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
     return Target(
         text,
         roots,

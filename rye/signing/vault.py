@@ -74,7 +74,7 @@ def _key_of_variable(given: str, passphrase: bytes | None) -> SigningKey:
         try:
             return SigningKey.from_pem(data, passphrase=passphrase)
         except SigningError as error:
-            raise SigningError(error.code, f"{KEY_VARIABLE}: {error.message}", hint=error.hint) from None
+            raise error.preceded(f"{KEY_VARIABLE}: ") from None
     path = os.path.expanduser(given)  # noqa: PTH111 - Path.expanduser raises for an unknown user
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
         raise NotFoundError(
