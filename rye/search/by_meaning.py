@@ -147,7 +147,7 @@ class ByMeaning:
         return mended(self.request.query, self._slips) if self._slips else ""
 
     def _unknown(self, word: str) -> bool:
-        return is_unknown(self.reader, word, searched_fields(self.request.level))
+        return self.plan.forgiving and is_unknown(self.reader, word, searched_fields(self.request.level))
 
     def _evidence(self) -> Evaluation:
         """Return the evaluation that keyword scores come from: any of the words, or the query as it is."""

@@ -71,7 +71,7 @@ def has_boost(node: ast.Node) -> bool:
 
 
 def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Node:
-    """Return the query for any of some words; those that nothing has forgive typos."""
+    """Return the query for any of some words; those that are unknown forgive typos."""
     choices = tuple(ast.Fuzzy(word.text, span=word.span) if unknown(word.text) else word for word in words)
     return choices[0] if len(choices) == 1 else ast.Or(choices)
 

@@ -52,7 +52,7 @@ def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: s
         return await client.list_tools()
 
     listed = with_client(sim, talk, mode=mode)
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) <= 8_704
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) <= 9_472
     assert [tool.name for tool in listed.tools] == ["rye_search", "rye_load", "rye_verify", "rye_sign"]
     for tool in listed.tools:
         said = tool.description or ""
@@ -147,6 +147,8 @@ SEARCHES: tuple[dict[str, Any], ...] = (
     {"query": "threed orchestratr", "relax": False},
     {"query": "(thread OR", "lenient": True},
     {"query": "rye/file-system/read", "mode": "keyword"},
+    {"query": "read", "mode": "semantic", "threshold": 0.1, "source_boosts": {"system": 1}},
+    {"query": "read a file", "mode": "hybrid", "hybrid": {"fusion": "rrf", "require_keyword_match": True}},
 )
 
 

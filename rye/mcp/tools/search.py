@@ -11,6 +11,8 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 from rye.mcp.wording import for_client
+from rye.search.fusion import FUSIONS, Fusion
+from rye.search.modes import HYBRID
 
 __all__ = ["TOOL"]
 
@@ -28,20 +30,10 @@ def _distance(low: int, high: int) -> dict[str, Any]:
 
 
 def _fusion() -> dict[str, Any]:
-    """Return the schema of what ``hybrid`` may hold."""
-    number, switch = {"type": "number", "minimum": 0}, {"type": "boolean"}
-    properties = {
-        "fusion": {"enum": ["weighted", "rrf"]},
-        "rrf_k": {"type": "integer", "default": 60},
-        "semantic_weight": number | {"default": 0.72},
-        "keyword_weight": number | {"default": 0.28},
-        "min_semantic_score": number,
-        "min_keyword_score": number,
-        "min_combined_score": number,
-        "require_keyword_match": switch,
-        "require_semantic_match": switch,
-    }
-    return {"type": "object", "default": {}, "properties": properties, "additionalProperties": False}
+    """Return the schema of what ``hybrid`` may hold, as short as it goes: clients read it in every conversation."""
+    fusion = Fusion()
+    properties = {name: {"default": getattr(fusion, name)} for name in HYBRID}
+    return {"type": "object", "properties": properties | {"fusion": {"enum": list(FUSIONS)}}}
 
 
 _PARAMETERS = (
@@ -105,21 +97,9 @@ _PARAMETERS = (
     ),
     Parameter("lenient", "Skip what cannot be parsed, with a warning.", _FLAG),
     Parameter("include_superseded", "Also superseded and deprecated items.", _FLAG),
-    Parameter(
-        "threshold",
-        "Least similarity by meaning; default: the model's.",
-        {"type": "number", "minimum": 0, "maximum": 1},
-    ),
-    Parameter(
-        "source_boosts",
-        "Semantic: factor per source; default project 1.2, user 1.1, system 0.85.",
-        {"type": "object", "default": {}, "additionalProperties": {"type": "number"}},
-    ),
-    Parameter(
-        "hybrid",
-        "Hybrid: how scores are fused; min_* are 0-1 or percent.",
-        _fusion(),
-    ),
+    Parameter("threshold", "Least similarity.", {"type": "number"}),
+    Parameter("source_boosts", 'Semantic: {"project": 1.2, "user": 1.1, "system": 0.85}.', {"type": "object"}),
+    Parameter("hybrid", "min_*: 0-1 or percent.", _fusion()),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 
