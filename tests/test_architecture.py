@@ -126,7 +126,7 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
 """Where importlib may be used, and why."""
 
 LONG_FILES: Mapping[str, str] = {
-    "rye/registry.py": "the façade: every method has its arguments documented where users look"
+    "rye/registry.py": "the façade: every method has its arguments documented where users look",
 }
 """Files above 400 lines, each with the reason why it is one piece."""
 

@@ -89,9 +89,26 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
     facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), short(source)]
     facts += ["exact"] if hit["exact"] else []
     facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
+    if (match := hit.get("hybrid")) is not None:
+        facts.append(f"({match['total']:g}% total)")
+    elif hit.get("similarity") is not None:
+        facts.append(f"similarity {hit['similarity']:.4f}")
     said = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
     line = f"{'  '.join(facts)} | {' | '.join(said[:2])}"
-    return line + "".join(f"\n   {each}" for each in _shares(hit.get("explain")))
+    return line + "".join(f"\n   {each}" for each in (*_fused(match), *_shares(hit.get("explain"))))
+
+
+def _fused(match: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what else a hybrid search says of a hit."""
+    if match is None:
+        return
+    yield f"Semantic: {match['semantic']:g}% | Keyword: {match['keyword']:g}%"
+    said = {
+        "Header": match["header"],
+        "Matched symbols": ", ".join(match["matched_symbols"]),
+        "Definition lines": ", ".join(match["definition_lines"]),
+    }
+    yield from (f"{name}: {short(text)}" for name, text in said.items() if text)
 
 
 def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:

@@ -18,7 +18,7 @@ from rye.search.closeness import Asked, Closeness
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
 from rye.search.fusion import Blend, by_similarity, fuse, keyword_score
-from rye.search.meaning import Nearness, any_of, demands, has_boost, mistyped, says
+from rye.search.meaning import Nearness, any_of, demands, has_boost, mended, mistyped, says
 from rye.search.query_plan import Plan
 from rye.search.request import Request
 from rye.search.suggest import is_unknown, nearest_term
@@ -126,25 +126,28 @@ class ByMeaning:
 
     @cached_property
     def _slips(self) -> dict[str, str]:
-        words = [word.text for word in self.plan.words] or [text for text in says(self.plan.main) if " " not in text]
+        words = (word for text in self._said for word in text.split())
         return mistyped(words, self._unknown, lambda word: nearest_term(word, self.reader))
 
     @cached_property
+    def _said(self) -> list[str]:
+        return [word.text for word in self.plan.words] or list(says(self.plan.main))
+
+    @cached_property
     def text(self) -> str:
-        """What is embedded: the words of the query, slips of the fingers mended."""
-        words = [word.text for word in self.plan.words] or says(self.plan.main)
+        """What is embedded: a query of plain words as it is, else what it says; slips of the fingers mended."""
         if self._slips:
             read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
             self.warnings.append(f"by meaning, {read}: no item has the word as written")
-        return " ".join(self._slips.get(word, word) for word in words)
+        return mended(self.request.query if self.plan.words else " ".join(self._said), self._slips)
 
     @property
     def suggestion(self) -> str:
-        """The query of plain words with its slips mended; empty where there is nothing to mend."""
-        return self.text if self._slips and self.plan.words else ""
+        """The query with its slips mended; empty where there is nothing to mend."""
+        return mended(self.request.query, self._slips) if self._slips else ""
 
     def _unknown(self, word: str) -> bool:
-        return is_unknown(self.reader, word, searched_fields(self.request.level))
+        return self.plan.forgiving and is_unknown(self.reader, word, searched_fields(self.request.level))
 
     def _evidence(self) -> Evaluation:
         """Return the evaluation that keyword scores come from: any of the words, or the query as it is."""

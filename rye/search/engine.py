@@ -159,10 +159,11 @@ class Search:
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> _Answer:
         evaluation = self.evaluate(stage.ast, plan)
         exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
-        return self._ordered(stage.name, evaluation, evaluation.docs & allowed, exact, evaluation.scores)
+        found = evaluation.docs & allowed
+        return self._ordered(stage.name, evaluation, found, exact=exact, scores_of=evaluation.scores)
 
     def _ordered(
-        self, stage: str, evaluation: Evaluation, found: Docs, exact: Ints, scores_of: Callable[[Ints], Floats]
+        self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, scores_of: Callable[[Ints], Floats]
     ) -> _Answer:
         """Return hits in order, with those whose id or name is the query, without those that are to be hidden."""
         if len(exact):
@@ -187,7 +188,8 @@ class Search:
         if near is None:
             return None
         found = Docs(self.reader.size, numbers=near.docs[near.blend.matched])
-        answer = self._ordered(mode.name, near.evaluation, found, self._exact(allowed, plan), near.scores)
+        exact = self._exact(Docs(self.reader.size, numbers=near.docs), plan)
+        answer = self._ordered(mode.name, near.evaluation, found, exact=exact, scores_of=near.scores)
         if not answer.total and not answer.hidden and not mode.narrows:
             self._warnings.append(asking.instead(near.nothing))
             return None
@@ -235,8 +237,7 @@ class Search:
 
     def allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
-        size = self.reader.size
-        docs = Docs(size, mask=self.reader.live)
+        size, docs = self.reader.size, Docs.live(self.reader)
         if self.request.scopes != (Scope(""),):
             docs &= reduce(or_, (Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes))
         for node in self.filters:

@@ -7,7 +7,7 @@ fields, ranges, states and exclusions, it demands as ever; what of that is text 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -22,9 +22,10 @@ from rye.index.segment import Bools
 from rye.query import ast
 from rye.search.fields import TEXT_FIELDS, canonical
 
+_WORD = re.compile(r"[^\W\d_]+")
 _LIVE = re.compile(r"\\(.)|[*?]")
-_LONG_ENOUGH = 4
-"""Letters a word has that is taken for another one mistyped."""
+_LONG_ENOUGH = 6
+"""Letters a word has that is taken for another one mistyped; shorter words are too near to each other."""
 
 _LARGEST = 1.01
 """What no cosine of vectors of length 1 exceeds, whatever they were rounded to."""
@@ -70,13 +71,18 @@ def has_boost(node: ast.Node) -> bool:
 
 
 def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Node:
-    """Return the query for any of some words; those that nothing has forgive typos."""
+    """Return the query for any of some words; those that are unknown forgive typos."""
     choices = tuple(ast.Fuzzy(word.text, span=word.span) if unknown(word.text) else word for word in words)
     return choices[0] if len(choices) == 1 else ast.Or(choices)
 
 
+def mended(text: str, slips: Mapping[str, str]) -> str:
+    """Return a text with the words that are slips replaced."""
+    return _WORD.sub(lambda match: slips.get(match.group(), match.group()), text) if slips else text
+
+
 def mistyped(words: Iterable[str], unknown: Callable[[str], bool], nearest: Callable[[str], str]) -> dict[str, str]:
-    """Return words that no item has, each with the one word that it is one slip of the fingers away from.
+    """Return words that no item has, each with the word one slip of the fingers away that begins with the same letter.
 
     Tokens of a mistyped word mean anything, so what it was meant to be is embedded instead.
 
@@ -87,10 +93,10 @@ def mistyped(words: Iterable[str], unknown: Callable[[str], bool], nearest: Call
     """
     slips = {}
     for word in dict.fromkeys(words):
-        if len(word) < _LONG_ENOUGH or not unknown(word):
+        if len(word) < _LONG_ENOUGH or not word.isalpha() or not unknown(word):
             continue
-        near = nearest(word)
-        if near and OSA.distance(word.casefold(), near, score_cutoff=1) == 1:
+        folded, near = word.casefold(), nearest(word)
+        if near[:1] == folded[0] and OSA.distance(folded, near, score_cutoff=1) == 1:
             slips[word] = near
     return slips
 

@@ -23,7 +23,7 @@ KEPT_BYTES = 4 << 20
 """How many items are kept in one process, and how large they may be together."""
 
 LARGEST_KEPT = 1 << 16
-"""How large an item may be to be kept: the bytes of its file, and :data:`_VALUE_BYTES` for each tag, symbol and section."""
+"""How large an item may be to be kept: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
 
 _VALUE_BYTES = 256
 

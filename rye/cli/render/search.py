@@ -8,7 +8,7 @@ from rye.cli.render.parts import source_label, verdict_label
 from rye.cli.render.table import table
 from rye.cli.terminal import Terminal
 from rye.cli.text import Spans, cells, inline, passage
-from rye.search.results import SearchResponse, SearchResult
+from rye.search.results import HybridMatch, SearchResponse, SearchResult
 
 __all__ = ["render_ids", "render_notes", "render_search"]
 
@@ -61,6 +61,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     facts = [
         terminal.style(f"{inline(hit.type)}:{inline(hit.id)}", "cyan", bold=True),
         f"{hit.score:.4f}",
+        *_nearness(hit),
         verdict_label(hit.signature, terminal),
         source_label(hit.source, hit.bundle),
     ]
@@ -73,11 +74,32 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     shown = "preview" if hit.preview else "description"
     if shown != named and not (named == "description" and hit.description.startswith(hit.preview.rstrip("…"))):
         yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
+    if hit.hybrid is not None:
+        yield from _fused(hit.hybrid)
     for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
     if hit.explain is not None:
         yield from _explained(hit, terminal)
+
+
+def _nearness(hit: SearchResult) -> Iterator[str]:
+    """Yield what a search by meaning says of a hit beside its score."""
+    if hit.hybrid is not None:
+        yield f"({hit.hybrid.total:g}% total)"
+    elif hit.similarity is not None:
+        yield f"similarity {hit.similarity:.4f}"
+
+
+def _fused(match: HybridMatch) -> Iterator[str]:
+    """Yield the scores of a hybrid hit and what matched."""
+    yield f"{_INDENT}Semantic: {match.semantic:g}% | Keyword: {match.keyword:g}%"
+    parts = (
+        ("Header", match.header),
+        ("Matched symbols", ", ".join(match.matched_symbols)),
+        ("Definition lines", ", ".join(match.definition_lines)),
+    )
+    yield from (f"{_INDENT}{name}: {inline(text)}" for name, text in parts if text)
 
 
 def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:

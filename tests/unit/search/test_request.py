@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rye.errors import ArgumentError, UnavailableError
+from rye.errors import ArgumentError
 from rye.search.fields import STATES
 from rye.search.request import MAX_LIMIT, MAX_OFFSET, Request, Scope, bind_filters, parse_scope, require_field
 from tests.unit.search.asking import request
@@ -157,14 +157,6 @@ def test_a_slip_gets_a_guess() -> None:
     assert "did you mean 'tool'?" in refused(scope="tols").hint
 
 
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_mode_that_is_not_built_says_so(mode: str) -> None:
-    """It is unavailable, not wrong."""
-    with pytest.raises(UnavailableError) as caught:
-        request("x", mode=mode)
-    assert caught.value.code == "mode-unavailable"
-
-
 def test_options_are_read() -> None:
     """What is given arrives; dictionaries may be empty, disabled, or without a distance."""
     found = request("x", level=2, fields={"title": "a"}, fuzzy={"max_distance": 1}, proximity={})
@@ -175,7 +167,7 @@ def test_options_are_read() -> None:
         1,
         None,
     )
-    assert (request(fuzzy={}).fuzzy, request(fuzzy={"enabled": False}).fuzzy) == (False, False)
+    assert (request(fuzzy={}).fuzzy, request(fuzzy={"enabled": False}).fuzzy) == (None, False)
     assert request(fuzzy={"enabled": True}).fuzzy_distance is None
     assert request(proximity={"enabled": True}).proximity == 5
     assert request(proximity={"max_distance": 9}).proximity == 9
