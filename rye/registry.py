@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VectorReport, VerifyReport
+    from rye.search.section_results import SectionResponse
 
 __all__ = ["Registry"]
 
@@ -175,6 +176,65 @@ class Registry:
             response,
             warnings=(*state.warnings, *response.warnings),
             stale=state.stale(request.space),
+            took_ms=round((time.perf_counter() - began) * 1e3, 3),
+        )
+
+    def sections(
+        self,
+        query: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        mode: str = "hybrid",
+        filters: Mapping[str, Any] | None = None,
+        threshold: float | None = None,
+        recency_weight: float = 0.0,
+        half_life_days: float = 30.0,
+        authority_weight: float = 0.0,
+        include_superseded: bool = False,
+        lenient: bool = False,
+        max_chars: int | None = None,
+    ) -> SectionResponse:
+        """Find whole sections to read or cite; each is read and verified from its file at that moment.
+
+        Args:
+            query: What they are to be about, in the query language.
+            scope: As for :meth:`search`.
+            space: As there.
+            filters: As there.
+            threshold: As there.
+            include_superseded: As there.
+            lenient: As there.
+            limit: Sections, 1 to 50.
+            mode: ``hybrid``, ``semantic`` or ``keyword``; where there is no embedder, words do, and a warning says so.
+            recency_weight: Part of a score that hangs on age, 0 to 1.
+            half_life_days: Age at which that part is halved.
+            authority_weight: Part that hangs on authority: all of it for a trusted item with ``authoritative: true``,
+                half for any other trusted item. Both weights together are at most 1.
+            max_chars: Characters of all texts together; what does not fit is cut or left out.
+
+        Raises:
+            QueryError: The query is at fault.
+            ArgumentError: Another argument is at fault; the error lists what is valid.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
+        from rye.search.section_request import make_section_request
+        from rye.search.sections import SectionSearch
+
+        request = make_section_request(query, options)
+        began = time.perf_counter()
+        state = self._indexes.current(self.max_staleness)
+        try:
+            response = SectionSearch(request, self._world(state, request.search)).run()
+        except DamagedError:
+            state = self._indexes.rebuild()
+            response = SectionSearch(request, self._world(state, request.search)).run()
+        return replace(
+            response,
+            warnings=(*state.warnings, *response.warnings),
+            stale=state.stale(request.search.space),
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
         )
 

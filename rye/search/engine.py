@@ -92,7 +92,7 @@ class Search:
         began = time.perf_counter()
         request = self.request
         plan = make_plan(request)
-        allowed = self._allowed()
+        allowed = self.allowed()
         answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
         near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
@@ -107,7 +107,7 @@ class Search:
             self.world.trust(),
             self.world.now,
             request.explain,
-            asks_verdict(answer.evaluation.query) or any(map(asks_verdict, self._filters)),
+            asks_verdict(answer.evaluation.query) or any(map(asks_verdict, self.filters)),
         )
         page = desk.page(hits)
         suggestion = self._suggestion
@@ -126,15 +126,16 @@ class Search:
             offset=request.offset,
             search_type=request.mode.name if near else "keyword",
             stage=answer.stage,
-            warnings=(*plan.warnings, *self._said(plan), *self._warnings, *page.warnings),
+            warnings=(*plan.warnings, *self.said(plan), *self._warnings, *page.warnings),
             did_you_mean=suggestion,
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
             hidden=answer.hidden,
-            method=self._method(near),
+            method=self.method(near),
         )
 
-    def _method(self, near: Near | None) -> str:
+    def method(self, near: Near | None) -> str:
+        """Return what orders the hits."""
         mode = self.request.mode
         if near is None:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
@@ -169,7 +170,7 @@ class Search:
             found |= Docs(self.reader.size, numbers=exact)
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
-            found, hidden = self._hide(found)
+            found, hidden = self.hide(found)
             exact = exact[found.mask[exact]] if hidden else exact
         docs = found.numbers
         scores = np.round(scores_of(docs), 4)
@@ -224,21 +225,22 @@ class Search:
                 self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
 
     def _count(self, node: ast.Node, plan: Plan) -> int:
-        return len(self.evaluate(node, plan).docs & self._allowed())
+        return len(self.evaluate(node, plan).docs & self.allowed())
 
     @cached_property
-    def _filters(self) -> tuple[bound.Bound, ...]:
+    def filters(self) -> tuple[bound.Bound, ...]:
+        """What the ``filters`` mapping demands."""
         return tuple(bind_filters(self.request.filters, self._metadata_keys())) if self.request.filters else ()
 
     def _metadata_keys(self) -> frozenset[str]:
         return self.reader.keys - frozenset(BUILT_IN_KEYS)
 
-    def _allowed(self) -> Docs:
+    def allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
         size, docs = self.reader.size, Docs.live(self.reader)
         if self.request.scopes != (Scope(""),):
             docs &= reduce(or_, (Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes))
-        for node in self._filters:
+        for node in self.filters:
             docs &= Evaluation(self.reader, node, self.weights, self.states).docs
         return docs
 
@@ -266,7 +268,7 @@ class Search:
         found = Docs(self.reader.size, numbers=np.union1d(*named)) & allowed
         return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
-    def _hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
+    def hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded or deprecated, and count it by reason."""
         hidden = {}
         for state, docs in self.reader.hidden.items():
@@ -276,7 +278,8 @@ class Search:
                 found &= ~these
         return found, hidden
 
-    def _said(self, plan: Plan) -> list[str]:
+    def said(self, plan: Plan) -> list[str]:
+        """Return a sentence for each part of the query that was left out."""
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
 

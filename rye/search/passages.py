@@ -121,6 +121,26 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
     return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
 
 
+def places(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Ranges:
+    """Return the character ranges of an item's body that leaves matched; arguments as for :func:`matched`."""
+    wanted = matches.wanted(doc, positions_hold=same_bytes)
+    return _mark(item.body, wanted[_BODY]) if _BODY in wanted else ()
+
+
+def passage(text: str, ranges: Ranges) -> str:
+    """Return the best passage of a text, its white space made single.
+
+    Args:
+        text: The text.
+        ranges: What matched in it, ascending.
+    """
+    begin = max(0, _best_start(ranges) - LEAD) if ranges else 0
+    if begin:
+        space = re.search(r"\s", text[begin : begin + LEAD])
+        begin += space.end() if space else 0
+    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
+
+
 def _mark(text: str, wanted: _Wanted) -> Ranges:
     """Return the character ranges of a text to mark, ascending, apart from each other."""
     normalized = analysis.normalize(text)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, keys, manifest, mcp, query, search, show, sign, trust, verify
+from rye.cli.commands import completion, index, keys, manifest, mcp, query, search, sections, show, sign, trust, verify
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -43,6 +43,15 @@ _ENTRIES = (
             ("rye search -- -draft", "a query that begins with an exclusion"),
             ("rye search '*' --filter 'version>=2.0' --ids", "every item of version 2 or newer, as type:id"),
             ("rye search is:trusted --space system --json", "the whole answer for a program"),
+        ),
+    ),
+    Entry(
+        sections.command,
+        "Find whole sections, by meaning and by words.",
+        (
+            ("rye sections how are keys revoked", "the sections that answer that, with their texts"),
+            ("rye sections 'deploy a service' --max-chars 8000 --json", "what fits an agent's context"),
+            ("rye sections rollback --recency-weight 0.3", "with 30 % of each score hanging on age"),
         ),
     ),
     Entry(

@@ -14,7 +14,7 @@ from rye.mcp.wording import for_client
 from rye.search.fusion import FUSIONS, Fusion
 from rye.search.modes import HYBRID
 
-__all__ = ["TOOL"]
+__all__ = ["TOOL", "only_trusted"]
 
 _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
@@ -125,7 +125,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     arguments.pop("project_path", None)
     query = arguments.pop("query")
     if work.options.only_trusted:
-        arguments["filters"] = _only_trusted(arguments.get("filters"))
+        arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.search(query, **arguments)
     whole = response.to_dict()
@@ -135,7 +135,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     return Answer(search_text(data), data)
 
 
-def _only_trusted(filters: Any) -> Any:
+def only_trusted(filters: Any) -> Any:
     """Return filters that let only trusted items through; what is no mapping is left for the search to refuse."""
     if filters is None:
         return {"is": "trusted"}
