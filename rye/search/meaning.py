@@ -15,7 +15,6 @@ import numpy as np
 from rapidfuzz.distance import OSA
 
 from rye.embedding import Floats as Rows
-from rye.embedding.protocol import failed
 from rye.index.meaning import Meaning
 from rye.index.reader import Floats
 from rye.index.segment import Bools
@@ -26,9 +25,6 @@ _WORD = re.compile(r"[^\W\d_]+")
 _LIVE = re.compile(r"\\(.)|[*?]")
 _LONG_ENOUGH = 6
 """Letters a word has that is taken for another one mistyped; shorter words are too near to each other."""
-
-_LARGEST = 1.01
-"""What no cosine of vectors of length 1 exceeds, whatever they were rounded to."""
 
 
 def demands(node: ast.Node) -> ast.Node:
@@ -120,10 +116,7 @@ class Nearness:
         Raises:
             UnavailableError: It cannot be used now, or answers with what is no vector of length 1.
         """
-        rows = meaning.similarities(text, allowed)
-        if len(rows) and not rows.max() <= _LARGEST:
-            raise failed(meaning.embedder.model, "answers with vectors that are not of length 1")
-        return cls(meaning, rows)
+        return cls(meaning, meaning.similarities(text, allowed))
 
     @cached_property
     def best(self) -> Floats:

@@ -294,8 +294,9 @@ def _preview(item: Item, ranges: Ranges, within: tuple[int, int] | None = None) 
     if not ranges:
         return _squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)
     start = _best_start(ranges)
-    begin = max(0, start - LEAD)
-    if begin:
+    first = within[0] if within else 0
+    begin = max(first, start - LEAD)
+    if begin > first:
         space = re.search(r"\s", body[begin:start])
         begin += space.end() if space else 0
     stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
