@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked whole when opened; of larger ones only header and length are."""
 

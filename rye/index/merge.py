@@ -12,6 +12,7 @@ from rye.index import container
 from rye.index.blocks import Blocks
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, smallest
+from rye.index.relations_columns import merged
 from rye.index.segment import Bools, Ints, Segment, slot_keys
 from rye.index.strings import Strings, ranges
 
@@ -53,7 +54,9 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
         renumber.append(np.where(live, numbers, -1))
     docs = int(bases[-1])
     texts, tf_bits = _postings(segments, renumber, docs)
-    container.write(path, texts | _entries(segments, renumber) | _columns(segments, keeps), meta_of(docs, tf_bits))
+    edges = merged([(segment.edges, new) for segment, new in zip(segments, renumber, strict=True)])
+    arrays = texts | edges | _entries(segments, renumber) | _columns(segments, keeps)
+    container.write(path, arrays, meta_of(docs, tf_bits))
     return docs
 
 

@@ -1,4 +1,4 @@
-"""What ``is:`` and ``signer:`` ask: verdicts, states the items declare, and shadowing between spaces."""
+"""What ``is:`` and ``signer:`` ask: verdicts, states the items declare, shadowing between spaces, and relations."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import HIDDEN_STATES, SEPARATOR
 from rye.index.segment import Bools
 from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
+from rye.search.graph import Graph, graph_of
 from rye.signing import TrustSet, Verdict
 
 
@@ -43,7 +44,22 @@ class States:
         if state in VERDICT_NUMBER:
             found: Bools = self.verdicts == VERDICT_NUMBER[state]
             return found
+        if state in {"orphan", "dangling"}:
+            return self.here(self.graph.orphans if state == "orphan" else self.graph.dangling)
         return self._shadow("higher" if state == "shadowed" else "lower")
+
+    @property
+    def graph(self) -> Graph:
+        """The relations between the items of all spaces."""
+        return graph_of(self._everywhere)
+
+    def here(self, mask: Bools) -> Bools:
+        """Return a mask of the documents of all spaces as one of those of the spaces searched."""
+        if self._reader is self._everywhere:
+            return mask
+        bases = {id(part.listed): part.base for part in self._everywhere.parts}
+        starts = [(bases[id(part.listed)], part.segment.docs) for part in self._reader.parts]
+        return np.concatenate([np.zeros(0, bool), *(mask[start : start + docs] for start, docs in starts)])
 
     @cached_property
     def _columns(self) -> list[VerdictColumn]:
