@@ -90,10 +90,15 @@ def edges_of(item: Item, suffix: str, data: bytes) -> list[Edge]:
         data: The whole file, in which lines are counted.
     """
     edges: dict[tuple[Any, ...], Edge] = {}
+    stated: set[tuple[str, int]] = set()
     for edge in chain(_metadata_edges(item, data), _call_edges(item, data), _mention_edges(item, suffix)):
         if len(edges) >= MAX_REFERENCES:
             break
-        edges.setdefault(edge[:3], edge)
+        place = edge.text, edge.line
+        if edge.kind != "mentions":
+            stated.add(place)
+        if edge.kind != "mentions" or place not in stated:  # the body of code and data has its metadata in it
+            edges.setdefault(edge[:3], edge)
     return list(edges.values())
 
 
@@ -133,6 +138,9 @@ def _stated(item: Item) -> Iterator[_Stated]:
             prefer = item.type if prefer == "=" else prefer
             for text, said in _named(value, _NAMING):
                 yield _Stated(kind, key, text, said or prefer)
+        elif key in {"deprecated", "yanked"} and isinstance(value, str):
+            for text, said in _step(value):  # as in: use tool:ops/new instead
+                yield _Stated("superseded_by", key, text, said)
         elif key == "permissions" and item.type is ItemType.DIRECTIVE:
             for text, said in _permitted(value, ""):
                 yield _Stated("permissions", key, text, said)
@@ -142,7 +150,7 @@ def _stated(item: Item) -> Iterator[_Stated]:
                     yield _Stated("steps", key, text, said)
 
 
-_ASKED = frozenset({*_KEYS, "permissions", "steps", "process"})
+_ASKED = frozenset({*_KEYS, "deprecated", "yanked", "permissions", "steps", "process"})
 
 
 def _named(value: Any, naming: tuple[str, ...], said: str = "") -> Iterator[tuple[str, str]]:

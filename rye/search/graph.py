@@ -7,19 +7,21 @@ the keys of :mod:`rye.index.relations_forms`; no string is compared and no docum
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
+from operator import attrgetter
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rye.index import strings
-from rye.index.reader import Reader
+from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.relations_columns import UNSURE, Keys
 from rye.index.relations_forms import BY_NAME, TYPED
-from rye.index.schema import SEPARATOR, TYPE_NUMBER, fold_value
+from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER, fold_value
 from rye.index.segment import Bools, Ints
 from rye.index.strings import Strings, ranges
 from rye.search.rows import fresh
@@ -234,6 +236,35 @@ class Graph:
         docs = edges.docs[edges.owners]
         found[edges.named[wanted[self.nodes.of_doc[docs]] & self.nodes.winning[docs]]] = True
         return found[self.nodes.of_doc] & self._live
+
+    def successor(self, doc: int) -> str:
+        """Return ``type:id`` of what takes the place of a document; as written where it is not there, or empty.
+
+        That is what the document names, or else what says that it supersedes it.
+        """
+        edges, number = self.edges, self.nodes.of_doc[doc]
+        low, high = np.searchsorted(edges.docs, [doc, doc + 1])
+        own = low + np.flatnonzero(edges.kinds[low:high] == KIND_NUMBER["superseded_by"])
+        named = own[edges.counts[own] > 0]
+        if len(named):
+            return ":".join(self.key_of(int(edges.named[edges.starts[named[0]]])))
+        if len(own):
+            return self.written(edges.targets[own[:1]])[0]
+        rows = edges.owners[(edges.named == number) & (edges.kinds[edges.owners] == KIND_NUMBER["supersedes"])]
+        nodes = self.nodes.of_doc[edges.docs[rows]][self.nodes.winning[edges.docs[rows]]]
+        nodes = nodes[nodes != number]
+        return ":".join(self.key_of(int(nodes[0]))) if len(nodes) else ""
+
+    def place_of(self, node: int) -> tuple[Part, int]:
+        """Return the part and the number there of the document of a node that comes first."""
+        doc = int(self.nodes.first[node])
+        part = self._parts[bisect_right(self._parts, doc, key=attrgetter("base")) - 1]
+        return part, doc - part.base
+
+    def key_of(self, node: int) -> tuple[str, str]:
+        """Return ``(type, id)`` of a node."""
+        part, local = self.place_of(node)
+        return TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
 
     def _mask(self, docs: Ints) -> Bools:
         mask = np.zeros(self._size, bool)
