@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rye.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
     from rye.reports import LoadedItem
 
 __all__ = ["key_named", "load_named"]
 
 
-def load_named(registry: Registry, item: str, space: str | None = None) -> LoadedItem:
+class _Items(Protocol):
+    """What a registry has for this."""
+
+    def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]: ...
+
+    def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem: ...
+
+
+def load_named(registry: _Items, item: str, space: str | None = None) -> LoadedItem:
     """Load an item by ``type:id`` or its id.
 
     Raises:
@@ -28,7 +35,7 @@ def load_named(registry: Registry, item: str, space: str | None = None) -> Loade
     return registry.load(*key, space)
 
 
-def key_named(registry: Registry, item: str, space: str | None = None) -> tuple[str, str]:
+def key_named(registry: _Items, item: str, space: str | None = None) -> tuple[str, str]:
     """Return type and id of an item by ``type:id`` or its id.
 
     Raises:
@@ -54,7 +61,7 @@ def _ambiguous(item: str, names: Sequence[str]) -> ArgumentError:
     return ArgumentError("ambiguous-item", f"{item!r} names {len(names)} items", hint=hint, candidates=list(names))
 
 
-def _missing(registry: Registry, item: str, space: str | None) -> NotFoundError:
+def _missing(registry: _Items, item: str, space: str | None) -> NotFoundError:
     nearest: list[str] = []
     for item_type in ("directive", "tool", "knowledge"):
         try:

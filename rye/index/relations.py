@@ -240,7 +240,7 @@ class _Lines:
         if (key, value) in self._found:
             return self._found[key, value]
         if key not in self._keys:
-            at = re.search(rf"^[\s\"'<#/*@_-]*{re.escape(key)}\b", self._head, re.MULTILINE)
+            at = re.search(rf"{re.escape(key)}(?=[\"'_]{{0,3}}[ \t]*[:=>])", self._head)
             self._keys[key] = at.end() if at else 0
         start = self._keys[key]
         found = self._head.find(value, start)

@@ -19,6 +19,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import islice
 from typing import NamedTuple
 
 from rye.index.relations_forms import Lookup, id_lookups, lookups, relative, span_lookups
@@ -29,13 +30,17 @@ _TYPE = "|".join(TYPE_NAMES)
 _WORD = re.compile(r"(?<![\w.+@~%:/\\$&=?#-])\.?+\w[\w.+@~%-]*+[:/][\w.+@~%:/#?=&-]++")
 _TYPED = re.compile(rf"(?:{_TYPE}):\w[^:?=&%]*")
 _SLASHED = re.compile(r"[^:?=&%]+")
-_SPAN = re.compile(r"(?<!`)`(\w[\w.-]{1,300})`(?!`)")
+_MARK = re.compile(r"[:/](?=[\w.])")
+_SPACE = re.compile(r"\s")
+_SPAN = re.compile(r"`(?<!``)(\w[\w.-]{1,300})`(?!`)")
 _LINK = re.compile(r"\]\(<?([\w.-][^:()\s<>#?]{0,300}\.[a-z]{2,4})(?:#[^()\s<>]{0,300})?>?(?:[ \t][^()\n]{0,300})?\)")
 _WIKI = re.compile(r"\[\[(\w[^\[\]|\n]{0,300})(?:\|[^\[\]\n]{0,300})?\]\]")
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _TRAILING = ".,:;!?-#&=+"
 _PLACEHOLDERS = frozenset("{<$*")
 _LONGEST = 300
+_MOST = 10_000
+"""Words of one body that are looked at, however often each recurs."""
 
 
 class Mention(NamedTuple):
@@ -58,15 +63,27 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
     markdown = suffix == ".md"
     found: list[Mention] = []
     if ":" in body or "/" in body:
-        found = [each for match in _WORD.finditer(body) if (each := _word(match))]
+        found = [each for match in islice(_words(body), _MOST) if (each := _word(match))]
     if markdown and "`" in body:
-        found += [Mention(m[1], span_lookups(m[1]), False, m.start()) for m in _SPAN.finditer(body) if _compound(m[1])]
+        spans = (match for match in islice(_SPAN.finditer(body), _MOST) if _compound(match[1]))
+        found += [Mention(match[1], span_lookups(match[1]), False, match.start()) for match in spans]
     if markdown and ("](" in body or "[[" in body):
-        found += _links(item)
+        found += islice(_links(item), _MOST)
     if not found:
         return found
     found.sort(key=lambda each: each.offset)
     return list(_outside_code(found, _fences(body))) if markdown else [each._replace(sure=False) for each in found]
+
+
+def _words(body: str) -> Iterator[re.Match[str]]:
+    """Yield the words with a colon or a slash in them; text without either is passed over quickly."""
+    done = 0
+    for mark in _MARK.finditer(body):
+        if mark.start() >= done:
+            start = max(body.rfind(" ", done, mark.start()), body.rfind("\n", done, mark.start()), done)
+            space = _SPACE.search(body, mark.end())
+            done = space.start() if space else len(body)
+            yield from _WORD.finditer(body, start, done)
 
 
 def _word(match: re.Match[str]) -> Mention | None:

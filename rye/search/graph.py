@@ -90,6 +90,23 @@ class Edges:
         return np.repeat(np.arange(len(self.docs)), self.counts)
 
 
+class Ends(NamedTuple):
+    """References of winning documents by one of their ends: those of node n are ``edges[starts[n]:starts[n + 1]]``."""
+
+    edges: Ints
+    starts: Ints
+
+    @classmethod
+    def sort(cls, edges: Ints, nodes: Ints, count: int) -> Ends:
+        """Return edges by the node at one end of each."""
+        order = np.argsort(nodes, kind="stable")
+        return cls(edges[order], np.searchsorted(nodes[order], np.arange(count + 1)))
+
+    def of(self, nodes: Ints) -> Ints:
+        """Return the edges of some nodes."""
+        return self.edges[ranges(self.starts[nodes], self.starts[nodes + 1])]
+
+
 class _Resolved(NamedTuple):
     """What all targets name: how many nodes each, where they begin among ``nodes``, and whether by their name."""
 
@@ -198,6 +215,19 @@ class Graph:
         numbers = np.searchsorted(self._bases, targets, side="right") - 1
         rows = zip(numbers.tolist(), (targets - self._bases[numbers]).tolist(), strict=True)
         return [self._columns[number].texts[at] for number, at in rows]
+
+    @cached_property
+    def outward(self) -> Ends:
+        """References by the node that refers."""
+        counted = np.flatnonzero(self.nodes.winning[self.edges.docs])
+        return Ends.sort(counted, self.nodes.of_doc[self.edges.docs[counted]], len(self.nodes.keys))
+
+    @cached_property
+    def inward(self) -> Ends:
+        """References by the nodes that they name."""
+        edges = self.edges
+        rows = np.flatnonzero(self.nodes.winning[edges.docs][edges.owners])
+        return Ends.sort(edges.owners[rows], edges.named[rows], len(self.nodes.keys))
 
     @cached_property
     def orphans(self) -> Bools:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.index.segment import Bools, Ints
+from rye.index.segment import Ints
 from rye.index.strings import ranges
 from rye.search.graph import Graph
 
@@ -37,26 +37,11 @@ class Walk(NamedTuple):
     nodes: Ints
 
 
-class _Sorted(NamedTuple):
-    """Edges by one of their ends: those of node n are ``edges[starts[n]:starts[n + 1]]``."""
-
-    edges: Ints
-    starts: Ints
-
-    def of(self, nodes: Ints) -> Ints:
-        return self.edges[ranges(self.starts[nodes], self.starts[nodes + 1])]
-
-
 def walk(graph: Graph, node: int, direction: Direction, depth: int) -> Walk:
     """Go from a node along the references of winning documents, each node and reference once, so cycles end."""
-    edges, count = graph.edges, len(graph.nodes.keys)
+    edges, outward, inward = graph.edges, graph.outward, graph.inward
     sources = graph.nodes.of_doc[edges.docs]
-    wins: Bools = graph.nodes.winning[edges.docs]
-    counted = np.flatnonzero(wins)
-    outward = _sorted(counted, sources[counted], count)
-    rows = np.flatnonzero(wins[edges.owners])
-    inward = _sorted(edges.owners[rows], edges.named[rows], count)
-    distance, seen = np.full(count, -1, np.int64), np.zeros(len(edges.docs), bool)
+    distance, seen = np.full(len(graph.nodes.keys), -1, np.int64), np.zeros(len(edges.docs), bool)
     distance[node] = 0
     frontier = np.asarray([node], np.int64)
     found: list[Ints] = [np.empty(0, np.int64)]
@@ -75,8 +60,3 @@ def walk(graph: Graph, node: int, direction: Direction, depth: int) -> Walk:
             break
         distance[frontier] = step
     return Walk(np.concatenate(found), np.concatenate(steps), distance)
-
-
-def _sorted(edges: Ints, nodes: Ints, count: int) -> _Sorted:
-    order = np.argsort(nodes, kind="stable")
-    return _Sorted(edges[order], np.searchsorted(nodes[order], np.arange(count + 1)))
