@@ -25,10 +25,11 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-Follow an item's relations: references, executor, requires, extends, supersedes, permissions, steps, mentions.
+What an item refers to, and what refers to it.
 Use it to see what an item needs or what depends on it; to find items, call rye_search. Read-only.
-Answers a line per relation: item -kind-> target, dangling where there is none; verdicts in items.
-Example: {"item": "knowledge:rye/ci", "direction": "in"}"""
+Answers "item -kind-> target  line", dangling where it is not there, then the items with verdicts.
+Errors give a code and the nearest ids.
+Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
 
 def _output() -> dict[str, Any]:
