@@ -159,7 +159,7 @@ def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tu
     for number, text, distance in zip(numbers.tolist(), written, found.distances.tolist(), strict=False):
         source = int(graph.nodes.of_doc[edges.docs[number]])
         named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
-        keys = tuple(":".join(graph.key_of(node)) for node in named)
+        keys = tuple(sorted(":".join(graph.key_of(node)) for node in named))
         relation = Relation(
             item=":".join(graph.key_of(source)),
             target=keys[0] if len(keys) == 1 else "",

@@ -98,7 +98,9 @@ def edges_of(item: Item, suffix: str, data: bytes) -> list[Edge]:
         if edge.kind != "mentions":
             stated.add(place)
         if edge.kind != "mentions" or place not in stated:  # the body of code and data has its metadata in it
-            edges.setdefault(edge[:3], edge)
+            before = edges.setdefault(edge[:3], edge)
+            if edge.sure and not before.sure:
+                edges[edge[:3]] = edge
     return list(edges.values())
 
 

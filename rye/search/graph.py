@@ -155,7 +155,9 @@ class Graph:
         )
         kinds = _joined([each.kinds for each in columns], np.uint8)
         lines = _joined([each.lines.astype(np.int64) for each in columns])
-        targets = _joined([each.targets + base for each, base in zip(columns, self._bases.tolist(), strict=False)])
+        targets = _joined(
+            [each.targets.astype(np.int64) + base for each, base in zip(columns, self._bases.tolist(), strict=False)]
+        )
         counts = found.counts[targets]
         nothing = (kinds >= UNSURE) & ((counts == 0) | (found.by_name[targets] & (counts > 1)))
         kinds &= UNSURE - 1
