@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:14:05Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:B86u4tMdr453f_3-c4FkZe7V2zXygKmOj1nhAWSitpi0sFhE0X2XGafcoOoR9e6bWh-Q6fKcyNapsE7UnKYkDQ:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
+# rye:signed:v2:2026-11-22T04:39:59Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:6-xcWBCMZYeTv3nSC1YDL15uL_6C-b2KzXKV2U_8Ov7LtITZhXmmkwX8g5U-b9dE3LUBtX1lG88Bn5J8r98rBg:866d96bcfb80803b4458d995a0aea5ac75c223939ebf79c92e41ec014869c270
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
