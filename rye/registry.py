@@ -114,6 +114,7 @@ class Registry:
         relax: bool = True,
         lenient: bool = False,
         include_superseded: bool = False,
+        facets: Sequence[str] = (),
         explain: bool = False,
     ) -> SearchResponse:
         """Find items; every hit of the page is read and verified from its bytes at that moment.
@@ -135,6 +136,8 @@ class Registry:
             relax: Whether a bare bag of words that finds nothing is tried more broadly.
             lenient: Whether what does not parse is left out and reported instead of refused.
             include_superseded: Whether superseded and deprecated items are listed.
+            facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
+                ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
             explain: Whether each hit says how its score came about.
 
         Raises:

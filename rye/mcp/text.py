@@ -80,7 +80,15 @@ def search_text(answer: Mapping[str, Any]) -> str:
     hits = answer["results"]
     lines = [f"[{len(hits)} of {answer['total']} results -- {answer['stage']}]"]
     lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
-    return "\n".join([*lines, *_notes(answer)])
+    return "\n".join([*lines, *_facet_lines(answer["facets"]), *_notes(answer)])
+
+
+def _facet_lines(facets: Mapping[str, Any]) -> Iterator[str]:
+    for name, facet in facets.items():
+        said = [f"{short(row['value'])} {row['count']}" for row in facet["values"]]
+        said += [f"and {facet['other_values']} more values"] if facet["other_values"] else []
+        said += [f"none {facet['missing']}"] if facet["missing"] else []
+        yield f"by {short(name)}: {', '.join(said)}"
 
 
 def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, reduce
 from operator import or_
@@ -21,6 +21,7 @@ from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_verdict
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
+from rye.search.facets import count_facets, require_facets
 from rye.search.order import ranked
 from rye.search.page import Desk, Hit
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
@@ -53,15 +54,20 @@ class World:
 
 @dataclass(frozen=True, eq=False)
 class _Answer:
-    """What one stage found, after all filters: how many, and the first of them in order, to the end of the page."""
+    """What one stage found, after all filters: all of it, and the first of it in order, to the end of the page."""
 
     stage: str
     evaluation: Evaluation
-    total: int
+    found: Ints
     docs: Ints
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
     hidden: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """How many were found."""
+        return len(self.found)
 
 
 class Search:
@@ -86,6 +92,8 @@ class Search:
         began = time.perf_counter()
         request = self.request
         plan = make_plan(request)
+        if request.facets:
+            require_facets(request.facets, self._metadata_keys())
         allowed = self._allowed()
         answer = self._first_answer(plan, allowed)
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
@@ -123,7 +131,17 @@ class Search:
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
             hidden=answer.hidden,
+            facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
         )
+
+    def _reachable(self, answer: _Answer, total: int) -> Ints:
+        """Return the documents, ascending, that paging can reach."""
+        if not self.request.facets or answer.total == total:
+            return answer.found
+        scores = np.round(answer.evaluation.scores(answer.found), 4)
+        whole = replace(self.request, offset=0, limit=total)
+        order = ranked(self.reader, answer.found, scores, exact=np.empty(0, np.int64), request=whole)
+        return np.sort(answer.found[order])
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> _Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -153,7 +171,7 @@ class Search:
         docs = found.numbers
         scores = np.round(evaluation.scores(docs), 4)
         order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
-        return _Answer(stage.name, evaluation, len(docs), docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        return _Answer(stage.name, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""

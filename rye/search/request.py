@@ -12,6 +12,7 @@ from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
 from rye.search.comparing import readable
+from rye.search.facets import Wanted, read_facets
 from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
 
 SPACES = ("all", "project", "user", "system")
@@ -75,6 +76,7 @@ class Request:
     relax: bool = True
     lenient: bool = False
     include_superseded: bool = False
+    facets: tuple[Wanted, ...] = ()
     explain: bool = False
 
     @property
@@ -110,6 +112,7 @@ def make_request(query: str, options: Mapping[str, Any]) -> Request:
         fuzzy_distance=distance,
         proximity=_proximity(options["proximity"]),
         level=_level(options["level"]),
+        facets=read_facets(options["facets"]),
         **{name: _flag(name, options[name]) for name in ("relax", "lenient", "include_superseded", "explain")},
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from rye.items.model import Symbol
+from rye.search.facets import Facet
 from rye.signing.model import Signature
 
 
@@ -99,6 +100,7 @@ class SearchResponse:
         stale: True when the index could not be refreshed and an older snapshot answered.
         next_offset: Offset of the next page, or None on the last.
         hidden: How many matches were left out, by reason.
+        facets: By name, how many of all matches have each value.
     """
 
     results: tuple[SearchResult, ...]
@@ -116,6 +118,7 @@ class SearchResponse:
     took_ms: float = 0.0
     next_offset: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
+    facets: Mapping[str, Facet] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of every surface."""
@@ -123,4 +126,5 @@ class SearchResponse:
         data["results"] = [hit.to_dict() for hit in self.results]
         data["warnings"] = list(self.warnings)
         data["hidden"] = dict(self.hidden)
+        data["facets"] = {name: facet.to_dict() for name, facet in self.facets.items()}
         return data

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rye.index.reader import Part, Reader
 from rye.index.schema import HIDDEN_STATES, SEPARATOR
-from rye.index.segment import Bools
+from rye.index.segment import Bools, Ints, Segment
 from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
 from rye.signing import TrustSet, Verdict
+
+_kept: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
 
 
 class States:
@@ -49,15 +53,31 @@ class States:
     def _columns(self) -> list[VerdictColumn]:
         trust = self._trust()
         digest = trust.digest(self._now)[:16]
-        return [
-            verdict_column(part.file(f".{digest}.ryx"), part.segment, part.root, trust=trust, now=self._now)
-            for part in self._reader.parts
-        ]
+        return [self._column(part, part.file(f".{digest}.ryx"), trust) for part in self._reader.parts]
+
+    def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:
+        """Return the verdicts on a segment; the last ones stay with the segment as long as it is open."""
+        kept = _kept.get(part.segment)
+        if kept is None or kept[0] != path:
+            column = verdict_column(path, part.segment, part.root, trust=trust, now=self._now)
+            kept = _kept[part.segment] = path, column
+        return kept[1]
 
     @cached_property
     def verdicts(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         """Shape ``(size,)``: the verdict number of every document."""
         return np.concatenate([column.verdicts for column in self._columns] or [np.zeros(0, np.uint8)])
+
+    def signers(self, docs: Ints) -> dict[str, int]:
+        """Return how many of some documents, ascending, each signer signed; the empty name stands for nobody."""
+        found: dict[str, int] = {}
+        borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
+        for at, (part, column) in enumerate(zip(self._reader.parts, self._columns, strict=True)):
+            counts = np.bincount(column.signer_of[docs[borders[at] : borders[at + 1]] - part.base])
+            for number in np.flatnonzero(counts).tolist():
+                name = column.signers[number]
+                found[name] = found.get(name, 0) + int(counts[number])
+        return found
 
     def signed_by(self, glob: str) -> Bools:
         """Return a mask of the documents whose signer's fingerprint matches a glob; no signer matches nothing."""

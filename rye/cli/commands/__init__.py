@@ -42,6 +42,7 @@ _ENTRIES = (
             ("rye search 'title:deploy OR tag:ci' --sort date", "query syntax is quoted from the shell"),
             ("rye search -- -draft", "a query that begins with an exclusion"),
             ("rye search '*' --filter 'version>=2.0' --ids", "every item of version 2 or newer, as type:id"),
+            ("rye search 'deploy*' --facets type,tag,verdict", "what there is to narrow it down by"),
             ("rye search is:trusted --space system --json", "the whole answer for a program"),
         ),
     ),

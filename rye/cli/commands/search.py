@@ -79,6 +79,13 @@ def _choices(*values: str) -> Any:
 @click.option("--no-relax", is_flag=True, help="Do not try a looser reading when nothing has all words.")
 @click.option("--lenient", is_flag=True, help="Leave out what cannot be read in the query instead of refusing it.")
 @click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
+@click.option(
+    "--facets",
+    metavar="NAMES",
+    shell_complete=_choices("type", "space", "category", "tag", "verdict", "signer"),
+    help="Count all matches by these fields, joined by commas: type, space, category, tag, verdict, signer, bundle, "
+    "author, version or a metadata key; tag:25 lists up to 25 values.",
+)
 @click.option("--explain", is_flag=True, help="Show how each hit got its score.")
 @place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
 @json_option
@@ -95,9 +102,11 @@ def command(query: tuple[str, ...], **options: Any) -> int:
     """
     only_one("as_json", "as_jsonl", "as_ids")
     if options["as_ids"]:
-        refuse("explain", because="with --ids")
+        refuse("explain", "facets", because="with --ids")
     else:
         refuse("null", because="without --ids")
+    if options["as_jsonl"]:
+        refuse("facets", because="with --jsonl")
     place = Place.take(options)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
     arguments = _arguments(options)
@@ -114,6 +123,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "fuzzy": parse_fuzzy(options["fuzzy"]),
         "proximity": parse_proximity(options["proximity"]),
         "relax": not options.pop("no_relax"),
+        "facets": options["facets"] or (),
     }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rye.cli.render.facets import render_facets
 from rye.cli.render.parts import source_label, verdict_label
 from rye.cli.render.table import table
 from rye.cli.terminal import Terminal
@@ -17,13 +18,14 @@ _HOW_TO_SEE = {"superseded": "--include-superseded shows them", "deprecated": "-
 
 
 def render_search(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield the header and every hit of the page."""
+    """Yield the header, every hit of the page, and the facets."""
     head = f"[{len(response.results)} of {response.total} results -- {inline(response.stage)}]"
     yield terminal.style(head, bold=True)
     digits = len(str(response.offset + len(response.results)))
     for rank, hit in enumerate(response.results, start=response.offset + 1):
         yield ""
         yield from _hit(f"{rank:>{digits}}.", hit, terminal)
+    yield from render_facets(response.facets, terminal)
 
 
 def render_ids(response: SearchResponse) -> Iterator[str]:

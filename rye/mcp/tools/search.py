@@ -89,6 +89,11 @@ _PARAMETERS = (
     ),
     Parameter("lenient", "Leave out, with a warning, what cannot be read.", _FLAG),
     Parameter("include_superseded", "Also items marked superseded or deprecated.", _FLAG),
+    Parameter(
+        "facets",
+        "Count all matches by type, space, category, tag, verdict, signer or a metadata key; tag:25 lists 25 values.",
+        {"type": "array", "items": {"type": "string"}, "default": []},
+    ),
     Parameter("explain", "Show how each score came about.", _FLAG),
 )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from rye.cli.render.search import render_ids, render_notes, render_search
 from rye.cli.terminal import PLAIN, Terminal
 from rye.cli.text import cells
+from rye.search.facets import Facet
 from tests.unit.cli.samples import ESCAPED, HOSTILE, hit, response, signature, trace
 
 
@@ -142,3 +143,23 @@ def test_nothing_found_says_what_was_searched() -> None:
     assert list(render_notes(response(total=3, offset=9), PLAIN)) == [
         "nothing from offset 9 on; the last of 3 hits is before it"
     ]
+
+
+def test_facets_stand_below_the_hits_each_value_with_number_and_bar() -> None:
+    """Hostile values are written out; what is not listed and who has none is said; no marks where none can be shown."""
+    facets = {"tag": Facet(((HOSTILE, 8), ("ci", 4)), other_values=3, others=5, missing=2), "author": Facet(())}
+    lines = list(render_search(response(hit(), facets=facets), PLAIN))[5:]
+    width = cells(ESCAPED[:47] + "…")
+    assert lines == [
+        "",
+        "tag",
+        f"  {ESCAPED[:47]}…  8  {'█' * 20}",
+        f"  {'ci'.ljust(width)}  4  {'█' * 10}",
+        "  and 3 more, 5 together",
+        "  none: 2",
+        "",
+        "author",
+        "  no match has any",
+    ]
+    plain = list(render_search(response(facets={"tag": Facet((("ci", 4),))}), Terminal(unicode=False)))
+    assert plain[-1] == f"  ci  4  {'#' * 20}"
