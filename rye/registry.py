@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rye import items, signing
 from rye.errors import ArgumentError, ItemError, NotFoundError
@@ -34,6 +34,7 @@ from rye.search.states import States
 from rye.spaces import Root
 
 if TYPE_CHECKING:
+    from rye.counting import Stats
     from rye.findings import Run
     from rye.keyring import Passphrase
     from rye.manifest_reports import ManifestReport, ManifestWritten
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["Registry"]
 
 PathLike = str | os.PathLike[str]
+T = TypeVar("T")
 
 
 class Registry:
@@ -151,18 +153,12 @@ class Registry:
 
     def _answer(self, request: Request) -> SearchResponse:
         began = time.perf_counter()
-        state = self._indexes.current(self.max_staleness)
-        try:
-            response = Search(request, self._world(state, request)).run()
-        except DamagedError:
-            state = self._indexes.rebuild()
-            response = Search(request, self._world(state, request)).run()
-        return replace(
-            response,
-            warnings=(*state.warnings, *response.warnings),
-            stale=state.stale(request.space),
-            took_ms=round((time.perf_counter() - began) * 1e3, 3),
-        )
+        response = self._with_state(lambda state: self._answered(state, request))
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+
+    def _answered(self, state: State, request: Request) -> SearchResponse:
+        response = Search(request, self._world(state, request)).run()
+        return replace(response, warnings=(*state.warnings, *response.warnings), stale=state.stale(request.space))
 
     def _world(self, state: State, request: Request) -> World:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
@@ -338,6 +334,28 @@ class Registry:
             mode=Mode.CHECK if check else Mode.DRY_RUN if dry_run else Mode.WRITE,
             force=force,
         )
+
+    def stats(self, space: str = "all") -> Stats:
+        """Return what there is in figures: items by type, verdict and signer, terms, sizes, copies and shadows.
+
+        Args:
+            space: ``all``, ``project``, ``user`` or ``system``.
+
+        Raises:
+            ArgumentError: There is no such space.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        _check_space(space)
+        from rye.counting import stats_of
+
+        return self._with_state(lambda state: stats_of(state, space))
+
+    def _with_state(self, work: Callable[[State], T]) -> T:
+        """Return what a function makes of the current state, of a rebuilt one where that turns out to be damaged."""
+        try:
+            return work(self._indexes.current(self.max_staleness))
+        except DamagedError:
+            return work(self._indexes.rebuild())
 
     def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
         """Check the items of each space against its signed manifest, where there is or was one.

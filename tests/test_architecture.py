@@ -48,6 +48,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "changes",
         "checking",
         "copying",
+        "counting",
         "findings",
         "indexes",
         "inventory",

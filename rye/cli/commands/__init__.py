@@ -7,7 +7,21 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, keys, manifest, mcp, query, search, show, sign, trust, verify
+from rye.cli.commands import (
+    completion,
+    index,
+    keys,
+    listing,
+    manifest,
+    mcp,
+    query,
+    search,
+    show,
+    sign,
+    stats,
+    trust,
+    verify,
+)
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -54,6 +68,20 @@ _ENTRIES = (
             ("rye show rye/query-language", "by id alone, when only one type has it"),
             ("rye show rye/query-language --raw", "the bytes of the file and nothing else"),
         ),
+    ),
+    Entry(
+        listing.command,
+        "List items with version, verdict and description.",
+        (
+            ("rye list", "every item of every space"),
+            ("rye list 'tool.rye.*' --space system", "the tools of a namespace"),
+            ("rye list knowledge --sort date -n 5", "the newest entries"),
+        ),
+    ),
+    Entry(
+        stats.command,
+        "Count items by space, type, verdict and signer.",
+        (("rye stats", "of all spaces"), ("rye stats --space project --json", "of the project, for a program")),
     ),
     Entry(
         query.command,

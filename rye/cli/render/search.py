@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rye.cli.render.facets import render_facets
-from rye.cli.render.parts import source_label, verdict_label
+from rye.cli.render.parts import source_label, verdict_label, warning_lines
 from rye.cli.render.table import table
 from rye.cli.terminal import Terminal
 from rye.cli.text import Spans, cells, inline, passage
@@ -36,11 +36,7 @@ def render_ids(response: SearchResponse) -> Iterator[str]:
 
 def render_notes(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
     """Yield what there is to say about the search besides its hits."""
-    warning = terminal.style("warning:", "yellow")
-    if response.stale:
-        yield f"{warning} the index could not be refreshed; an older state of the files answered"
-    for text in response.warnings:
-        yield f"{warning} {inline(text)}"
+    yield from warning_lines(response.warnings, stale=response.stale, terminal=terminal)
     for reason, count in response.hidden.items():
         how = _HOW_TO_SEE.get(reason)
         yield f"hidden: {count} {inline(reason)}" + (f" ({how})" if how else "")
