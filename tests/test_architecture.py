@@ -54,6 +54,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "inventory",
         "keyring",
         "layout",
+        "listing",
         "manifest_reports",
         "manifests",
         "mending",

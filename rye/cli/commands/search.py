@@ -81,6 +81,8 @@ def _choices(*values: str) -> Any:
 @click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
 @click.option(
     "--facets",
+    multiple=True,
+    default=(),
     metavar="NAMES",
     shell_complete=_choices("type", "space", "category", "tag", "verdict", "signer"),
     help="Count all matches by these fields, joined by commas: type, space, category, tag, verdict, signer, bundle, "
@@ -123,7 +125,7 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "fuzzy": parse_fuzzy(options["fuzzy"]),
         "proximity": parse_proximity(options["proximity"]),
         "relax": not options.pop("no_relax"),
-        "facets": options["facets"] or (),
+        "facets": ",".join(options["facets"]),
     }
 
 
