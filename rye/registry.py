@@ -17,17 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rye import items, signing
-from rye.errors import ArgumentError, ItemError, NotFoundError
+from rye.errors import ArgumentError, ItemError
 from rye.index import cache
 from rye.index.container import DamagedError
-from rye.index.reader import Part, Reader
+from rye.index.reader import Part
 from rye.index.reading import read_item
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds
+from rye.locating import check_type, not_found
 from rye.search.engine import Search, World
-from rye.search.fields import nearest
 from rye.search.request import SPACES, Request, make_request
 from rye.search.results import SearchResponse
 from rye.search.states import States
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
+    from rye.search.why_results import Why
 
 __all__ = ["Registry"]
 
@@ -151,6 +152,54 @@ class Registry:
         options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
         return self._answer(make_request(query, options))
 
+    def why(
+        self,
+        query: str,
+        item: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        sort_by: str = "score",
+        fields: Mapping[str, str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        fuzzy: Mapping[str, Any] | None = None,
+        proximity: Mapping[str, Any] | None = None,
+        level: int | None = None,
+        relax: bool = True,
+        lenient: bool = False,
+        include_superseded: bool = False,
+    ) -> Why:
+        """Return why an item is a hit of a keyword search, at which rank, or everything that keeps it from being one.
+
+        Args:
+            query: As for :meth:`search`, and so are all other arguments but
+            item: ``type:id``, or an id that only one type has. Of its copies the first that is searched is meant.
+            scope: Where the search looks.
+            space: Which spaces it looks in.
+            sort_by: The order that the rank is of.
+            fields: Further queries on fields.
+            filters: Conditions.
+            fuzzy: Whether words forgive typos.
+            proximity: Whether words stand near each other.
+            level: Which fields are searched.
+            relax: Whether words that find nothing are tried more broadly.
+            lenient: Whether what does not parse is left out.
+            include_superseded: Whether superseded and deprecated items are listed.
+
+        Raises:
+            QueryError: The query is at fault.
+            ArgumentError: Another argument is, or the item is not named clearly.
+            NotFoundError: There is no such item.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        given = {name: value for name, value in locals().items() if name not in {"self", "query", "item"}}
+        from rye.explaining import why_of
+
+        request = make_request(
+            query, given | {"limit": 1, "offset": 0, "mode": "keyword", "facets": (), "explain": True}
+        )
+        return self._with_state(lambda state: why_of(state, request, item, self._world))
+
     def _answer(self, request: Request) -> SearchResponse:
         began = time.perf_counter()
         response = self._with_state(lambda state: self._answered(state, request))
@@ -177,9 +226,7 @@ class Registry:
             NotFoundError: No such item; the hint names the nearest ids.
             ItemError: The file cannot be read as an item.
         """
-        if item_type not in TYPE_NAMES:
-            message = f"item type is {item_type!r}"
-            raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
+        check_type(item_type)
         if space is not None and space not in SPACES:
             raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
         state = self._indexes.current(self.max_staleness)
@@ -189,7 +236,7 @@ class Registry:
             if space in (None, "all", part.root.space)
         ]
         if not found:
-            raise _not_found(state.everywhere, item_type, item_id)
+            raise not_found(state.everywhere, item_type, item_id)
         first = found[0][0].root
         paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
         if len(paths) > 1:
@@ -411,9 +458,3 @@ class Registry:
 def _check_space(space: str) -> None:
     if space not in SPACES:
         raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-
-
-def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
-    near = nearest(f"{item_type}:{item_id}", reader.all_keys())
-    hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
-    return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)

@@ -53,7 +53,7 @@ class World:
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
+class Answer:
     """What one stage found, after all filters: all of it, and the first of it in order, to the end of the page."""
 
     stage: str
@@ -102,15 +102,7 @@ class Search:
             Hit(int(doc), float(score), int(doc) in answer.exact)
             for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
         ]
-        desk = Desk(
-            answer.evaluation,
-            self.states,
-            self.world.trust(),
-            self.world.now,
-            request.explain,
-            asks_verdict(answer.evaluation.query) or any(map(asks_verdict, self._filters)),
-        )
-        page = desk.page(hits)
+        page = self._desk(answer.evaluation).page(hits)
         suggestion = ""
         if total == 0 or answer.stage != "all":
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
@@ -134,7 +126,17 @@ class Search:
             facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
         )
 
-    def _reachable(self, answer: _Answer, total: int) -> Ints:
+    def _desk(self, evaluation: Evaluation) -> Desk:
+        return Desk(
+            evaluation,
+            self.states,
+            self.world.trust(),
+            self.world.now,
+            self.request.explain,
+            asks_verdict(evaluation.query) or any(map(asks_verdict, self._filters)),
+        )
+
+    def _reachable(self, answer: Answer, total: int) -> Ints:
         """Return the documents, ascending, that paging can reach."""
         if not self.request.facets or answer.total == total:
             return answer.found
@@ -143,10 +145,10 @@ class Search:
         order = ranked(self.reader, answer.found, scores, exact=np.empty(0, np.int64), request=whole)
         return np.sort(answer.found[order])
 
-    def _first_answer(self, plan: Plan, allowed: Docs) -> _Answer:
+    def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
-        answer: _Answer | None = None
-        first: _Answer | None = None
+        answer: Answer | None = None
+        first: Answer | None = None
         fields = searched_fields(self.request.level)
         for stage in plan.stages(lambda word: is_unknown(self.reader, word, fields)):
             answer = self._answer(stage, plan, allowed)
@@ -158,7 +160,7 @@ class Search:
             raise AssertionError(message)
         return first if not answer.total else answer
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> _Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
         found = evaluation.docs & allowed
         exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
@@ -171,7 +173,7 @@ class Search:
         docs = found.numbers
         scores = np.round(evaluation.scores(docs), 4)
         order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
-        return _Answer(stage.name, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        return Answer(stage.name, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
@@ -259,7 +261,7 @@ class Search:
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
 
-    def _explain_stage(self, answer: _Answer, plan: Plan, total: int) -> None:
+    def _explain_stage(self, answer: Answer, plan: Plan, total: int) -> None:
         """Say in a warning what relaxation did."""
         if answer.stage == "fuzzy":
             self._warnings.append("nothing had all words as written; words were matched with typos forgiven")

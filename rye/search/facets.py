@@ -159,7 +159,7 @@ def _by_entry(key: str, reader: Reader, docs: Ints, most: int) -> Facet:
     missing = 0
     for part, start, stop in zip(reader.parts, borders[:-1], borders[1:], strict=True):
         if start < stop:
-            values = _values_of(part.segment, key)
+            values = values_of(part.segment, key)
             counts, without = values.count(docs[start:stop] - part.base)
             rows.append((values, counts))
             missing += without
@@ -193,7 +193,7 @@ def _greatest(counts: Ints, most: int) -> list[int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Values:
+class Values:
     """The values of one key by document, which the index has by value.
 
     Attributes:
@@ -208,6 +208,10 @@ class _Values:
     bounds: Ints
     numbers: Ints
 
+    def of(self, doc: int) -> list[str]:
+        """Return the values of one document."""
+        return [self.names[number] for number in self.numbers[self.bounds[doc] : self.bounds[doc + 1]].tolist()]
+
     def count(self, docs: Ints) -> tuple[Ints, int]:
         """Return how many of some documents have each value, and how many have none."""
         starts, stops = self.bounds[docs], self.bounds[docs + 1]
@@ -215,10 +219,10 @@ class _Values:
         return np.bincount(numbers, minlength=len(self.names)), int(np.count_nonzero(starts == stops))
 
 
-_kept: WeakKeyDictionary[Segment, dict[str, _Values]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[Segment, dict[str, Values]] = WeakKeyDictionary()
 
 
-def _values_of(segment: Segment, key: str) -> _Values:
+def values_of(segment: Segment, key: str) -> Values:
     """Return the values of a key by document, made once for each segment that is open."""
     kept = _kept.setdefault(segment, {})
     if key not in kept:
@@ -228,5 +232,5 @@ def _values_of(segment: Segment, key: str) -> _Values:
         prefix = len(key) + len(SEPARATOR)
         names = [name[prefix:] for name in segment.entries.take(np.arange(first, first + len(borders) - 1))]
         place = dict(zip(names, range(len(names)), strict=True))
-        kept[key] = _Values(names, place, bounds, numbers[np.argsort(owners, kind="stable")])
+        kept[key] = Values(names, place, bounds, numbers[np.argsort(owners, kind="stable")])
     return kept[key]

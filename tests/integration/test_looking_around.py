@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.listing import list_items
 from rye.errors import ArgumentError
+from rye.listing import list_items
 from rye.search import request
 from tests.support.spacesim import SpaceSim, furnish
 from tests.unit.cli.workshop import FILES, ROOT, Workshop, lay
@@ -177,3 +177,62 @@ def test_the_commands_load_neither_mcp_nor_whoosh_on_help() -> None:
     )
     env = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
     subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+
+
+# why
+
+
+def test_why_tells_rank_words_and_neighbours_and_exits_0(shop: Workshop) -> None:
+    """A hit: its place, the parts of the query with the words that matched, and who comes next and why."""
+    done = shop.run("why", "server guide OR deploy", "knowledge:demo/guide", "--space", "project")
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert lines[0].startswith("knowledge:demo/guide  0.")
+    assert lines[1] == "hit 1 of 3 -- all"
+    assert any(line.strip().startswith("✓ server  title: servers") for line in lines)
+    assert any(line.strip().startswith("✗ deploy  no word for 'deploy'") for line in lines)
+    assert any(line.startswith("after it   2. ") and "guide in " in line for line in lines)
+    found = json.loads(shop.run("why", "server", "knowledge:demo/guide", "--space", "project", "--json").out)
+    assert (found["found"], found["rank"], found["reasons"]) == (True, 1, [])
+    assert found["hit"]["explain"][0]["words"]
+
+
+def test_why_names_what_keeps_an_item_out_and_exits_1(shop: Workshop) -> None:
+    """The part under NOT, the scope, the filter, the state: all of them; what is no item is said as by show."""
+    done = shop.run(
+        "why", "server -run", "demo/guide", "--scope", "tool", "--filter", "version=9", "--space", "project"
+    )
+    assert done.status == 1
+    assert "run: the item has run in description; run in content, which is excluded [excluded]" in done.out
+    assert "tool: knowledge:demo/guide lies outside the scope [scope]" in done.out
+    assert "version=9: version is 1.0.0 [filter]" in done.out
+    assert "is:superseded: the item is superseded" in shop.run("why", "server", "demo/old").out
+    assert shop.run("why", "server", "demo/old", "--include-superseded").status == 0
+    assert shop.run("why", "direcive", "demo/release", "--fuzzy").status == 1
+    nothing = shop.run("why", "server", "demo/giude")
+    assert (nothing.status, "did you mean" in nothing.err) == (1, True)
+    assert shop.run("why", "server", "demo/twin").status == 2
+    assert shop.run("why", "titel:x", "demo/guide").status == 2
+    assert shop.run("why", "server", "gadget:demo/guide").status == 2
+
+
+def test_hostile_words_are_explained_harmlessly(shop: Workshop) -> None:
+    """Neither a title nor a note of the item changes the terminal."""
+    done = shop.run("why", "title:zzz OR trap", "demo/trap", FORCE_COLOR="1", NO_COLOR="")
+    assert done.status == 0
+    assert "\x1b]0" not in done.out
+    assert "\u202e" not in done.out
+
+
+def test_a_search_explains_each_hit_and_what_puts_it_before_the_next(shop: Workshop) -> None:
+    """Bars with fields and words; no mark where none can be shown."""
+    done = shop.run("search", "server^2", "--space", "project", "--explain")
+    assert done.status == 0
+    assert "░" in done.out
+    assert "title: servers" in done.out
+    assert ", boost 2: without boosts of 1.0000" in done.out
+    assert "    before 2.: +0." in done.out
+    plain = shop.run("search", "server", "--space", "project", "--explain", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert "###" in plain.out
+    assert plain.out.isascii()
+    assert "\\u" not in plain.out

@@ -21,6 +21,7 @@ from rye.cli.commands import (
     stats,
     trust,
     verify,
+    why,
 )
 
 __all__ = ["COMMANDS", "Entry"]
@@ -67,6 +68,15 @@ _ENTRIES = (
             ("rye show knowledge:rye/query-language", "by type and id"),
             ("rye show rye/query-language", "by id alone, when only one type has it"),
             ("rye show rye/query-language --raw", "the bytes of the file and nothing else"),
+        ),
+    ),
+    Entry(
+        why.command,
+        "Tell why an item is a hit of a query, or is none.",
+        (
+            ("rye why 'verify signatures' knowledge:rye/ci", "rank, words, shares of the score, and neighbours"),
+            ("rye why 'verify -ci' rye/ci", "which part of the query keeps it out"),
+            ("rye why deploy rye/ci --scope tool --json", "scope and filters are looked at, too"),
         ),
     ),
     Entry(

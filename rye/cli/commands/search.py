@@ -111,13 +111,14 @@ def command(query: tuple[str, ...], **options: Any) -> int:
         refuse("facets", because="with --jsonl")
     place = Place.take(options)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
-    arguments = _arguments(options)
+    arguments = read_arguments(options) | {"facets": ",".join(options["facets"])}
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
-    _answer(response, **form)
+    _answer(response, sort_by=options["sort_by"], **form)
     return 0 if response.results else 1
 
 
-def _arguments(options: dict[str, Any]) -> dict[str, Any]:
+def read_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a search as :meth:`rye.Registry.search` takes them."""
     dates = {name: options.pop(name) for name in ("date_from", "date_to")}
     return options | {
         "fields": parse_fields(options["fields"]) or None,
@@ -125,11 +126,10 @@ def _arguments(options: dict[str, Any]) -> dict[str, Any]:
         "fuzzy": parse_fuzzy(options["fuzzy"]),
         "proximity": parse_proximity(options["proximity"]),
         "relax": not options.pop("no_relax"),
-        "facets": ",".join(options["facets"]),
     }
 
 
-def _answer(response: SearchResponse, *, as_json: bool, as_jsonl: bool, as_ids: bool, null: bool) -> None:
+def _answer(response: SearchResponse, *, sort_by: str, as_json: bool, as_jsonl: bool, as_ids: bool, null: bool) -> None:
     if as_json:
         say_json(response.to_dict())
         return
@@ -144,7 +144,7 @@ def _answer(response: SearchResponse, *, as_json: bool, as_jsonl: bool, as_ids: 
         for line in render_ids(response):
             say(line)
     else:
-        for line in render_search(response, Terminal.of(sys.stdout)):
+        for line in render_search(response, Terminal.of(sys.stdout), sort_by=sort_by):
             say(line)
     for line in render_notes(response, Terminal.of(sys.stderr)):
         note(line)

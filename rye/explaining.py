@@ -1,0 +1,51 @@
+"""Why an item is a hit of a query or is none, whatever space it is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from rye.index.reader import Part
+from rye.indexes import State
+from rye.locating import locate
+from rye.search.engine import World
+from rye.search.request import Request
+from rye.search.why import Inquiry
+from rye.search.why_results import Reason, Why
+
+__all__ = ["why_of"]
+
+
+def why_of(state: State, request: Request, item: str, world: Callable[[State, Request], World]) -> Why:
+    """Return why an item is a hit or is none.
+
+    Args:
+        state: Of the indexes.
+        request: The search.
+        item: ``type:id``, or an id that only one type has; of its copies the first that is searched is meant.
+        world: Returns what a search runs in.
+
+    Raises:
+        ArgumentError: An argument is not valid, or the item is not named clearly.
+        NotFoundError: There is no such item.
+        QueryError: As a search.
+    """
+    (part, local), *_ = copies = locate(state.everywhere, item)
+    inquiry = Inquiry(request, world(state, request))
+    searched = [(part, local) for part, local in copies if request.space in ("all", part.root.space)]
+    if searched:
+        here, local = searched[0]
+        found = inquiry.about(_same(inquiry, here), local)
+    else:
+        wider = replace(request, space="all")
+        apart = Inquiry(wider, world(state, wider)).about(part, local)
+        stage, total = inquiry.counted()
+        message = f"it is in {part.root.source}, and {request.space} space was searched"
+        reasons = (Reason("space", request.space, message), *(each for each in apart.reasons if each.code != "stage"))
+        found = replace(apart, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
+    return replace(found, warnings=(*state.warnings, *found.warnings))
+
+
+def _same(inquiry: Inquiry, part: Part) -> Part:
+    """Return the part of the inquiry's reader that has the same segment."""
+    return next(own for own in inquiry.reader.parts if own.segment is part.segment)
