@@ -1,4 +1,4 @@
-"""Why an item is a hit of a query or is none, whatever space it is in."""
+"""What is asked about one item, whatever space it is in: why it is a hit or is none, and what is like it."""
 
 from __future__ import annotations
 
@@ -10,20 +10,44 @@ from rye.indexes import State
 from rye.locating import locate
 from rye.search.engine import World
 from rye.search.request import Request
+from rye.search.results import SearchResponse
+from rye.search.similar import Likeness
 from rye.search.why import Inquiry
 from rye.search.why_results import Reason, Why
 
-__all__ = ["why_of"]
+__all__ = ["similar_to", "why_of"]
 
 
-def why_of(state: State, request: Request, item: str, world: Callable[[State, Request], World]) -> Why:
+Asked = Callable[[State, Request], World]
+"""Returns what a search runs in."""
+
+
+def similar_to(state: State, request: Request, item: str, world: Asked) -> SearchResponse:
+    """Return the items like one.
+
+    Args:
+        state: Of the indexes.
+        request: Where to look, and which page.
+        item: ``type:id``, or an id that only one type has.
+        world: What to search.
+
+    Raises:
+        ArgumentError: The item is not named clearly.
+        NotFoundError: There is no such item.
+    """
+    (part, local), *_ = locate(state.everywhere, item)
+    found = Likeness(request, world(state, request)).like(part, local)
+    return replace(found, warnings=(*state.warnings, *found.warnings), stale=state.stale(request.space))
+
+
+def why_of(state: State, request: Request, item: str, world: Asked) -> Why:
     """Return why an item is a hit or is none.
 
     Args:
         state: Of the indexes.
         request: The search.
         item: ``type:id``, or an id that only one type has; of its copies the first that is searched is meant.
-        world: Returns what a search runs in.
+        world: What to search.
 
     Raises:
         ArgumentError: An argument is not valid, or the item is not named clearly.

@@ -28,7 +28,7 @@ from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds
 from rye.locating import check_type, not_found
 from rye.search.engine import Search, World
-from rye.search.request import SPACES, Request, make_request
+from rye.search.request import PLAIN, SPACES, Request, make_request
 from rye.search.results import SearchResponse
 from rye.search.states import States
 from rye.spaces import Root
@@ -195,10 +195,43 @@ class Registry:
         given = {name: value for name, value in locals().items() if name not in {"self", "query", "item"}}
         from rye.explaining import why_of
 
-        request = make_request(
-            query, given | {"limit": 1, "offset": 0, "mode": "keyword", "facets": (), "explain": True}
-        )
+        request = make_request(query, {**PLAIN, **given})
         return self._with_state(lambda state: why_of(state, request, item, self._world))
+
+    def similar(
+        self,
+        item: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        offset: int = 0,
+        include_superseded: bool = False,
+        explain: bool = False,
+    ) -> SearchResponse:
+        """Find items like one: those that share its rarest words, best first. Its own copies are left out.
+
+        Args:
+            item: ``type:id``, or an id that only one type has; it may be in any space.
+            scope: Where to look, as for :meth:`search`.
+            space: ``all``, ``project``, ``user`` or ``system``.
+            limit: Hits on the page, 1 to 1,000.
+            offset: Hits to skip.
+            include_superseded: Whether superseded and deprecated items are listed.
+            explain: Whether each hit says which words it shares, and what each counts.
+
+        Raises:
+            ArgumentError: An argument is not valid, or the item is not named clearly.
+            NotFoundError: There is no such item.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        given = {name: value for name, value in locals().items() if name not in {"self", "item"}}
+        from rye.explaining import similar_to
+
+        began = time.perf_counter()
+        request = make_request("", {**PLAIN, **given})
+        response = self._with_state(lambda state: similar_to(state, request, item, self._world))
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def _answer(self, request: Request) -> SearchResponse:
         began = time.perf_counter()

@@ -35,6 +35,27 @@ _EXAMPLES = {
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
 
 
+PLAIN: Mapping[str, Any] = {
+    "scope": "*",
+    "space": "all",
+    "limit": 10,
+    "offset": 0,
+    "sort_by": "score",
+    "fields": None,
+    "filters": None,
+    "fuzzy": None,
+    "proximity": None,
+    "mode": "keyword",
+    "level": None,
+    "relax": True,
+    "lenient": False,
+    "include_superseded": False,
+    "facets": (),
+    "explain": False,
+}
+"""The arguments of a search of which nothing is asked."""
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One part of a scope: an item type (empty: any), what an id must start with, or the id it must be."""

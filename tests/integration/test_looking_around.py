@@ -236,3 +236,21 @@ def test_a_search_explains_each_hit_and_what_puts_it_before_the_next(shop: Works
     assert "###" in plain.out
     assert plain.out.isascii()
     assert "\\u" not in plain.out
+
+
+# likeness
+
+
+def test_the_command_finds_what_is_like_an_item(shop: Workshop) -> None:
+    """Each hit says which words it shares; as ids and as JSON; what is no item exits 1."""
+    done = shop.run("similar", "demo/guide", "--space", "project")
+    assert done.status == 0
+    assert "results -- similar]" in done.out
+    assert "\n    shares " in done.out
+    assert "server" in done.out.partition("    shares ")[2].splitlines()[0]
+    ids = shop.run("similar", "demo/guide", "--space", "project", "--ids").out.split()
+    whole = json.loads(shop.run("similar", "demo/guide", "--space", "project", "--json").out)
+    assert [f"{hit['type']}:{hit['id']}" for hit in whole["results"]] == ids != []
+    assert "of 0." in shop.run("similar", "demo/guide", "--explain").out
+    assert shop.run("similar", "demo/nothing").status == 1
+    assert shop.run("similar", "demo/twin").status == 2

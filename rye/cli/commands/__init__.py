@@ -18,6 +18,7 @@ from rye.cli.commands import (
     search,
     show,
     sign,
+    similar,
     stats,
     trust,
     verify,
@@ -77,6 +78,14 @@ _ENTRIES = (
             ("rye why 'verify signatures' knowledge:rye/ci", "rank, words, shares of the score, and neighbours"),
             ("rye why 'verify -ci' rye/ci", "which part of the query keeps it out"),
             ("rye why deploy rye/ci --scope tool --json", "scope and filters are looked at, too"),
+        ),
+    ),
+    Entry(
+        similar.command,
+        "Find items that share the rarest words of one.",
+        (
+            ("rye similar knowledge:rye/ci", "best first, with the words they share"),
+            ("rye similar rye/ci --scope directive --ids", "of one type only"),
         ),
     ),
     Entry(

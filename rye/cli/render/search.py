@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from rye.cli.render.explain import contrast_line, render_explained
 from rye.cli.render.facets import render_facets
@@ -12,9 +14,10 @@ from rye.cli.text import Spans, cells, inline, passage
 from rye.search.contrast import contrast
 from rye.search.results import SearchResponse, SearchResult
 
-__all__ = ["render_ids", "render_notes", "render_search"]
+__all__ = ["render_ids", "render_notes", "render_search", "render_similar"]
 
 _INDENT = "    "
+_SHARED = 10
 _HOW_TO_SEE = {"superseded": "--include-superseded shows them", "deprecated": "--include-superseded shows them"}
 
 
@@ -31,6 +34,21 @@ def render_search(response: SearchResponse, terminal: Terminal, *, sort_by: str 
             apart = contrast_line(contrast(hit, following[0], sort_by=sort_by))
             yield _INDENT + terminal.dim(f"before {rank + 1}.: {apart}")
     yield from render_facets(response.facets, terminal)
+
+
+def render_similar(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
+    """Yield the header and every hit with the words that it shares."""
+    plain = replace(response, results=tuple(replace(hit, explain=None) for hit in response.results))
+    lines = list(render_search(plain, terminal))
+    shared = iter(response.results)
+    for at, line in enumerate(lines):
+        yield line
+        if at and (at + 1 == len(lines) or not lines[at + 1]):
+            gains: defaultdict[str, float] = defaultdict(float)
+            for trace in next(shared).explain or ():
+                gains[trace.leaf] += trace.contribution
+            words = ", ".join(inline(leaf) for leaf in sorted(gains, key=lambda leaf: -gains[leaf])[:_SHARED])
+            yield f"{_INDENT}{terminal.dim('shares')} {words}"
 
 
 def render_ids(response: SearchResponse) -> Iterator[str]:
