@@ -51,6 +51,7 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "counting",
         "explaining",
         "findings",
+        "halfway",
         "indexes",
         "inventory",
         "keyring",
@@ -90,6 +91,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "mcp": frozenset({"mcp"}),
     "numpy": frozenset({"index", "search"}),
     "platformdirs": frozenset({"index", "manifest"}),
+    "prompt_toolkit": frozenset({"cli"}),
     "rapidfuzz": frozenset({"search"}),
     "rich": frozenset({"cli"}),
     "securesystemslib": frozenset({"manifest"}),
@@ -101,7 +103,12 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
 }
 """Import name of every third party and the rooms that may import it."""
 
-IMPORT_NAMES: Mapping[str, str] = {"pystemmer": "Stemmer", "pyyaml": "yaml", "whoosh-reloaded": "whoosh"}
+IMPORT_NAMES: Mapping[str, str] = {
+    "prompt-toolkit": "prompt_toolkit",
+    "pystemmer": "Stemmer",
+    "pyyaml": "yaml",
+    "whoosh-reloaded": "whoosh",
+}
 """Distributions whose import name differs."""
 
 EXECUTING = frozenset(

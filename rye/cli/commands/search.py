@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.arguments import SearchCommand, parse_fields, parse_filters, parse_fuzzy, parse_proximity
-from rye.cli.options import Place, ask, json_option, only_one, place_options, refuse, space_option
+from rye.cli.options import Place, ask, given, json_option, only_one, place_options, refuse, space_option
 from rye.cli.terminal import Terminal, note, say, say_json, say_raw
+from rye.cli.typed import answer_typed, somebody_types
 
 if TYPE_CHECKING:
     from rye.search.results import SearchResponse
@@ -97,7 +98,8 @@ def _choices(*values: str) -> Any:
 def command(query: tuple[str, ...], **options: Any) -> int:
     """Find items by words, phrases, fields and verdicts.
 
-    The words of QUERY are joined by blanks; without any, everything in scope is listed. The forms of a query are in
+    The words of QUERY are joined by blanks; without any, everything in scope is listed, or on a terminal searched as
+    you type: Enter shows the item that is marked, Esc leaves. The forms of a query are in
     the knowledge item rye/query-language, and `rye query` shows how one is read.
 
     Exit status: 0 something found, 1 nothing, 2 error.
@@ -110,11 +112,17 @@ def command(query: tuple[str, ...], **options: Any) -> int:
     if options["as_jsonl"]:
         refuse("facets", because="with --jsonl")
     place = Place.take(options)
+    if not query and not any(map(given, _AT_ONCE)) and somebody_types():
+        return answer_typed(place, read_arguments({name: options[name] for name in options if name not in _AT_ONCE}))
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
     arguments = read_arguments(options) | {"facets": ",".join(options["facets"])}
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
     _answer(response, sort_by=options["sort_by"], **form)
     return 0 if response.results else 1
+
+
+_AT_ONCE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset")
+"""What asks for an answer at once, and not for a line to type in."""
 
 
 def read_arguments(options: dict[str, Any]) -> dict[str, Any]:
