@@ -21,8 +21,13 @@ def check_type(item_type: str) -> None:
         raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
 
 
-def not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
-    """Return the error that there is no such item; its hint names the nearest."""
+def not_found(reader: Reader, item_type: str, item_id: str, space: str | None = None) -> NotFoundError:
+    """Return the error that there is no such item in a space; its hint names where it is, or else the nearest."""
+    elsewhere = list(dict.fromkeys(part.root.source for part, _ in reader.having_key(item_type, item_id)))
+    if elsewhere:
+        message = f"there is no {item_type} {item_id!r} in space {space}"
+        hint = f"it is in {', '.join(elsewhere)}; look there, or in all spaces"
+        return NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
     near = nearest(f"{item_type}:{item_id}", reader.all_keys())
     hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
     return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)

@@ -24,6 +24,7 @@ from rye.index.reader import Part
 from rye.index.reading import read_item
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
+from rye.index.stopping import Cancelled
 from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds
 from rye.locating import check_type, not_found
@@ -62,6 +63,7 @@ class Registry:
             before each, infinity only where there is no index yet.
         trust: Trust files or folders that count as the user's own for this registry.
         progress: Called with (files done, files to do, source) while files are indexed.
+        cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -79,6 +81,7 @@ class Registry:
         max_staleness: float = 0.0,
         trust: Sequence[PathLike] = (),
         progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
     ) -> None:
         layout = Layout.find(
             project=None if project is None else as_path("project", project),
@@ -92,7 +95,7 @@ class Registry:
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
-        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
+        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -132,7 +135,7 @@ class Registry:
             fields: Field → further query on that field; all must match.
             filters: Field → exact value, list (any of), ``!value``, or ``>= <= > <`` with a version, date or number;
                 also ``date_from`` and ``date_to``.
-            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos.
+            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos; not enabled, none.
             proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
             mode: ``keyword``.
             level: 1 searches what names an item, 2 what it says, None both.
@@ -269,7 +272,7 @@ class Registry:
             if space in (None, "all", part.root.space)
         ]
         if not found:
-            raise not_found(state.everywhere, item_type, item_id)
+            raise not_found(state.everywhere, item_type, item_id, space)
         first = found[0][0].root
         paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
         if len(paths) > 1:
