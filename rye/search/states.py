@@ -91,7 +91,7 @@ class States:
 
     def _shadow(self, direction: str) -> Bools:
         """Return which documents have the same type and id in a root of higher (or lower) priority."""
-        keys = [_live_keys(part) for part in self._everywhere.parts]
+        keys = [_living(part) for part in self._everywhere.parts]
         rank = self._rank
         mask = np.zeros(self._reader.size, bool)
         for part in self._reader.parts:
@@ -101,9 +101,10 @@ class States:
                 place = rank[other.root.source]
                 if place < own if direction == "higher" else place > own:
                     others |= found.keys()
-            mine = _live_keys(part)
-            docs = [doc for key in mine.keys() & others for doc in mine[key]]
-            mask[np.asarray(docs, np.int64) + part.base] = True
+            mine = _living(part) if others else {}
+            entries = np.asarray([mine[key] for key in mine.keys() & others], np.int64)
+            docs = part.segment.entry_docs(np.sort(entries)) if len(entries) else entries
+            mask[docs[part.live[docs]] + part.base] = True
         return mask
 
     def copies(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
@@ -138,12 +139,10 @@ class States:
         return {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
 
 
-def _live_keys(part: Part) -> dict[str, list[int]]:
-    """Return ``type:id`` → live documents of one segment."""
-    low, high = part.segment.entry_range("key")
-    keys: dict[str, list[int]] = {}
-    for entry in range(low, high):
-        docs = [doc for doc in part.segment.entry_docs(np.asarray([entry])).tolist() if part.live[doc]]
-        if docs:
-            keys[part.segment.entries[entry].partition(SEPARATOR)[2]] = docs
-    return keys
+def _living(part: Part) -> dict[str, int]:
+    """Return ``type:id`` of every live document of one segment, and the number of that keyword entry."""
+    first, bounds, docs = part.segment.entries_of("key")
+    if not len(docs):
+        return {}
+    some = first + np.flatnonzero(np.logical_or.reduceat(part.live[docs], bounds[:-1]))
+    return dict(zip(part.segment.entries.take(some), some.tolist(), strict=True))
