@@ -104,7 +104,8 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
 def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
     for trace in traces or ():
         leaf, field = short(trace["leaf"]), short(trace["field"])
-        yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f})"
+        words = short(", ".join(trace["words"]))
+        yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f}): {words}"
 
 
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:

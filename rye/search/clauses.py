@@ -81,8 +81,9 @@ class Anatomy:
         matched = bool(evaluation.docs.mask[self.doc])
         if isinstance(part, Leaf):
             (found,) = evaluation.found()
+            fields = set(found.slots_of(np.asarray([self.doc])).fields.tolist()) if matched else set()
             words = found.words_in(self.doc) if matched else {}
-            named = {_NAMES[field]: terms for field, terms in sorted(words.items())}
+            named = {_NAMES[field]: terms for field, terms in sorted(words.items()) if field in fields}
             return Clause(_text(node), "text", matched, named, "" if matched else self._lacking(found))
         kind = "everything" if isinstance(part, bound.Everything) else "condition"
         return Clause(_text(node), kind, matched, note=self.has(part))

@@ -162,5 +162,5 @@ class Inquiry(Search):
 def _message(part: Clause, code: str) -> str:
     if code == "no-match":
         return part.note or "does not match"
-    words = [f"{', '.join(terms)} in {field}" for field, terms in part.words.items()]
-    return f"the item has {'; '.join(words) or part.note or 'it'}, which is excluded"
+    words = "; ".join(f"{', '.join(terms)} in {field}" for field, terms in part.words.items())
+    return f"{f'the item has {words}' if words else part.note or 'every item matches'}, which is excluded"
