@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from rye.keyring import Passphrase
     from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
+    from rye.relations import Relations
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
     from rye.search.why_results import Why
 
@@ -290,6 +291,7 @@ class Registry:
         now = signing.system_clock()
         states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
         shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
+        withdrawn, successor = states.standing(part.base + local)
         return LoadedItem(
             item=read.item,
             space=part.root.space,
@@ -299,6 +301,30 @@ class Registry:
             signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
             shadows=shadows,
             shadowed_by=shadowed_by,
+            states=withdrawn,
+            successor=successor,
+            warnings=states.hiding(kind, item_id) if shadows or shadowed_by else (),
+        )
+
+    def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
+        """Return what an item refers to, and what refers to it.
+
+        Args:
+            item: ``type:id``, or an id that only one type has.
+            direction: ``out`` for what it refers to, ``in`` for what refers to it, ``both``.
+            depth: How many steps to go, 1 to 32; each item and reference is met once, so cycles end.
+            limit: Relations listed, 1 to 1,000, the nearest first.
+
+        Raises:
+            NotFoundError: There is no such item; the hint names the nearest ids.
+            ArgumentError: Several types have the id, or another argument is not valid.
+        """
+        from rye.naming import key_named
+        from rye.relations import relations_of
+
+        key = key_named(self, item)
+        return relations_of(
+            self._indexes.current(self.max_staleness), key, direction=direction, depth=depth, limit=limit
         )
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:

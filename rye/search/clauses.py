@@ -17,7 +17,7 @@ from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.evaluate import Evaluation
 from rye.search.facets import values_of
-from rye.search.fields import TEXT_FIELDS, canonical
+from rye.search.fields import STATES, TEXT_FIELDS, canonical
 from rye.search.leaves import Found, Leaf, Run
 from rye.search.states import States
 from rye.search.weights import Weights
@@ -113,6 +113,9 @@ class Anatomy:
 
     def _value(self, name: str) -> str:
         part, local = self.reader.locate(self.doc)
+        if name == "state":
+            states = [each for each in STATES if each not in VERDICT_NAMES and each != "signed"]
+            return ", ".join(each for each in states if self.states.having(each)[self.doc]) or "none of these"
         if name in {"is", "verdict"}:
             return VERDICT_NAMES[int(self.states.verdicts[self.doc])]
         if name == "signer":
@@ -134,8 +137,8 @@ def _names(node: bound.Bound) -> Iterator[str]:
     match node:
         case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
             yield canonical(name)
-        case bound.State():
-            yield "verdict"
+        case bound.State(name=name):
+            yield "verdict" if name == "signed" or name in VERDICT_NAMES else "state"
         case bound.Changed():
             yield "updated"
         case bound.Not(operand=operand):

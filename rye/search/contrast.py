@@ -16,7 +16,7 @@ class Contrast:
     """Why one hit comes before another.
 
     Attributes:
-        because: ``score``, ``exact``, ``date``, ``name``, ``space`` or ``id``: what decided.
+        because: ``score``, ``exact``, ``withdrawn``, ``date``, ``name``, ``space`` or ``id``: what decided.
         gap: By how much the scores differ.
         shares: Where the score decided, what made most of the gap: part of the query, field, and by how much the
             first hit gained more there.
@@ -41,6 +41,8 @@ def contrast(first: SearchResult, second: SearchResult, *, sort_by: str = "score
         return Contrast("date", gap)
     if sort_by == "score" and first.exact != second.exact:
         return Contrast("exact", gap)
+    if sort_by == "score" and bool(first.states) != bool(second.states):
+        return Contrast("withdrawn", gap)
     if sort_by == "score" and gap:
         return Contrast("score", gap, _shares(first, second))
     return Contrast("space" if first.source != second.source else "id", gap)

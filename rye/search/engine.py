@@ -32,6 +32,10 @@ from rye.search.suggest import did_you_mean, is_unknown
 from rye.search.weights import Overrides, weights_for
 from rye.signing import TrustSet
 
+_NOTHING: Ints = np.empty(0, np.int64)
+_NAMED = 3
+"""Hidden items that a warning names because the query is their id or name."""
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -142,8 +146,12 @@ class Search:
             return answer.found
         scores = np.round(answer.evaluation.scores(answer.found), 4)
         whole = replace(self.request, offset=0, limit=total)
-        order = ranked(self.reader, answer.found, scores, exact=np.empty(0, np.int64), request=whole)
+        order = ranked(self.reader, answer.found, scores, exact=_NOTHING, withdrawn=self._withdrawn(), request=whole)
         return np.sort(answer.found[order])
+
+    def _withdrawn(self) -> Ints:
+        """Return the documents that are listed only because superseded ones were asked for."""
+        return np.concatenate(list(self.reader.hidden.values())) if self.request.include_superseded else _NOTHING
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -163,16 +171,19 @@ class Search:
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
         found = evaluation.docs & allowed
-        exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
+        exact = self._exact(allowed, plan) if stage.name == "all" else _NOTHING
         if len(exact):
             found |= Docs(self.reader.size, numbers=exact)
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
             found, hidden = self._hide(found)
-            exact = exact[found.mask[exact]] if hidden else exact
+            if hidden and len(exact):
+                shown = found.mask[exact]
+                self._name_successors(exact[~shown])
+                exact = exact[shown]
         docs = found.numbers
         scores = np.round(evaluation.scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=self._withdrawn(), request=self.request)
         return Answer(stage.name, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
@@ -247,7 +258,7 @@ class Search:
         return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
     def _hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
-        """Leave out what is superseded or deprecated, and count it by reason."""
+        """Leave out what is superseded, deprecated or yanked, and count it by reason."""
         hidden = {}
         for state, docs in self.reader.hidden.items():
             these = Docs(self.reader.size, numbers=docs)
@@ -255,6 +266,13 @@ class Search:
                 hidden[state] = count
                 found &= ~these
         return found, hidden
+
+    def _name_successors(self, docs: Ints) -> None:
+        """Say of what the query names exactly that it is hidden, and what takes its place."""
+        for doc in docs[:_NAMED].tolist():
+            states, successor = self.states.standing(doc)
+            instead = f"; see {successor}" if successor else ""
+            self._warnings.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
 
     def _said(self, plan: Plan) -> list[str]:
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))

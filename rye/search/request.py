@@ -13,7 +13,16 @@ from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
 from rye.search.comparing import readable
 from rye.search.facets import Wanted, read_facets
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
+from rye.search.fields import (
+    ALIASES,
+    KEYWORD_FIELDS,
+    RELATION_FIELDS,
+    STATES,
+    TEXT_FIELDS,
+    UNORDERED,
+    kind_of,
+    nearest,
+)
 
 SPACES = ("all", "project", "user", "system")
 SORTS = ("score", "name", "date")
@@ -319,7 +328,7 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
         return _equal(name, key, value)
     operator, limit = compared[1], compared[2].strip()
     kind = kind_of(key)
-    if key in ("is", "signer") or not limit or not readable(kind, limit):
+    if key in UNORDERED or not limit or not readable(kind, limit):
         _refuse("bad-filter", f"filters[{name!r}] compares with {limit!r}", f"give a {kind} after {operator}")
     low, high = (limit, None) if operator[0] == ">" else (None, limit)
     inclusive = operator.endswith("=")
@@ -328,6 +337,8 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
 
 def _equal(name: str, key: str, value: str) -> bound.Bound:
     folded = fold_value(value)
+    if key in RELATION_FIELDS:
+        return bound.Refers(key, strings.escape(folded))
     if key != "is":
         return bound.Glob(key, strings.escape(folded))
     if folded not in STATES:

@@ -107,7 +107,9 @@ class Likeness(Search):
             found, hidden = self._hide(found)
         docs = found.numbers
         scores = np.round(evaluation.scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=np.empty(0, np.int64), request=self.request)
+        order = ranked(
+            self.reader, docs, scores, exact=np.empty(0, np.int64), withdrawn=self._withdrawn(), request=self.request
+        )
         window = slice(self.request.offset, self.request.offset + self.request.limit)
         hits = [Hit(int(docs[at]), float(scores[at]), exact=False) for at in order[window]]
         page = self._desk(evaluation).page(hits)

@@ -19,6 +19,7 @@ _LONGEST = 32
 _LISTED = 6
 _DECIDED = {
     "exact": "its id or name is the query",
+    "withdrawn": "what is superseded, deprecated or yanked comes last",
     "date": "by date",
     "name": "by name",
     "space": "scores are equal, and its space comes first",
