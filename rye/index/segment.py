@@ -294,6 +294,16 @@ class Segment:
         """Return the range of keyword entries with this key."""
         return self.entries.prefix_range(f"{key}{SEPARATOR}")
 
+    def entries_of(self, key: str) -> tuple[int, Ints, Numbers]:
+        """Return ``(first, bounds, docs)`` of the keyword entries with a key.
+
+        The documents of entry ``first + i`` are ``docs[bounds[i] : bounds[i + 1]]``.
+        """
+        low, high = self.entry_range(key)
+        bounds, docs = self._entry_bounds
+        borders = bounds[low : high + 1].astype(np.int64)
+        return low, borders - borders[0], docs[borders[0] : borders[-1]]
+
     @cached_property
     def has_twins(self) -> bool:
         """Whether any two of its documents have the same type and id."""

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:39:59Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:qPAkzoQ398t-sMdzxyrFEIAOeoEFX7w96s1lBNrbEvi0VDAPDvBRMydvLcuj5AA_18ZzHszsRZACXps76TcQBg:866d96bcfb80803b4458d995a0aea5ac75c223939ebf79c92e41ec014869c270
+# rye:signed:v2:2026-11-22T04:40:19Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:1M8TJw1rpGA5GcBMEZfazXVabAp1rxBmj2R9A7XFo3Q4mNkQiFyqybFTvhzeTdLoQUs0hgqBXgvzW_0l72wABQ:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:39:59Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:6-xcWBCMZYeTv3nSC1YDL15uL_6C-b2KzXKV2U_8Ov7LtITZhXmmkwX8g5U-b9dE3LUBtX1lG88Bn5J8r98rBg:866d96bcfb80803b4458d995a0aea5ac75c223939ebf79c92e41ec014869c270
+# rye:signed:v2:2026-11-22T04:40:19Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:vji4G9elKaOkaI1-wIXuLfkSyYvllBtqhee49YB7znJSt1b72JD6bkFasf1ME4oQT2cbE0VCLwkvYkFMHqRhCA:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
