@@ -193,7 +193,8 @@ def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None
         data = path.read_bytes()
         path.unlink()
         if spoil in {"cut", "garbage", "empty", "flipped"}:
-            flipped = data[:-500] + bytes([data[-500] ^ 1]) + data[-499:]
+            last = len(data.rstrip(b"\0")) - 1  # what follows is padding
+            flipped = data[:last] + bytes([data[last] ^ 1]) + data[last + 1 :]
             path.write_bytes({"cut": data[:-64], "garbage": b"x" * 99, "empty": b"", "flipped": flipped}[spoil])
     embedder = Hashed()
     registry = sim.registry(embedder=embedder)

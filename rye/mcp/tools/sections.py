@@ -73,7 +73,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
 
 TOOL = Tool(
     name="rye_sections",
-    title="Retrieve sections",
+    title="Sections",
     description=_DESCRIPTION,
     parameters=lambda _options: _PARAMETERS,
     output=_output,
