@@ -14,6 +14,7 @@ from rye.errors import EnvironmentFault
 from rye.index import cache
 from rye.index.reader import Reader
 from rye.index.refresh import Progress, Refreshed, SpaceIndex
+from rye.index.stopping import Cancelled, stoppable
 from rye.index.store import Snapshot
 from rye.layout import Layout
 from rye.search.settings import read_overrides
@@ -80,15 +81,23 @@ class Indexes:
         cache_dir: Where indexes are kept; looked at only when one is needed.
         named_trust: Trust files that count as the user's own.
         progress: Told how far indexing is.
+        cancelled: Asked while indexing whether to stop.
     """
 
     def __init__(
-        self, layout: Layout, cache_dir: Path, *, named_trust: Sequence[Path] = (), progress: Progress | None = None
+        self,
+        layout: Layout,
+        cache_dir: Path,
+        *,
+        named_trust: Sequence[Path] = (),
+        progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
     ) -> None:
         self._layout = layout
         self._cache_dir = cache_dir
         self._named_trust = named_trust
         self._progress = progress
+        self._cancelled = cancelled
         self._lock = threading.RLock()
         self._state: State | None = None
 
@@ -138,7 +147,7 @@ class Indexes:
             return tuple(_status(index) for index in self._spaces)
 
     def _take(self, refresh: Callable[[SpaceIndex], Refreshed]) -> State:
-        with self._lock:
+        with self._lock, stoppable(self._cancelled):
             began = time.monotonic()
             refreshed = tuple((index.root, refresh(index)) for index in self._spaces)
             missing = [root.source for root, found in refreshed if found.snapshot is None]

@@ -67,6 +67,8 @@ def _missing(registry: _Items, item: str, space: str | None) -> NotFoundError:
         try:
             registry.load(item_type, item, space)
         except NotFoundError as error:
+            if "elsewhere" in error.details:
+                return error
             nearest += error.details.get("nearest", ())
     best = sorted(set(nearest), key=lambda near: (-_likeness(near, item), near))[:3]
     hint = f"did you mean {' or '.join(best)}?" if best else "rye search finds items by what they say"

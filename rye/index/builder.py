@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rye.index import analysis, container
+from rye.index import analysis, container, stopping
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, Ints, smallest
 from rye.index.relations import Edge
@@ -119,13 +119,17 @@ class SegmentBuilder:
         self._read_texts()
         texts, tf_bits = self._text_arrays()
         edges = self._edges.arrays(self._columns.types, self._columns.ids)
+        stopping.check()
         arrays = texts | self._entry_arrays() | self._columns.arrays() | edges
         container.write(path, arrays, meta_of(len(self), tf_bits))
         return len(self)
 
     def _text_arrays(self) -> tuple[Arrays, int]:
+        stopping.check()
         tokens = self._tokens()
+        stopping.check()
         ordered, rank = _sorted_terms(self._vocabulary.terms)
+        stopping.check()
         terms, slots, positions = _in_order(rank.astype(np.int32)[tokens.terms], tokens.slots, tokens.positions)
         fresh = np.ones(len(terms), bool)
         fresh[1:] = (terms[1:] != terms[:-1]) | (slots[1:] != slots[:-1])
@@ -133,6 +137,7 @@ class SegmentBuilder:
         tf = np.diff(first, append=len(terms))
         counts = np.bincount(terms[first], minlength=len(ordered))
         posted = Posted(counts, slots[first], tf, positions)
+        stopping.check()
         arrays, tf_bits = pack_terms(ordered, posted, len(self))
         return arrays | {"doc.lengths": smallest(tokens.lengths)}, tf_bits
 

@@ -134,7 +134,13 @@ class Segment:
     def entries(self) -> Blocks:
         """The sorted keyword entries, ``key NUL value``."""
         count, ends = int(self._array("entry.count")[0]), self._array("entry.ends")
-        return Blocks(count, self._strings("entry.head"), ends, self._file.buffer("entry.blocks"))
+        return Blocks(
+            count,
+            self._strings("entry.head"),
+            ends,
+            self._file.buffer("entry.blocks"),
+            bits=self._file.buffer("entry.filter"),
+        )
 
     @cached_property
     def edges(self) -> EdgeColumns:

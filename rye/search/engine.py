@@ -205,8 +205,7 @@ class Search:
 
     def _allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
-        size = self.reader.size
-        docs = Docs(size, mask=self.reader.live)
+        size, docs = self.reader.size, Docs.live(self.reader)
         if self.request.scopes != (Scope(""),):
             docs &= reduce(or_, (Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes))
         for node in self._filters:

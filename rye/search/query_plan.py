@@ -32,6 +32,7 @@ class Plan:
         main: The query of the first stage.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
         words: The words of a bare bag of words, which may relax; empty for any other query.
+        forgiving: Whether they may forgive typos when they relax.
         dropped: What lenient parsing left out.
         warnings: Options that had nothing to act on.
     """
@@ -39,6 +40,7 @@ class Plan:
     main: ast.Node
     fixed: tuple[tuple[str, ast.Parsed], ...]
     words: tuple[ast.Word, ...]
+    forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
 
@@ -53,10 +55,12 @@ class Plan:
             return
         lacking = [word for word in self.words if unknown(word.text)]
         targets = lacking or self.words
-        yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
+        if self.forgiving:
+            yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
         yield Stage("substring", _and(ast.Wildcard(f"*{strings.escape(w.text)}*", span=w.span) for w in self.words))
         if len(self.words) > 1:
-            yield Stage("any", ast.Or(tuple(ast.Fuzzy(w.text, span=w.span) if w in lacking else w for w in self.words)))
+            fuzzy = lacking if self.forgiving else []
+            yield Stage("any", ast.Or(tuple(ast.Fuzzy(w.text, span=w.span) if w in fuzzy else w for w in self.words)))
 
 
 def make_plan(request: Request) -> Plan:
@@ -81,7 +85,7 @@ def make_plan(request: Request) -> Plan:
         main = fuzzed
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, found in fixed for one in found.dropped]
-    return Plan(main, fixed, words, tuple(dropped), tuple(warnings))
+    return Plan(main, fixed, words, request.fuzzy is not False, tuple(dropped), tuple(warnings))
 
 
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:

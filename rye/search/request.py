@@ -77,7 +77,7 @@ class Request:
     sort_by: str = "score"
     fields: Mapping[str, str] = field(default_factory=dict)
     filters: Mapping[str, Any] = field(default_factory=dict)
-    fuzzy: bool = False
+    fuzzy: bool | None = None
     fuzzy_distance: int | None = None
     proximity: int | None = None
     level: int | None = None
@@ -194,12 +194,13 @@ def _options(name: str, value: Any, valid: tuple[str, ...]) -> Mapping[str, Any]
     return given
 
 
-def _fuzzy(value: Any) -> tuple[bool, int | None]:
+def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
+    """Return whether every word, or (False) none, is to forgive typos, also where it relaxes; None: as it comes."""
     given = _options("fuzzy", value, ("enabled", "max_distance"))
     distance = given.get("max_distance")
     if distance is not None:
         distance = _number("fuzzy", distance, 0, MAX_DISTANCE, key="max_distance")
-    return bool(given) and given.get("enabled", True), distance
+    return given.get("enabled", True) if given else None, distance
 
 
 def _proximity(value: Any) -> int | None:
