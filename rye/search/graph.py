@@ -29,6 +29,10 @@ from rye.search.rows import fresh
 MAX_CANDIDATES = 10
 """Items that one ambiguous reference is taken to name; the rest of the same name are left out."""
 
+_MANY = 1_000_000
+_FEW = 2
+"""How many references there may be for ambiguous ones to be taken to name so many; beyond that, they name two."""
+
 _ANY_TYPE = np.uint64(3)
 _NOBODY = -1
 
@@ -200,7 +204,8 @@ class Graph:
             high[at] = np.searchsorted(table, last[at], side="right")
         hits = np.flatnonzero(high > low)
         hits = hits[fresh(owners[hits])]
-        low, high, named = low[hits], np.minimum(high[hits], low[hits] + MAX_CANDIDATES), named[hits]
+        most = MAX_CANDIDATES if sum(len(each.docs) for each in self._columns) <= _MANY else _FEW
+        low, high, named = low[hits], np.minimum(high[hits], low[hits] + most), named[hits]
         counts, told = np.zeros(int(self._bases[-1]), np.int64), np.zeros(int(self._bases[-1]), bool)
         counts[owners[hits]], told[owners[hits]] = high - low, named
         found, are_names = ranges(low, high), np.repeat(named, high - low)
