@@ -284,9 +284,10 @@ class Graph:
         edges, number = self.edges, self.nodes.of_doc[doc]
         low, high = np.searchsorted(edges.docs, [doc, doc + 1])
         own = low + np.flatnonzero(edges.kinds[low:high] == KIND_NUMBER["superseded_by"])
-        named = own[edges.counts[own] > 0]
+        named = edges.named[ranges(edges.starts[own], edges.starts[own + 1])]
+        named = named[named != number]
         if len(named):
-            return ":".join(self.key_of(int(edges.named[edges.starts[named[0]]])))
+            return ":".join(self.key_of(int(named[0])))
         if len(own):
             return self.written(edges.targets[own[:1]])[0]
         rows = edges.owners[(edges.named == number) & (edges.kinds[edges.owners] == KIND_NUMBER["supersedes"])]

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.search.foreign import foreign_copy
-from rye.shadowing import MAX_HIDING_WARNINGS
+from rye.search.foreign import MAX_HIDING_WARNINGS, foreign_copy
 from rye.signing import Signature, Verdict
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -89,6 +88,7 @@ def test_thousands_of_hidden_items_are_counted(sim: SpaceSim) -> None:
     found = warned(sim)
     assert len(found) == MAX_HIDING_WARNINGS + 1
     assert found[-1] == "and 5 more items that hide those of another signer"
+    assert sim.registry().search("", limit=100).warnings == tuple(found)
 
 
 def test_a_hidden_copy_that_cannot_be_read_is_no_fault(sim: SpaceSim, tmp_path: Path) -> None:
