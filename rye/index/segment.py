@@ -130,11 +130,6 @@ class Segment:
     def _strings(self, name: str) -> Strings:
         return Strings(self._array(f"{name}.offsets"), self._file.buffer(f"{name}.buffer"))
 
-    @cached_property
-    def entries(self) -> Blocks:
-        """The sorted keyword entries, ``key NUL value``."""
-        return self._blocks("entry")
-
     def _blocks(self, name: str) -> Blocks:
         return Blocks(
             int(self._array(f"{name}.count")[0]),
@@ -143,6 +138,11 @@ class Segment:
             self._file.buffer(f"{name}.blocks"),
             bits=self._file.buffer(f"{name}.filter"),
         )
+
+    @cached_property
+    def entries(self) -> Blocks:
+        """The sorted keyword entries, ``key NUL value``."""
+        return self._blocks("entry")
 
     @cached_property
     def edges(self) -> EdgeColumns:
@@ -293,6 +293,16 @@ class Segment:
     def entry_range(self, key: str) -> tuple[int, int]:
         """Return the range of keyword entries with this key."""
         return self.entries.prefix_range(f"{key}{SEPARATOR}")
+
+    def entries_of(self, key: str) -> tuple[int, Ints, Numbers]:
+        """Return ``(first, bounds, docs)`` of the keyword entries with a key.
+
+        The documents of entry ``first + i`` are ``docs[bounds[i] : bounds[i + 1]]``.
+        """
+        low, high = self.entry_range(key)
+        bounds, docs = self._entry_bounds
+        borders = bounds[low : high + 1].astype(np.int64)
+        return low, borders - borders[0], docs[borders[0] : borders[-1]]
 
     @cached_property
     def has_twins(self) -> bool:
