@@ -269,11 +269,9 @@ class Graph:
 
     def referred_to_by(self, nodes: Ints) -> Bools:
         """Return which documents the winning documents of some nodes refer to."""
-        wanted = np.zeros(len(self.nodes.keys) + 1, bool)
-        wanted[nodes] = True
         edges, found = self.edges, np.zeros(len(self.nodes.keys) + 1, bool)
-        docs = edges.docs[edges.owners]
-        found[edges.named[wanted[self.nodes.of_doc[docs]] & self.nodes.winning[docs]]] = True
+        theirs = self.outward.of(nodes)
+        found[edges.named[ranges(edges.starts[theirs], edges.starts[theirs + 1])]] = True
         return found[self.nodes.of_doc] & self._live
 
     def successor(self, doc: int) -> str:
