@@ -133,27 +133,21 @@ class Segment:
     @cached_property
     def entries(self) -> Blocks:
         """The sorted keyword entries, ``key NUL value``."""
-        count, ends = int(self._array("entry.count")[0]), self._array("entry.ends")
+        return self._blocks("entry")
+
+    def _blocks(self, name: str) -> Blocks:
         return Blocks(
-            count,
-            self._strings("entry.head"),
-            ends,
-            self._file.buffer("entry.blocks"),
-            bits=self._file.buffer("entry.filter"),
+            int(self._array(f"{name}.count")[0]),
+            self._strings(f"{name}.head"),
+            self._array(f"{name}.ends"),
+            self._file.buffer(f"{name}.blocks"),
+            bits=self._file.buffer(f"{name}.filter"),
         )
 
     @cached_property
     def edges(self) -> EdgeColumns:
         """What its documents refer to."""
-        count, ends = int(self._array("target.count")[0]), self._array("target.ends")
-        texts = Blocks(
-            count,
-            self._strings("target.head"),
-            ends,
-            self._file.buffer("target.blocks"),
-            bits=self._file.buffer("target.filter"),
-        )
-        return EdgeColumns.read(self._array, texts)
+        return EdgeColumns.read(self._array, self._blocks("target"))
 
     @cached_property
     def ids(self) -> Strings:
