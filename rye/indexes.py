@@ -107,11 +107,11 @@ class Indexes:
 
     @cached_property
     def _spaces(self) -> tuple[SpaceIndex, ...]:
-        folder, _ = self._cache
-        return tuple(
-            SpaceIndex(root, cache.folder_for(folder, root.path, root.source), self._progress)
-            for root in self._layout.roots
-        )
+        return tuple(SpaceIndex(root, self.folder(root), self._progress) for root in self._layout.roots)
+
+    def folder(self, root: Root) -> Path:
+        """Return the folder of a root's index."""
+        return cache.folder_for(self._cache[0], root.path, root.source)
 
     def current(self, max_age: float) -> State:
         """Return the state to search, scanning first unless the last scan is at most so many seconds old.

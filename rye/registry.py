@@ -16,23 +16,21 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rye import items, signing
-from rye.errors import ArgumentError, ItemError
+from rye import signing
+from rye.embedding import Embedder
+from rye.errors import ArgumentError
 from rye.index import cache
 from rye.index.container import DamagedError
-from rye.index.reader import Part
-from rye.index.reading import read_item
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.stopping import Cancelled
 from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds
-from rye.locating import check_type, not_found
 from rye.search.engine import Search, World
 from rye.search.request import PLAIN, SPACES, Request, make_request
 from rye.search.results import SearchResponse
-from rye.search.states import States
 from rye.spaces import Root
+from rye.vectors import VectorIndexes, as_choice, vector_report
 
 if TYPE_CHECKING:
     from rye.counting import Stats
@@ -41,7 +39,8 @@ if TYPE_CHECKING:
     from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
     from rye.relations import Relations
-    from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
+    from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VectorReport, VerifyReport
+    from rye.search.section_results import SectionResponse
     from rye.search.why_results import Why
 
 __all__ = ["Registry"]
@@ -65,10 +64,12 @@ class Registry:
         trust: Trust files or folders that count as the user's own for this registry.
         progress: Called with (files done, files to do, source) while files are indexed.
         cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
+        embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
+            an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
-        ArgumentError: ``max_staleness`` is not a number ≥ 0.
+        ArgumentError: ``max_staleness`` is not a number ≥ 0, or the embedder is none.
     """
 
     def __init__(
@@ -83,6 +84,7 @@ class Registry:
         trust: Sequence[PathLike] = (),
         progress: Progress | None = None,
         cancelled: Cancelled | None = None,
+        embedder: str | Embedder | None = None,
     ) -> None:
         layout = Layout.find(
             project=None if project is None else as_path("project", project),
@@ -97,6 +99,7 @@ class Registry:
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
+        self._vectors = VectorIndexes(layout, self._indexes.folder, named=as_choice(embedder), progress=progress)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -122,6 +125,9 @@ class Registry:
         lenient: bool = False,
         include_superseded: bool = False,
         facets: Sequence[str] = (),
+        threshold: float | None = None,
+        source_boosts: Mapping[str, float] | None = None,
+        hybrid: Mapping[str, Any] | None = None,
         explain: bool = False,
     ) -> SearchResponse:
         """Find items; every hit of the page is read and verified from its bytes at that moment.
@@ -130,7 +136,7 @@ class Registry:
             query: Text in the query language; empty means everything in scope.
             scope: ``*``, an item type, ``TYPE.NAMESPACE.*``, ``rye.search.TYPE.…``, or several separated by commas.
             space: ``all``, ``project``, ``user`` or ``system``.
-            limit: Hits on the page, 1 to 1,000.
+            limit: Hits on the page, 1 to 1,000; in semantic mode to 100.
             offset: Hits to skip.
             sort_by: ``score``, ``name`` or ``date`` (newest first, undated last).
             fields: Field → further query on that field; all must match.
@@ -138,19 +144,24 @@ class Registry:
                 also ``date_from`` and ``date_to``.
             fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos; not enabled, none.
             proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
-            mode: ``keyword``.
+            mode: ``keyword``; ``semantic`` ranks by meaning, ``hybrid`` by both. Where meaning cannot be searched, the
+                answer is that of ``keyword``, with a warning that says why.
             level: 1 searches what names an item, 2 what it says, None both.
             relax: Whether a bare bag of words that finds nothing is tried more broadly.
             lenient: Whether what does not parse is left out and reported instead of refused.
             include_superseded: Whether superseded, deprecated and yanked items are listed.
             facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
                 ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
+            threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
+            source_boosts: Source → factor for its items' similarity in semantic mode.
+            hybrid: ``fusion`` (``weighted``, ``rrf``), ``semantic_weight``, ``keyword_weight``, ``rrf_k``,
+                ``min_semantic_score``, ``min_keyword_score``, ``min_combined_score`` (0 to 1, or percent),
+                ``require_keyword_match``, ``require_semantic_match``.
             explain: Whether each hit says how its score came about.
 
         Raises:
             QueryError: The query is at fault; the error has position, caret, hint and a suggestion.
             ArgumentError: Another argument is at fault; the error lists what is valid.
-            UnavailableError: The mode is not built.
             EnvironmentFault: The cache folder is not safe to use.
         """
         options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
@@ -246,10 +257,72 @@ class Registry:
         response = Search(request, self._world(state, request)).run()
         return replace(response, warnings=(*state.warnings, *response.warnings), stale=state.stale(request.space))
 
+    def sections(
+        self,
+        query: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        mode: str = "hybrid",
+        filters: Mapping[str, Any] | None = None,
+        threshold: float | None = None,
+        recency_weight: float = 0.0,
+        half_life_days: float = 30.0,
+        authority_weight: float = 0.0,
+        include_superseded: bool = False,
+        lenient: bool = False,
+        max_chars: int | None = None,
+    ) -> SectionResponse:
+        """Find whole sections to read or cite; each is read and verified from its file at that moment.
+
+        Args:
+            query: What they are to be about, in the query language.
+            scope: As for :meth:`search`.
+            space: As there.
+            filters: As there.
+            threshold: As there.
+            include_superseded: As there.
+            lenient: As there.
+            limit: Sections, 1 to 50.
+            mode: ``hybrid``, ``semantic`` or ``keyword``; where there is no embedder, words do, and a warning says so.
+            recency_weight: Part of a score that hangs on age, 0 to 1.
+            half_life_days: Age at which that part is halved.
+            authority_weight: Part that hangs on authority: all of it for a trusted item with ``authoritative: true``,
+                half for any other trusted item. Both weights together are at most 1.
+            max_chars: Characters of all texts together; what does not fit is cut or left out.
+
+        Raises:
+            QueryError: The query is at fault.
+            ArgumentError: Another argument is at fault; the error lists what is valid.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
+        from rye.search.section_request import make_section_request
+        from rye.search.sections import SectionSearch
+
+        request = make_section_request(query, options)
+        began = time.perf_counter()
+
+        def answered(state: State) -> SectionResponse:
+            found = SectionSearch(request, self._world(state, request.search)).run()
+            warnings = (*state.warnings, *found.warnings)
+            return replace(found, warnings=warnings, stale=state.stale(request.search.space))
+
+        response = self._with_state(answered)
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+
     def _world(self, state: State, request: Request) -> World:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
         overrides = [state.overrides.get(root.source, {}) for root, _ in reader.snapshots]
-        return World(reader, state.everywhere, lambda: state.trust.trust, overrides, signing.system_clock())
+        return World(
+            reader,
+            state.everywhere,
+            lambda: state.trust.trust,
+            overrides,
+            signing.system_clock(),
+            lambda: self._vectors.meaning(reader),
+        )
 
     def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:
         """Read one item and verify exactly the bytes returned.
@@ -263,48 +336,9 @@ class Registry:
             NotFoundError: No such item; the hint names the nearest ids.
             ItemError: The file cannot be read as an item.
         """
-        check_type(item_type)
-        if space is not None and space not in SPACES:
-            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-        state = self._indexes.current(self.max_staleness)
-        found = [
-            (part, local)
-            for part, local in state.everywhere.having_key(item_type, item_id)
-            if space in (None, "all", part.root.space)
-        ]
-        if not found:
-            raise not_found(state.everywhere, item_type, item_id, space)
-        first = found[0][0].root
-        paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
-        if len(paths) > 1:
-            message = f"{item_type} {item_id!r} is in {len(paths)} files of {first.source}: {', '.join(paths)}"
-            hint = "keep one of them; which is meant cannot be told"
-            raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
-        return self._loaded(state, *found[0])
+        from rye.loading import load_item
 
-    def _loaded(self, state: State, part: Part, local: int) -> LoadedItem:
-        from rye.reports import LoadedItem
-
-        kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        path = part.segment.paths[local]
-        read = read_item(part.root, path, items.ItemType(kind), item_id)
-        now = signing.system_clock()
-        states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
-        shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
-        withdrawn, successor = states.standing(part.base + local)
-        return LoadedItem(
-            item=read.item,
-            space=part.root.space,
-            bundle=part.root.bundle,
-            path=str(part.root.path / path),
-            content=read.data.decode("utf-8-sig"),
-            signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
-            shadows=shadows,
-            shadowed_by=shadowed_by,
-            states=withdrawn,
-            successor=successor,
-            warnings=states.hiding(kind, item_id) if shadows or shadowed_by else (),
-        )
+        return load_item(self._indexes.current(self.max_staleness), item_type, item_id, space)
 
     def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
         """Return what an item refers to, and what refers to it.
@@ -504,12 +538,25 @@ class Registry:
         """Scan the spaces now and index what changed."""
         return report_of(self._indexes.scan())
 
+    def embed(self) -> VectorReport:
+        """Scan the spaces now, index what changed, and make the vectors that are missing.
+
+        A search by meaning does the same when it needs them.
+
+        Raises:
+            UnavailableError: The embedder cannot be used.
+            EnvironmentFault: The vectors cannot be written.
+        """
+        state = self._indexes.scan()
+        return vector_report(self._vectors.meaning(state.everywhere), state.warnings)
+
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""
         return report_of(self._indexes.rebuild())
 
     def clear(self) -> int:
-        """Remove the indexes of this registry's spaces; returns how many bytes that freed."""
+        """Remove the indexes and vectors of this registry's spaces; returns how many bytes that freed."""
+        self._vectors.forget()
         return self._indexes.clear()
 
     def status(self) -> tuple[SpaceStatus, ...]:

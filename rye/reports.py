@@ -210,3 +210,19 @@ class SpaceStatus:
     def to_dict(self) -> dict[str, Any]:
         """Return the eight attributes."""
         return {name: getattr(self, name) for name in SpaceStatus.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    """The vectors of all items under one model: how many, of how many items, and how many items have none."""
+
+    model: str
+    dimensions: int
+    items: int
+    vectors: int
+    missing: int
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the six attributes as JSON-able values."""
+        return {name: getattr(self, name) for name in VectorReport.__slots__} | {"warnings": list(self.warnings)}

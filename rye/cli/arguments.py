@@ -9,7 +9,15 @@ import click
 
 from rye.cli.options import Refusal
 
-__all__ = ["AUTOMATIC", "SearchCommand", "parse_fields", "parse_filters", "parse_fuzzy", "parse_proximity"]
+__all__ = [
+    "AUTOMATIC",
+    "SearchCommand",
+    "parse_boosts",
+    "parse_fields",
+    "parse_filters",
+    "parse_fuzzy",
+    "parse_proximity",
+]
 
 AUTOMATIC = "auto"
 """What ``--fuzzy`` without a number stands for."""
@@ -126,3 +134,16 @@ def parse_fuzzy(value: str | None) -> dict[str, bool | int] | None:
 def parse_proximity(value: int | None) -> dict[str, bool | int] | None:
     """Return the proximity dictionary for the value of ``--proximity``."""
     return None if value is None else {"enabled": True, "max_distance": value}
+
+
+def parse_boosts(pairs: Sequence[str]) -> dict[str, float] | None:
+    """Return ``SOURCE=FACTOR`` texts as a dictionary; None for none at all."""
+    boosts: dict[str, float] = {}
+    for pair in pairs:
+        source, _, factor = pair.partition("=")
+        try:
+            boosts[source.strip()] = float(factor)
+        except ValueError:
+            message = f"{pair!r} is not of the form SOURCE=FACTOR, such as project=1.2"
+            raise click.BadParameter(message, param_hint="--source-boost") from None
+    return boosts or None

@@ -57,6 +57,11 @@ _PLACE_OPTIONS = {
         help="Trust this key file, or all in this folder, for this one run; repeatable.",
     ),
     "cache-dir": click.option("--cache-dir", type=_PATH, metavar="DIR", help="Where the index is kept."),
+    "embedder": click.option(
+        "--embedder",
+        metavar="NAME",
+        help="What turns texts into vectors: wordllama, none, ollama:MODEL[@URL] or openai:MODEL[@URL].",
+    ),
     "max-staleness": click.option(
         "--max-staleness",
         type=float,
@@ -118,6 +123,7 @@ class Place:
     trust: tuple[Path, ...] = ()
     cache_dir: Path | None = None
     max_staleness: float = 0.0
+    embedder: str | None = None
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Place:
@@ -138,6 +144,7 @@ def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "i
             max_staleness=place.max_staleness,
             trust=place.trust,
             progress=progress,
+            embedder=place.embedder,
         )
         return question(registry)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -110,7 +110,7 @@ class Records(Sequence[Evidence]):
         return evidence._replace(**found)
 
     @property
-    def content_digests(self) -> Array:
+    def raw_content_digests(self) -> Array:
         """Shape ``(docs, 32)``: that part of every evidence, zeros where it is not a SHA-256."""
         return self._content
 
@@ -118,6 +118,17 @@ class Records(Sequence[Evidence]):
         """Return that part of the evidence alone."""
         columns, evidence = self._rest(int(self._rest_of[doc]))
         return self._content[doc].tobytes().hex() if "c" in columns else evidence.content_digest
+
+    @cached_property
+    def content_digests(self) -> list[str]:
+        """That part of every document's evidence."""
+        raw, whole = self._content.tobytes().hex(), {}
+        for number in np.unique(self._rest_of).tolist():
+            columns, evidence = self._rest(number)
+            whole[number] = "" if "c" in columns else evidence.content_digest
+        width = 2 * _DIGEST
+        rows = enumerate(self._rest_of.tolist())
+        return [whole[number] or raw[doc * width : (doc + 1) * width] for doc, number in rows]
 
     def __iter__(self) -> Iterator[Evidence]:
         return (self[doc] for doc in range(len(self)))

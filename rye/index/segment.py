@@ -130,11 +130,6 @@ class Segment:
     def _strings(self, name: str) -> Strings:
         return Strings(self._array(f"{name}.offsets"), self._file.buffer(f"{name}.buffer"))
 
-    @cached_property
-    def entries(self) -> Blocks:
-        """The sorted keyword entries, ``key NUL value``."""
-        return self._blocks("entry")
-
     def _blocks(self, name: str) -> Blocks:
         return Blocks(
             int(self._array(f"{name}.count")[0]),
@@ -143,6 +138,11 @@ class Segment:
             self._file.buffer(f"{name}.blocks"),
             bits=self._file.buffer(f"{name}.filter"),
         )
+
+    @cached_property
+    def entries(self) -> Blocks:
+        """The sorted keyword entries, ``key NUL value``."""
+        return self._blocks("entry")
 
     @cached_property
     def edges(self) -> EdgeColumns:

@@ -15,6 +15,7 @@ __all__ = [
     "reference",
     "said_of",
     "search_text",
+    "sections_text",
     "short",
     "tidy",
     "tidy_hit",
@@ -98,9 +99,26 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
     facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
     instead = f", see {short(hit['successor'])}" if hit["successor"] else ""
     facts += [f"{', '.join(hit['states'])}{instead}"] if hit["states"] else []
+    if (match := hit.get("hybrid")) is not None:
+        facts.append(f"({match['total']:g}% total)")
+    elif hit.get("similarity") is not None:
+        facts.append(f"similarity {hit['similarity']:.4f}")
     said = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
     line = f"{'  '.join(facts)} | {' | '.join(said[:2])}"
-    return line + "".join(f"\n   {each}" for each in _shares(hit.get("explain")))
+    return line + "".join(f"\n   {each}" for each in (*_fused(match), *_shares(hit.get("explain"))))
+
+
+def _fused(match: Mapping[str, Any] | None) -> Iterator[str]:
+    """Yield what else a hybrid search says of a hit."""
+    if match is None:
+        return
+    yield f"Semantic: {match['semantic']:g}% | Keyword: {match['keyword']:g}%"
+    said = {
+        "Header": match["header"],
+        "Matched symbols": ", ".join(match["matched_symbols"]),
+        "Definition lines": ", ".join(match["definition_lines"]),
+    }
+    yield from (f"{name}: {short(text)}" for name, text in said.items() if text)
 
 
 def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
@@ -130,6 +148,28 @@ def _nothing(answer: Mapping[str, Any]) -> str:
         return f"nothing from offset {answer['offset']} on; there are {answer['total']} hits"
     where = f"scope {short(answer['scope'])}, space {answer['space']}"
     return f"nothing found for {short(answer['query']) or 'the empty query'} in {where}; try fewer or other words"
+
+
+def sections_text(answer: Mapping[str, Any]) -> str:
+    """Return sections with their texts, each under a line that says where it stands and what proves it.
+
+    Args:
+        answer: The response as :meth:`SectionResponse.to_dict` gives it, tidied.
+    """
+    hits = answer["results"]
+    lines = [f"[{len(hits)} of {answer['total']} sections -- {answer['search_type']}]"]
+    for rank, hit in enumerate(hits, start=1):
+        place = short(" > ".join(hit["heading_path"]), 4 * _LINE)
+        facts = (
+            f"{rank}. {reference(hit)}  {hit['score']:.4g}  {verdict(hit['signature'])}  {short(hit['source_handle'])}"
+        )
+        lines += ["", f"{facts} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
+        lines += ["[cut]"] if hit["truncated"] else []
+    if answer["stale"]:
+        lines.append("warning: the index could not be refreshed; an older state of the files answered")
+    lines += said_of("warning", answer["warnings"][::-1], "rye_verify names unreadable files")
+    lines += [f"hidden: {count} {short(reason)}" for reason, count in answer["hidden"].items()]
+    return "\n".join(lines if hits else [*lines, f"no section found for {short(answer['query'])}; try other words"])
 
 
 def said_of(word: str, texts: Sequence[str], where: str) -> Iterator[str]:

@@ -12,13 +12,15 @@ from operator import or_
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index.reader import Reader
+from rye.index.meaning import Meaning, no_meaning
+from rye.index.reader import Floats, Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER, fold_value
 from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_verdict
+from rye.search.by_meaning import ByMeaning, Near
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
 from rye.search.facets import count_facets, require_facets
@@ -47,6 +49,7 @@ class World:
         trust: Returns the trusted keys.
         overrides: Field weights per root of ``reader``.
         now: The moment verdicts are judged at.
+        meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
     """
 
     reader: Reader
@@ -54,6 +57,7 @@ class World:
     trust: Callable[[], TrustSet]
     overrides: Sequence[Overrides]
     now: datetime
+    meaning: Callable[[], Meaning] = no_meaning
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +71,7 @@ class Answer:
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
     hidden: dict[str, int]
+    near: Near | None = None
 
     @property
     def total(self) -> int:
@@ -85,6 +90,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
+        self._suggestion = ""
 
     def run(self) -> SearchResponse:
         """Return the response.
@@ -98,17 +104,18 @@ class Search:
         plan = make_plan(request)
         if request.facets:
             require_facets(request.facets, self._metadata_keys())
-        allowed = self._allowed()
-        answer = self._first_answer(plan, allowed)
+        allowed = self.allowed()
+        answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+        near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
         window = slice(request.offset, min(request.offset + request.limit, total))
         hits = [
-            Hit(int(doc), float(score), int(doc) in answer.exact)
+            Hit(int(doc), float(score), int(doc) in answer.exact, near.closeness(int(doc)) if near else None)
             for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
         ]
         page = self._desk(answer.evaluation).page(hits)
-        suggestion = ""
-        if total == 0 or answer.stage != "all":
+        suggestion = self._suggestion
+        if not near and (total == 0 or answer.stage != "all"):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
@@ -121,13 +128,15 @@ class Search:
             space=request.space,
             limit=request.limit,
             offset=request.offset,
+            search_type=request.mode.name if near else "keyword",
             stage=answer.stage,
-            warnings=(*plan.warnings, *self._said(plan), *self._warnings, *page.warnings),
+            warnings=(*plan.warnings, *self.said(plan), *self._warnings, *page.warnings),
             did_you_mean=suggestion,
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
             hidden=answer.hidden,
             facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
+            method=self.method(near),
         )
 
     def _desk(self, evaluation: Evaluation) -> Desk:
@@ -137,7 +146,7 @@ class Search:
             self.world.trust(),
             self.world.now,
             self.request.explain,
-            asks_verdict(evaluation.query) or any(map(asks_verdict, self._filters)),
+            asks_verdict(evaluation.query) or any(map(asks_verdict, self.filters)),
         )
 
     def _reachable(self, answer: Answer, total: int) -> Ints:
@@ -146,12 +155,19 @@ class Search:
             return answer.found
         scores = np.round(answer.evaluation.scores(answer.found), 4)
         whole = replace(self.request, offset=0, limit=total)
-        order = ranked(self.reader, answer.found, scores, exact=_NOTHING, withdrawn=self._withdrawn(), request=whole)
+        order = ranked(self.reader, answer.found, scores, exact=_NOTHING, withdrawn=self.withdrawn(), request=whole)
         return np.sort(answer.found[order])
 
-    def _withdrawn(self) -> Ints:
+    def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
         return np.concatenate(list(self.reader.hidden.values())) if self.request.include_superseded else _NOTHING
+
+    def method(self, near: Near | None) -> str:
+        """Return what orders the hits."""
+        mode = self.request.mode
+        if near is None:
+            return "keyword" if mode.name == "keyword" else "keyword_fallback"
+        return mode.fusion.fusion if near.asked.hybrid else "embedding"
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -170,21 +186,46 @@ class Search:
 
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        found = evaluation.docs & allowed
         exact = self._exact(allowed, plan) if stage.name == "all" else _NOTHING
+        found = evaluation.docs & allowed
+        return self._ordered(stage.name, evaluation, found, exact=exact, scores_of=evaluation.scores)
+
+    def _ordered(
+        self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, scores_of: Callable[[Ints], Floats]
+    ) -> Answer:
+        """Return hits in order, with those whose id or name is the query, without those that are to be hidden."""
         if len(exact):
             found |= Docs(self.reader.size, numbers=exact)
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
-            found, hidden = self._hide(found)
+            found, hidden = self.hide(found)
             if hidden and len(exact):
                 shown = found.mask[exact]
                 self._name_successors(exact[~shown])
                 exact = exact[shown]
         docs = found.numbers
-        scores = np.round(evaluation.scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=self._withdrawn(), request=self.request)
-        return Answer(stage.name, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        scores = np.round(scores_of(docs), 4)
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=self.withdrawn(), request=self.request)
+        return Answer(stage, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
+
+    def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
+        """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
+        mode = self.request.mode
+        if mode.name == "keyword":
+            return None
+        asking = ByMeaning(self.request, self.reader, plan, self.evaluate)
+        near = asking.near(self.world.meaning, allowed)
+        self._warnings += asking.warnings
+        if near is None:
+            return None
+        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched])
+        exact = self._exact(Docs(self.reader.size, numbers=near.docs), plan)
+        answer = self._ordered(mode.name, near.evaluation, found, exact=exact, scores_of=near.scores)
+        if not answer.total and not answer.hidden and not mode.narrows:
+            self._warnings.append(asking.instead(near.nothing))
+            return None
+        self._suggestion = asking.suggestion
+        return replace(answer, near=near)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
@@ -215,21 +256,22 @@ class Search:
                 self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
 
     def _count(self, node: ast.Node, plan: Plan) -> int:
-        return len(self.evaluate(node, plan).docs & self._allowed())
+        return len(self.evaluate(node, plan).docs & self.allowed())
 
     @cached_property
-    def _filters(self) -> tuple[bound.Bound, ...]:
+    def filters(self) -> tuple[bound.Bound, ...]:
+        """What the ``filters`` mapping demands."""
         return tuple(bind_filters(self.request.filters, self._metadata_keys())) if self.request.filters else ()
 
     def _metadata_keys(self) -> frozenset[str]:
         return self.reader.keys - frozenset(BUILT_IN_KEYS)
 
-    def _allowed(self) -> Docs:
+    def allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
         size, docs = self.reader.size, Docs.live(self.reader)
         if self.request.scopes != (Scope(""),):
             docs &= reduce(or_, (Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes))
-        for node in self._filters:
+        for node in self.filters:
             docs &= Evaluation(self.reader, node, self.weights, self.states).docs
         return docs
 
@@ -257,7 +299,7 @@ class Search:
         found = Docs(self.reader.size, numbers=np.union1d(*named)) & allowed
         return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
-    def _hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
+    def hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded, deprecated or yanked, and count it by reason."""
         hidden = {}
         for state, docs in self.reader.hidden.items():
@@ -274,7 +316,8 @@ class Search:
             instead = f"; see {successor}" if successor else ""
             self._warnings.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
 
-    def _said(self, plan: Plan) -> list[str]:
+    def said(self, plan: Plan) -> list[str]:
+        """Return a sentence for each part of the query that was left out."""
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
 

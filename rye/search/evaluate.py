@@ -142,6 +142,14 @@ class Evaluation:
         values: Floats = total / self.norm
         return values
 
+    def coverage(self, docs: Ints) -> Floats:
+        """Return how much of ``Σ boost · idf`` stands in each of some documents, ascending: from 0 to 1."""
+        found = np.zeros(self.reader.size)
+        for row in self.scored:
+            found[row.found.docs.numbers] += row.weight
+        share: Floats = found[docs] / self.norm if self.norm > 0 else np.ones(len(docs))
+        return share
+
     def explain(self, doc: int) -> tuple[LeafTrace, ...]:
         """Return what each field gave each leaf of one document; the contributions sum to its score."""
         traces = []

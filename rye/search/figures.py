@@ -96,7 +96,7 @@ def _terms(reader: Reader) -> int:
 
 
 def _copies(reader: Reader) -> int:
-    digests = [part.segment.evidence.content_digests[part.live] for part in reader.parts]
+    digests = [part.segment.evidence.raw_content_digests[part.live] for part in reader.parts]
     whole = np.concatenate(digests) if digests else np.zeros((0, 32), np.uint8)
     _, counts = np.unique(whole, axis=0, return_counts=True)
     return int(counts[counts > 1].sum())

@@ -13,10 +13,11 @@ from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdicts import VERDICT_NUMBER
 from rye.items.model import ItemType
+from rye.search.closeness import Closeness
 from rye.search.evaluate import Evaluation
 from rye.search.passages import Matches, matched
 from rye.search.reading import Read, Shelf
-from rye.search.results import SearchResult
+from rye.search.results import LeafTrace, SearchResult
 from rye.search.states import States
 from rye.signing import Signature, TrustSet, judge, remembering_verify
 
@@ -31,6 +32,7 @@ class Hit:
     doc: int
     score: float
     exact: bool
+    closeness: Closeness | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,8 +95,9 @@ class Desk:
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
 
     def _result(self, shown: _Shown, read: Read, signature: Signature, matches: Matches) -> SearchResult:
-        item, hit, root = read.item, shown.hit, shown.part.root
-        found = matched(item, hit.doc, matches, same_bytes=shown.same_bytes)
+        item, hit, root, near = read.item, shown.hit, shown.part.root, shown.hit.closeness
+        section = near.section if near and shown.same_bytes else None
+        found = matched(item, hit.doc, matches, same_bytes=shown.same_bytes, section=section)
         shadows, shadowed_by = self.states.sharing(shown.copies, root.source)
         states, successor = self.states.standing(hit.doc)
         return SearchResult(
@@ -121,5 +124,11 @@ class Desk:
             symbols=item.symbols,
             states=states,
             successor=successor,
-            explain=self.evaluation.explain(hit.doc) if self.explain else None,
+            explain=self._explained(hit) if self.explain else None,
+            similarity=near.similarity if near else None,
+            hybrid=near.match(item) if near else None,
         )
+
+    def _explained(self, hit: Hit) -> tuple[LeafTrace, ...]:
+        traces = self.evaluation.explain(hit.doc)
+        return traces if hit.closeness is None else hit.closeness.explain(traces)

@@ -99,7 +99,7 @@ class Matches:
         return self._unions[numbers]
 
 
-def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Matched:
+def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section: int | None = None) -> Matched:
     """Return what the positive leaves of a query matched in one item.
 
     Args:
@@ -107,16 +107,38 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Matc
         doc: Its number in the index.
         matches: What was found; the item is one of its documents.
         same_bytes: Whether the index was made from these bytes, so that its positions hold.
+        section: Ordinal of the section that the preview is to show; None or none of the item's: the best passage.
     """
     wanted = matches.wanted(doc, positions_hold=same_bytes)
     marks: dict[str, Ranges] = {}
     for number, what in wanted.items():
         if number in _SINGLE and (found := _mark(getattr(item, TEXT_FIELDS[number]), what)):
             marks[TEXT_FIELDS[number]] = found
-    preview, ranges = _preview(item, _mark(item.body, wanted[_BODY]) if _BODY in wanted else ())
+    within = None if section is None else _section_span(item, section)
+    preview, ranges = _preview(item, _mark(item.body, wanted[_BODY]) if _BODY in wanted else (), within)
     if ranges:
         marks["preview"] = ranges
     return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
+
+
+def places(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Ranges:
+    """Return the character ranges of an item's body that leaves matched; arguments as for :func:`matched`."""
+    wanted = matches.wanted(doc, positions_hold=same_bytes)
+    return _mark(item.body, wanted[_BODY]) if _BODY in wanted else ()
+
+
+def passage(text: str, ranges: Ranges) -> str:
+    """Return the best passage of a text, its white space made single.
+
+    Args:
+        text: The text.
+        ranges: What matched in it, ascending.
+    """
+    begin = max(0, _best_start(ranges) - LEAD) if ranges else 0
+    if begin:
+        space = re.search(r"\s", text[begin : begin + LEAD])
+        begin += space.end() if space else 0
+    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
 
 
 def _mark(text: str, wanted: _Wanted) -> Ranges:
@@ -243,14 +265,38 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
     yield begin, text[begin:]
 
 
-def _preview(item: Item, ranges: Ranges) -> tuple[str, Ranges]:
-    """Return the best passage of the body, its white space made single, and the ranges to mark in it."""
+def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
+    """Return where the text of a section begins and ends in the body; None where it has none."""
+    if not 0 <= ordinal < len(item.sections):
+        return None
+    section = item.sections[ordinal]
+    lines = item.body.split("\n")
+    first, last = section.line - item.body_line + (section.level > 0), section.end_line - item.body_line + 1
+    start = sum(len(line) + 1 for line in lines[: max(first, 0)])
+    text = "\n".join(lines[max(first, 0) : max(last, 0)])
+    begin = len(text) - len(text.lstrip())
+    return (start + begin, start + len(text)) if begin < len(text) else None
+
+
+def _preview(item: Item, ranges: Ranges, within: tuple[int, int] | None = None) -> tuple[str, Ranges]:
+    """Return the best passage of the body, its white space made single, and the ranges to mark in it.
+
+    Args:
+        item: The item.
+        ranges: What to mark, ascending.
+        within: Where the passage is to begin: at the best marks there, else at its beginning.
+    """
     body = item.body
+    if within is not None:
+        ranges = tuple((start, end) for start, end in ranges if within[0] <= start < within[1])
+        if not ranges:
+            return _squeeze(body[within[0] : min(within[1], within[0] + 4 * PREVIEW_LENGTH)], (), PREVIEW_LENGTH)
     if not ranges:
         return _squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)
     start = _best_start(ranges)
-    begin = max(0, start - LEAD)
-    if begin:
+    first = within[0] if within else 0
+    begin = max(first, start - LEAD)
+    if begin > first:
         space = re.search(r"\s", body[begin:start])
         begin += space.end() if space else 0
     stop = min(len(body), begin + 4 * PREVIEW_LENGTH)

@@ -23,7 +23,7 @@ KEPT_BYTES = 4 << 20
 """How many items are kept in one process, and how large they may be together."""
 
 LARGEST_KEPT = 1 << 16
-"""How large an item may be to be kept: the bytes of its file, and :data:`_VALUE_BYTES` for each tag and symbol."""
+"""How large an item may be to be kept: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
 
 _VALUE_BYTES = 256
 
@@ -32,7 +32,7 @@ Key = tuple[bytes, Origin, str]
 
 
 class Read(NamedTuple):
-    """One file: the item as a page shows it, without metadata and sections, and what its bytes prove."""
+    """One file: the item as a page shows it, without metadata and texts of sections, and what its bytes prove."""
 
     item: Item
     evidence: Evidence
@@ -78,8 +78,9 @@ class Shelf:
                 return self._kept[key][0]
         taken = take_item(data, key[1], path, content_digest=digest.hexdigest())
         item = taken.item
-        found = Read(replace(item, metadata={}, declared={}, sections=()), taken.evidence, taken.origin)
-        self._keep(key, found, len(data) + _VALUE_BYTES * (len(item.tags) + len(item.symbols)))
+        outline = tuple(replace(section, text="") for section in item.sections)
+        found = Read(replace(item, metadata={}, declared={}, sections=outline), taken.evidence, taken.origin)
+        self._keep(key, found, len(data) + _VALUE_BYTES * (len(item.tags) + len(item.symbols) + len(outline)))
         return found
 
     def _keep(self, key: Key, found: Read, size: int) -> None:

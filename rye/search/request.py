@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from rye.errors import ArgumentError, UnavailableError
+from rye.errors import ArgumentError
 from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
@@ -23,10 +23,10 @@ from rye.search.fields import (
     kind_of,
     nearest,
 )
+from rye.search.modes import MAX_SEMANTIC_LIMIT, MODES, Mode, read_mode
 
 SPACES = ("all", "project", "user", "system")
 SORTS = ("score", "name", "date")
-MODES = ("keyword", "semantic", "hybrid")
 MAX_LIMIT = 1_000
 MAX_OFFSET = 1_000_000
 MAX_DISTANCE = 2
@@ -108,6 +108,7 @@ class Request:
     include_superseded: bool = False
     facets: tuple[Wanted, ...] = ()
     explain: bool = False
+    mode: Mode = field(default_factory=Mode)
 
     @property
     def scope(self) -> str:
@@ -120,20 +121,16 @@ def make_request(query: str, options: Mapping[str, Any]) -> Request:
 
     Raises:
         ArgumentError: One of them is not valid; the message lists what is.
-        UnavailableError: The mode is not built.
     """
     if not isinstance(query, str):
         _refuse("bad-query", f"query must be text, not {type(query).__name__}", "pass a string; empty means everything")
     mode = _choice("mode", options["mode"], MODES)
-    if mode != "keyword":
-        message = f"mode {mode!r} is not available in this version"
-        raise UnavailableError("mode-unavailable", message, hint="use mode='keyword'", valid=["keyword"])
     fuzzy, distance = _fuzzy(options["fuzzy"])
     return Request(
         query=query,
         scopes=parse_scope(options["scope"]),
         space=_choice("space", options["space"], SPACES),
-        limit=_number("limit", options["limit"], 1, MAX_LIMIT),
+        limit=_number("limit", options["limit"], 1, MAX_SEMANTIC_LIMIT if mode == "semantic" else MAX_LIMIT),
         offset=_number("offset", options["offset"], 0, MAX_OFFSET),
         sort_by=_choice("sort_by", options["sort_by"], SORTS),
         fields=_fields(options["fields"]),
@@ -144,6 +141,7 @@ def make_request(query: str, options: Mapping[str, Any]) -> Request:
         level=_level(options["level"]),
         facets=read_facets(options["facets"]),
         **{name: _flag(name, options[name]) for name in ("relax", "lenient", "include_superseded", "explain")},
+        mode=read_mode(mode, **{name: options[name] for name in ("threshold", "source_boosts", "hybrid")}),
     )
 
 

@@ -34,11 +34,36 @@ class LeafTrace:
 
 
 @dataclass(frozen=True, slots=True)
+class HybridMatch:
+    """How one hit of a hybrid search came about, scores in percent with one decimal.
+
+    Attributes:
+        total, semantic, keyword: The fused score, the similarity (0 where it is negative), the keyword score.
+        header: The headings that lead to the section whose meaning is nearest, else the description.
+        matched_symbols: Names defined in the item of which a part is a word of the query.
+        definition_lines: Where they are: ``name@L12-L40``, or ``name@L12`` for a single line.
+    """
+
+    total: float
+    semantic: float
+    keyword: float
+    header: str
+    matched_symbols: tuple[str, ...]
+    definition_lines: tuple[str, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return JSON-able values."""
+        data = {name: getattr(self, name) for name in HybridMatch.__slots__}
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
+
+
+@dataclass(frozen=True, slots=True)
 class SearchResult:
     """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own.
 
     ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
     what takes its place, or how it is written where that is not there.
+    ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
     """
 
     id: str
@@ -65,9 +90,11 @@ class SearchResult:
     states: tuple[str, ...] = ()
     successor: str = ""
     explain: tuple[LeafTrace, ...] | None = None
+    similarity: float | None = None
+    hybrid: HybridMatch | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able values, ``explain`` only where it was asked for."""
+        """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only where there is one."""
         data: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
         data["tags"] = list(self.tags)
         data["signature"] = self.signature.to_dict()
@@ -82,6 +109,10 @@ class SearchResult:
                 {name: getattr(t, name) for name in LeafTrace.__slots__} | {"words": dict(t.words)}
                 for t in self.explain
             ]
+        if self.similarity is not None:
+            data["similarity"] = self.similarity
+        if self.hybrid is not None:
+            data["hybrid"] = self.hybrid.to_dict()
         return data
 
 
@@ -111,13 +142,16 @@ class SearchResponse:
     Attributes:
         results: The page, best first.
         total: All hits that paging can reach.
-        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered.
+        search_type: ``keyword``, ``semantic`` or ``hybrid``: how the answer was found, whatever was asked for.
+        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered; else the search type.
         warnings: Sentences: files that could not be read, what lenient parsing dropped, what relaxation did.
         did_you_mean: A query that finds more, or empty.
         stale: True when the index could not be refreshed and an older snapshot answered.
         next_offset: Offset of the next page, or None on the last.
         hidden: How many matches were left out, by reason.
         facets: By name, how many of all matches have each value.
+        method: What ordered the hits: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` where
+            the mode asked for could not answer, and a warning says why.
     """
 
     results: tuple[SearchResult, ...]
@@ -136,6 +170,7 @@ class SearchResponse:
     next_offset: int | None = None
     hidden: Mapping[str, int] = made(default_factory=dict)
     facets: Mapping[str, Facet] = made(default_factory=dict)
+    method: str = "keyword"
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of every surface."""

@@ -101,14 +101,14 @@ class Likeness(Search):
         words = telling_words(self.world.everywhere, part, local)
         evaluation = Evaluation(self.reader, _query(words), self.weights, self.states)
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
-        found = evaluation.docs & self._allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
+        found = evaluation.docs & self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
-            found, hidden = self._hide(found)
+            found, hidden = self.hide(found)
         docs = found.numbers
         scores = np.round(evaluation.scores(docs), 4)
         order = ranked(
-            self.reader, docs, scores, exact=np.empty(0, np.int64), withdrawn=self._withdrawn(), request=self.request
+            self.reader, docs, scores, exact=np.empty(0, np.int64), withdrawn=self.withdrawn(), request=self.request
         )
         window = slice(self.request.offset, self.request.offset + self.request.limit)
         hits = [Hit(int(docs[at]), float(scores[at]), exact=False) for at in order[window]]

@@ -47,7 +47,7 @@ def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable
 def _corrected(node: ast.Node, reader: Reader) -> ast.Node:
     match node:
         case ast.Word(text=text) if is_unknown(reader, text):
-            near = _nearest_term(text, reader)
+            near = nearest_term(text, reader)
             return replace(node, text=near) if near else node
         case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
             return replace(node, operands=tuple(_corrected(operand, reader) for operand in operands))
@@ -57,7 +57,7 @@ def _corrected(node: ast.Node, reader: Reader) -> ast.Node:
             return node
 
 
-def _nearest_term(text: str, reader: Reader) -> str:
+def nearest_term(text: str, reader: Reader) -> str:
     """Return the dictionary's term nearest to a word of one part, the most frequent among equals; empty if none."""
     run = words_of(text)
     if run is None or len(run.parts) != 1:

@@ -45,7 +45,7 @@ class Inquiry(Search):
             ArgumentError: As a search.
         """
         doc = part.base + local
-        allowed = self._allowed()
+        allowed = self.allowed()
         answer = self._first_answer(self.plan, allowed)
         total = self._total(answer)
         place = np.flatnonzero(answer.docs == doc)
@@ -74,12 +74,12 @@ class Inquiry(Search):
             reasons=tuple(reasons),
             above=Neighbour(before, place_, contrast(before, hit, sort_by=sort_by)) if before and hit else None,
             below=Neighbour(after, place_ + 2, contrast(hit, after, sort_by=sort_by)) if after and hit else None,
-            warnings=(*self.plan.warnings, *self._said(self.plan), *self._warnings),
+            warnings=(*self.plan.warnings, *self.said(self.plan), *self._warnings),
         )
 
     def counted(self) -> tuple[str, int]:
         """Return the stage that answers, and how many hits paging can reach."""
-        answer = self._first_answer(self.plan, self._allowed())
+        answer = self._first_answer(self.plan, self.allowed())
         return answer.stage, self._total(answer)
 
     def _total(self, answer: Answer) -> int:

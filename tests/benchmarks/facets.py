@@ -44,7 +44,7 @@ def ask(world: World, query: Query) -> dict[str, float]:
 
     def run() -> Any:
         search = Search(make_request(text_of(query), options), world)
-        return search, search._first_answer(make_plan(search.request), search._allowed())
+        return search, search._first_answer(make_plan(search.request), search.allowed())
 
     (search, answer), took = timed(run)
     found = {"matches": float(answer.total), "query": took}

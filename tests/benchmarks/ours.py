@@ -118,5 +118,5 @@ def _ask(world: World, query: Query) -> Answer:
     """Go the whole way of a search but for reading the ten files of the page."""
     filters = {"type": query.item_type} if query.item_type else None
     search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
-    answer = search._first_answer(make_plan(search.request), search._allowed())
+    answer = search._first_answer(make_plan(search.request), search.allowed())
     return Answer(answer.total, tuple(answer.docs[query.offset : query.offset + 10].tolist()))

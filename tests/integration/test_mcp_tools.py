@@ -53,7 +53,8 @@ def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: s
 
     listed = with_client(sim, talk, mode=mode)
     assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) < 12_000
-    assert [tool.name for tool in listed.tools] == ["rye_search", "rye_load", "rye_refs", "rye_verify", "rye_sign"]
+    names = [tool.name for tool in listed.tools]
+    assert names == ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify", "rye_sign"]
     for tool in listed.tools:
         said = tool.description or ""
         assert "Errors" in said
@@ -148,6 +149,8 @@ SEARCHES: tuple[dict[str, Any], ...] = (
     {"query": "(thread OR", "lenient": True},
     {"query": "rye/file-system/read", "mode": "keyword"},
     {"query": "*", "limit": 1, "facets": ["type", "tag:1", "verdict", "signer"]},
+    {"query": "read", "mode": "semantic", "threshold": 0.1, "source_boosts": {"system": 1}},
+    {"query": "read a file", "mode": "hybrid", "hybrid": {"fusion": "rrf", "require_keyword_match": True}},
 )
 
 

@@ -17,6 +17,7 @@ from rye.cli.commands import (
     query,
     refs,
     search,
+    sections,
     show,
     sign,
     similar,
@@ -61,6 +62,15 @@ _ENTRIES = (
             ("rye search '*' --filter 'version>=2.0' --ids", "every item of version 2 or newer, as type:id"),
             ("rye search 'deploy*' --facets type,tag,verdict", "what there is to narrow it down by"),
             ("rye search is:trusted --space system --json", "the whole answer for a program"),
+        ),
+    ),
+    Entry(
+        sections.command,
+        "Find whole sections, by meaning and by words.",
+        (
+            ("rye sections how are keys revoked", "the sections that answer that, with their texts"),
+            ("rye sections 'deploy a service' --max-chars 8000 --json", "what fits an agent's context"),
+            ("rye sections rollback --recency-weight 0.3", "with 30 % of each score hanging on age"),
         ),
     ),
     Entry(

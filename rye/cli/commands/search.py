@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.arguments import SearchCommand, parse_fields, parse_filters, parse_fuzzy, parse_proximity
+from rye.cli.arguments import SearchCommand, parse_boosts, parse_fields, parse_filters, parse_fuzzy, parse_proximity
 from rye.cli.options import Place, ask, given, json_option, only_one, place_options, refuse, space_option
 from rye.cli.terminal import Terminal, note, say, say_json, say_raw
 from rye.cli.typed import answer_typed, somebody_types
@@ -16,6 +16,20 @@ if TYPE_CHECKING:
     from rye.search.results import SearchResponse
 
 __all__ = ["command"]
+
+
+_HYBRID = (
+    "fusion",
+    "rrf_k",
+    "semantic_weight",
+    "keyword_weight",
+    "min_semantic_score",
+    "min_keyword_score",
+    "min_combined_score",
+    "require_keyword_match",
+    "require_semantic_match",
+)
+"""Options that make up the argument ``hybrid``."""
 
 
 def _complete_scope(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -74,8 +88,27 @@ def _choices(*values: str) -> Any:
     show_default=True,
     metavar="MODE",
     shell_complete=_choices("keyword", "semantic", "hybrid"),
-    help="keyword, semantic or hybrid.",
+    help="keyword, semantic (by meaning) or hybrid (both).",
 )
+@click.option("--threshold", type=float, metavar="X", help="Similarity, 0 to 1, from which on an item is near.")
+@click.option(
+    "--source-boost",
+    "source_boosts",
+    multiple=True,
+    metavar="SOURCE=FACTOR",
+    help="Times what similarities of a source count: project (1.2), user (1.1), system (0.85); repeatable; semantic.",
+)
+@click.option("--fusion", metavar="NAME", shell_complete=_choices("weighted", "rrf"), help="weighted or rrf; hybrid.")
+@click.option("--rrf-k", type=int, metavar="K", help="The constant of rrf: 60.")
+@click.option("--semantic-weight", type=float, metavar="W", help="Weight of similarity in hybrid mode: 0.72.")
+@click.option("--keyword-weight", type=float, metavar="W", help="Weight of keyword scores in hybrid mode: 0.28.")
+@click.option("--min-semantic-score", type=float, metavar="X", help="Least similarity, 0 to 1 or percent; hybrid.")
+@click.option("--min-keyword-score", type=float, metavar="X", help="Least keyword score, 0 to 1 or percent; hybrid.")
+@click.option("--min-combined-score", type=float, metavar="X", help="Least score, 0 to 1 or percent; hybrid.")
+@click.option(
+    "--require-keyword-match", is_flag=True, default=None, help="Only items with a word of the query; hybrid."
+)
+@click.option("--require-semantic-match", is_flag=True, default=None, help="Only items that are near; hybrid.")
 @click.option("--level", type=int, metavar="N", help="1: title, name, description, category, tags; 2: body; else both.")
 @click.option("--no-relax", is_flag=True, help="Do not try a looser reading when nothing has all words.")
 @click.option("--lenient", is_flag=True, help="Leave out what cannot be read in the query instead of refusing it.")
@@ -90,7 +123,7 @@ def _choices(*values: str) -> Any:
     "author, version or a metadata key; tag:25 lists up to 25 values.",
 )
 @click.option("--explain", is_flag=True, help="Show how each hit got its score.")
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness", "embedder")
 @json_option
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="Answer as one JSON object per hit and line.")
 @click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
@@ -128,11 +161,14 @@ _AT_ONCE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit
 def read_arguments(options: dict[str, Any]) -> dict[str, Any]:
     """Return the options of a search as :meth:`rye.Registry.search` takes them."""
     dates = {name: options.pop(name) for name in ("date_from", "date_to")}
+    hybrid = {name: value for name in _HYBRID if (value := options.pop(name)) is not None}
     return options | {
         "fields": parse_fields(options["fields"]) or None,
         "filters": parse_filters(options["filters"], **dates) or None,
         "fuzzy": parse_fuzzy(options["fuzzy"]),
         "proximity": parse_proximity(options["proximity"]),
+        "source_boosts": parse_boosts(options["source_boosts"]),
+        "hybrid": hybrid or None,
         "relax": not options.pop("no_relax"),
     }
 

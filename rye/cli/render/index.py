@@ -8,9 +8,9 @@ from rye.cli.render.parts import plural, size
 from rye.cli.render.table import table
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.reports import RefreshReport, SpaceStatus
+from rye.reports import RefreshReport, SpaceStatus, VectorReport
 
-__all__ = ["render_rebuilt", "render_status", "render_warnings"]
+__all__ = ["render_rebuilt", "render_status", "render_vectors", "render_warnings"]
 
 
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:
@@ -37,7 +37,13 @@ def render_rebuilt(report: RefreshReport) -> str:
     return f"indexed {plural(report.added + report.changed + report.unchanged, 'item')}"
 
 
-def render_warnings(report: RefreshReport, terminal: Terminal) -> Iterator[str]:
+def render_vectors(report: VectorReport) -> str:
+    """Return how many vectors there are now."""
+    made = f"{plural(report.vectors, 'vector')} of {plural(report.items, 'item')}, made by {inline(report.model)}"
+    return f"{made}; {plural(report.missing, 'item')} without" if report.missing else made
+
+
+def render_warnings(warnings: Sequence[str], terminal: Terminal) -> Iterator[str]:
     """Yield each file that could not be read."""
-    for text in report.warnings:
+    for text in warnings:
         yield f"{terminal.style('warning:', 'yellow')} {inline(text)}"

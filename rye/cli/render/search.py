@@ -12,7 +12,7 @@ from rye.cli.render.parts import source_label, verdict_label, warning_lines
 from rye.cli.terminal import Terminal
 from rye.cli.text import Spans, cells, inline, passage
 from rye.search.contrast import contrast
-from rye.search.results import SearchResponse, SearchResult
+from rye.search.results import HybridMatch, SearchResponse, SearchResult
 
 __all__ = ["render_ids", "render_notes", "render_search", "render_similar"]
 
@@ -82,6 +82,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     facts = [
         terminal.style(f"{inline(hit.type)}:{inline(hit.id)}", "cyan", bold=True),
         f"{hit.score:.4f}",
+        *_nearness(hit),
         verdict_label(hit.signature, terminal),
         source_label(hit.source, hit.bundle),
     ]
@@ -94,6 +95,8 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     shown = "preview" if hit.preview else "description"
     if shown != named and not (named == "description" and hit.description.startswith(hit.preview.rstrip("…"))):
         yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
+    if hit.hybrid is not None:
+        yield from _fused(hit.hybrid)
     for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
@@ -102,6 +105,25 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         yield _INDENT + terminal.style(f"{', '.join(hit.states)}{instead}", "magenta")
     if hit.explain is not None:
         yield from render_explained(hit, terminal, _INDENT)
+
+
+def _nearness(hit: SearchResult) -> Iterator[str]:
+    """Yield what a search by meaning says of a hit beside its score."""
+    if hit.hybrid is not None:
+        yield f"({hit.hybrid.total:g}% total)"
+    elif hit.similarity is not None:
+        yield f"similarity {hit.similarity:.4f}"
+
+
+def _fused(match: HybridMatch) -> Iterator[str]:
+    """Yield the scores of a hybrid hit and what matched."""
+    yield f"{_INDENT}Semantic: {match.semantic:g}% | Keyword: {match.keyword:g}%"
+    parts = (
+        ("Header", match.header),
+        ("Matched symbols", ", ".join(match.matched_symbols)),
+        ("Definition lines", ", ".join(match.definition_lines)),
+    )
+    yield from (f"{_INDENT}{name}: {inline(text)}" for name, text in parts if text)
 
 
 def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:

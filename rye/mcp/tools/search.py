@@ -11,8 +11,10 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 from rye.mcp.wording import for_client
+from rye.search.fusion import FUSIONS, Fusion
+from rye.search.modes import HYBRID
 
-__all__ = ["TOOL"]
+__all__ = ["TOOL", "only_trusted"]
 
 _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
@@ -25,6 +27,13 @@ def _distance(low: int, high: int) -> dict[str, Any]:
     distance = {"type": "integer", "minimum": low, "maximum": high}
     properties = {"enabled": {"type": "boolean", "default": True}, "max_distance": distance}
     return {"type": "object", "properties": properties}
+
+
+def _fusion() -> dict[str, Any]:
+    """Return the schema of what ``hybrid`` may hold, as short as it goes: clients read it in every conversation."""
+    fusion = Fusion()
+    properties = {name: {"default": getattr(fusion, name)} for name in HYBRID}
+    return {"type": "object", "properties": properties | {"fusion": {"enum": list(FUSIONS)}}}
 
 
 _PARAMETERS = (
@@ -93,6 +102,9 @@ _PARAMETERS = (
         "Count matches by type, space, category, tag, verdict, signer or metadata key.",
         {"type": "array", "items": {"type": "string"}, "default": []},
     ),
+    Parameter("threshold", "Least similarity.", {"type": "number"}),
+    Parameter("source_boosts", 'Semantic: {"project": 1.2, "user": 1.1, "system": 0.85}.', {"type": "object"}),
+    Parameter("hybrid", "min_*: 0-1 or percent.", _fusion()),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 
@@ -118,7 +130,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     arguments.pop("project_path", None)
     query = arguments.pop("query")
     if work.options.only_trusted:
-        arguments["filters"] = _only_trusted(arguments.get("filters"))
+        arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.search(query, **arguments)
     whole = response.to_dict()
@@ -128,7 +140,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     return Answer(search_text(data), data)
 
 
-def _only_trusted(filters: Any) -> Any:
+def only_trusted(filters: Any) -> Any:
     """Return filters that let only trusted items through; what is no mapping is left for the search to refuse."""
     if filters is None:
         return {"is": "trusted"}

@@ -21,6 +21,7 @@ from rye.cli.options import Place, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
 from rye.policy import WELL
 from rye.registry import Registry
+from rye.search.modes import HYBRID
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -98,12 +99,13 @@ def test_a_search_has_an_option_for_every_parameter_with_the_same_default() -> N
     options = {param.name: param for param in search.command.params}
     parameters = dict(inspect.signature(Registry.search).parameters)
     for name, parameter in parameters.items():
-        if name in {"self", "query", "relax"}:
+        if name in {"self", "query", "relax", "hybrid"}:
             continue
         assert name in options, name
         if parameter.default not in {None, False}:
             assert options[name].default == parameter.default, name
     assert "no_relax" in options
+    assert set(HYBRID) <= set(options)
 
 
 def test_no_requirement_is_met_by_an_item_that_cannot_be_believed() -> None:

@@ -145,7 +145,7 @@ def test_a_rebuild_says_how_many_items_and_what_failed() -> None:
     """Items are counted; a rebuild left to another process is no success; each warning has its line."""
     assert render_rebuilt(RefreshReport(added=1)) == "indexed 1 item"
     assert render_rebuilt(RefreshReport(stale=True)) == "not rebuilt: another process is writing the index"
-    assert list(render_warnings(RefreshReport(warnings=(HOSTILE,)), PLAIN)) == [f"warning: {ESCAPED}"]
+    assert list(render_warnings((HOSTILE,), PLAIN)) == [f"warning: {ESCAPED}"]
 
 
 def test_signing_lists_each_file_the_count_and_the_key() -> None:

@@ -36,6 +36,9 @@ OPTIONS: dict[str, Any] = {
     "lenient": False,
     "include_superseded": False,
     "facets": (),
+    "threshold": None,
+    "source_boosts": None,
+    "hybrid": None,
     "explain": False,
 }
 """The defaults of ``Registry.search``."""

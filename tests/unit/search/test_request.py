@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rye.errors import ArgumentError, UnavailableError
+from rye.errors import ArgumentError
 from rye.search.fields import STATES
 from rye.search.request import MAX_LIMIT, MAX_OFFSET, Request, Scope, bind_filters, parse_scope, require_field
 from tests.unit.search.asking import request
@@ -155,14 +155,6 @@ def test_a_slip_gets_a_guess() -> None:
     assert "did you mean 'project'?" in error.hint
     assert error.details["valid"] == ["all", "project", "user", "system"]
     assert "did you mean 'tool'?" in refused(scope="tols").hint
-
-
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_mode_that_is_not_built_says_so(mode: str) -> None:
-    """It is unavailable, not wrong."""
-    with pytest.raises(UnavailableError) as caught:
-        request("x", mode=mode)
-    assert caught.value.code == "mode-unavailable"
 
 
 def test_options_are_read() -> None:

@@ -1,0 +1,96 @@
+"""Which embedder to use, as one line says: ``wordllama``, ``none``, ``ollama:MODEL@URL`` or ``openai:MODEL@URL``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Final
+from urllib.parse import urlsplit
+
+from rye.errors import ArgumentError
+
+__all__ = ["KEY_VARIABLE", "KINDS", "MAX_BATCH", "MAX_TIMEOUT", "VARIABLE", "Choice"]
+
+KINDS: Final = ("wordllama", "ollama", "openai", "none")
+URLS: Final = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
+"""Where a server is unless the choice says so."""
+
+VARIABLE: Final = "RYE_EMBEDDER"
+KEY_VARIABLE: Final = "RYE_EMBEDDER_KEY"
+BATCH, MAX_BATCH = 32, 1024
+TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
+_FORMS = "write wordllama, none, ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An embedder that is chosen, not yet opened.
+
+    Attributes:
+        kind: One of :data:`KINDS`.
+        model: The server's name of the model.
+        url: Where the server is.
+        key_variable: Name of the environment variable that holds the server's key.
+        batch: Texts sent at a time.
+        timeout: Seconds that one request may take altogether.
+        threshold: Similarity below which nothing is found; None for what the model brings.
+    """
+
+    kind: str = "wordllama"
+    model: str = ""
+    url: str = ""
+    key_variable: str = KEY_VARIABLE
+    batch: int = BATCH
+    timeout: float = TIMEOUT
+    threshold: float | None = None
+
+    @classmethod
+    def parse(cls, text: str) -> Choice:
+        """Read a choice from one line.
+
+        Raises:
+            ArgumentError: ``bad-embedder``.
+        """
+        kind, _, rest = text.strip().partition(":")
+        model, _, url = rest.partition("@")
+        return cls(kind=kind, model=model, url=url).checked(text)
+
+    def checked(self, said: str = "") -> Choice:
+        """Return the choice with the place of its server filled in.
+
+        Args:
+            said: What the caller wrote, for the message.
+
+        Raises:
+            ArgumentError: ``bad-embedder``: there is no such kind, or something is missing or too much.
+        """
+        if self.kind not in KINDS:
+            raise _bad(said or self.kind, f"there is no embedder {self.kind!r}")
+        if self.kind not in URLS:
+            if self.model or self.url:
+                raise _bad(said, f"{self.kind} takes neither model nor URL")
+            return self
+        if not self.model:
+            raise _bad(said, f"{self.kind} needs the name of a model")
+        url = (self.url or URLS[self.kind]).rstrip("/")
+        _check_url(said or url, url)
+        return replace(self, url=url)
+
+    def asking(self, other: Choice) -> Choice:
+        """Return another choice, asked as this one is where it does not say how: key, batch and timeout."""
+        return replace(other, key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
+
+
+def _check_url(said: str, url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        host, parts = None, urlsplit("")
+    if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
+        raise _bad(said, f"{url!r} is not the URL of a server")
+    if parts.username is not None or parts.query or parts.fragment:
+        raise _bad(said, "the URL may hold neither a name or key, nor ? or #")
+
+
+def _bad(said: str, problem: str) -> ArgumentError:
+    return ArgumentError("bad-embedder", f"embedder {said!r}: {problem}", hint=_FORMS, valid=list(KINDS))

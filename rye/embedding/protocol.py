@@ -1,0 +1,85 @@
+"""What an embedder is, and the check that what one answers can be worked with."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from rye.errors import UnavailableError
+
+__all__ = ["Embedder", "Floats", "failed", "unit_rows"]
+
+Floats = npt.NDArray[np.float32]
+
+
+class Embedder(Protocol):
+    """Turns texts into vectors."""
+
+    @property
+    def model(self) -> str:
+        """Which model in which version, the same from run to run; vectors of different models are never compared."""
+        ...
+
+    @property
+    def threshold(self) -> float:
+        """Similarity below which a text has nothing to do with a query, unless the caller says otherwise."""
+        ...
+
+    @property
+    def dimensions(self) -> int:
+        """How long a vector is.
+
+        Raises:
+            UnavailableError: It has to be asked, and the server does not answer.
+        """
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Return one row of length 1 for each text, or of zeros for a text with nothing in it.
+
+        Returns:
+            Shape ``(len(texts), dimensions)``.
+
+        Raises:
+            UnavailableError: The model cannot be used now; the message says why.
+        """
+        ...
+
+
+def failed(name: str, problem: str) -> UnavailableError:
+    """Return the error for an answer that cannot be used."""
+    hint = "see what the server logs, or choose another embedder"
+    return UnavailableError("embedder-failed", f"the embedder {name} {problem}", hint=hint, embedder=name)
+
+
+def unit_rows(name: str, rows: Any, count: int) -> Floats:
+    """Return vectors as rows of length 1; a row of zeros stays.
+
+    Args:
+        name: Whose they are.
+        rows: A list of vectors, as it came.
+        count: How many there must be.
+
+    Raises:
+        UnavailableError: They are not that many vectors of finite numbers, all of one length.
+    """
+    if not isinstance(rows, list) or len(rows) != count:
+        answer = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
+        raise failed(name, f"answered with {answer} for {count} texts")
+    try:
+        found = np.asarray(rows, np.float64)
+    except (ValueError, TypeError, OverflowError):
+        raise failed(name, "answered with vectors of different lengths, or of other things than numbers") from None
+    if found.ndim != 2 or not found.shape[1]:
+        raise failed(name, f"answered with numbers of shape {found.shape} for {count} texts")
+    if not np.isfinite(found).all():
+        raise failed(name, "answered with numbers that are not finite")
+    with np.errstate(over="ignore"):
+        lengths = np.linalg.norm(found, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all():
+        raise failed(name, "answered with numbers too large to be vectors")
+    unit: Floats = np.divide(found, lengths, out=np.zeros_like(found), where=lengths > 0).astype(np.float32)
+    return unit

@@ -1,0 +1,251 @@
+"""Embedders behind HTTP: Ollama's ``/api/embed`` and the ``/embeddings`` of OpenAI, which many servers speak.
+
+A server is not believed: a request has an end however slowly it is answered, an answer has a largest size, a redirect
+is not followed (it would carry the key and the texts elsewhere), and what comes is checked before it is used.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import ssl
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from ipaddress import ip_address
+from typing import Any, Final
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from rye.embedding.choice import Choice
+from rye.embedding.protocol import Floats, failed, unit_rows
+from rye.errors import UnavailableError
+from rye.escaping import inline
+
+__all__ = ["ServerEmbedder"]
+
+THRESHOLD: Final = 0.35
+"""Where nothing is known of the model; models differ, so the choice may say another."""
+
+ATTEMPTS: Final = 3
+"""How often a request is sent that was refused at once, or answered as one to send again."""
+
+PAUSE: Final = 0.25
+"""Seconds before the second attempt; twice as many before each further one."""
+
+MAX_ANSWER: Final = 64 << 20
+"""Bytes of an answer."""
+
+_TOLD = 200
+_ERROR_BYTES = 4096
+_AGAIN = frozenset({429, 500, 502, 503, 504})
+
+
+@dataclass(frozen=True, slots=True)
+class _Dialect:
+    path: str
+    read: Callable[[Any], Any]
+
+
+def _read_ollama(answer: Any) -> Any:
+    return answer["embeddings"]
+
+
+def _read_openai(answer: Any) -> Any:
+    """Return the vectors in the order of the texts: each says to which of them it belongs."""
+    rows = {row["index"]: row["embedding"] for row in answer["data"]}
+    return [rows[number] for number in range(len(answer["data"]))]
+
+
+_DIALECTS: Final[Mapping[str, _Dialect]] = {
+    "ollama": _Dialect("/api/embed", _read_ollama),
+    "openai": _Dialect("/embeddings", _read_openai),
+}
+
+
+class _Refused(Exception):
+    """The server cannot be reached, or says to come again."""
+
+
+class ServerEmbedder:
+    """Asks a server. Safe to use from several threads: each request has a connection of its own.
+
+    Args:
+        choice: Which server, which model, and how to ask.
+        key: Sent as a bearer token if there is one.
+
+    Raises:
+        UnavailableError: ``embedder-insecure``: the key would go over an open connection to another machine.
+    """
+
+    def __init__(self, choice: Choice, key: str = "") -> None:
+        self._choice = choice
+        self._dialect = _DIALECTS[choice.kind]
+        self._place = urlsplit(choice.url)
+        self._name = f"{choice.kind}:{inline(choice.model)}"
+        self._late = f"no answer within {choice.timeout:g} seconds"
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json", "User-Agent": "rye"}
+        if key and self._place.scheme == "http" and not _is_here(self._place.hostname or ""):
+            message = f"the key of {self._name} would be sent unencrypted to {self._place.hostname}"
+            raise UnavailableError("embedder-insecure", message, hint="use https, or unset the variable of the key")
+        if not (key.isascii() and key.isprintable()):
+            message = f"the variable {choice.key_variable} holds no key: it has characters that no key has"
+            raise UnavailableError("embedder-insecure", message, hint="set it to the key alone")
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self.model = f"{choice.kind}:{choice.model}@{choice.url}"
+        self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
+        self._dimensions = 0
+
+    @property
+    def dimensions(self) -> int:
+        """What the server's first answer had."""
+        return self._dimensions or int(self.embed(["dimensions"]).shape[1])
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See :class:`rye.embedding.Embedder`.
+
+        Raises:
+            UnavailableError: ``embedder-unreachable``, ``model-missing`` or ``embedder-failed``.
+        """
+        size = self._choice.batch
+        found = [self._embed(texts[start : start + size]) for start in range(0, len(texts), size)]
+        if len({rows.shape[1] for rows in found}) > 1:
+            raise failed(self._name, "answered with vectors of different lengths")
+        if not found:
+            return np.zeros((0, self.dimensions), np.float32)
+        self._dimensions = found[0].shape[1]
+        return np.concatenate(found)
+
+    def _embed(self, texts: Sequence[str]) -> Floats:
+        sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
+        answer = self._asked(json.dumps({"model": self._choice.model, "input": sendable}).encode())
+        try:
+            rows = self._dialect.read(answer)
+        except (KeyError, TypeError, IndexError):
+            raise failed(self._name, "answered with something else than vectors") from None
+        return unit_rows(self._name, rows, len(texts))
+
+    def _asked(self, body: bytes) -> Any:
+        """Send one request, again where that may help, and return the JSON of its answer."""
+        until = time.monotonic() + self._choice.timeout
+        pause, problem = PAUSE, ""
+        for attempt in range(ATTEMPTS):
+            if attempt:
+                time.sleep(min(pause, max(until - time.monotonic(), 0)))
+                pause *= 2
+            try:
+                status, data = self._exchange(body, until)
+            except _Refused as error:
+                problem = str(error)
+            else:
+                if status == http.client.OK:
+                    return self._parsed(data)
+                problem = f"HTTP status {status}: {_said(data)}"
+                if status not in _AGAIN:
+                    raise self._fault(status, problem)
+            if time.monotonic() >= until:
+                break
+        raise self._unreachable(problem)
+
+    def _exchange(self, body: bytes, until: float) -> tuple[int, bytes]:
+        """Return status and body of one answer; when its time is over the connection is cut, whatever it waits for."""
+        left = until - time.monotonic()
+        if left <= 0:
+            raise _Refused("its time is over")
+        connection = self._connection(left)
+        line = _Line(connection)
+        timer = threading.Timer(left, line.cut)
+        timer.daemon = True
+        timer.start()
+        try:
+            connection.connect()
+            line.socket = connection.sock
+            connection.request("POST", f"{self._place.path}{self._dialect.path}", body, self._headers)
+            with connection.getresponse() as answer:
+                most = MAX_ANSWER if answer.status == http.client.OK else _ERROR_BYTES
+                data = answer.read(most + 1)
+                cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise _Refused(self._late if line.is_cut else _reason(error)) from None
+        finally:
+            timer.cancel()
+            connection.close()
+        if line.is_cut:
+            raise _Refused(self._late)
+        if cut_short:
+            raise _Refused("it hung up in the middle of its answer")
+        if answer.status == http.client.OK and len(data) > most:
+            raise failed(self._name, f"answered with more than {MAX_ANSWER >> 20} MiB")
+        return answer.status, data
+
+    def _connection(self, timeout: float) -> http.client.HTTPConnection:
+        host, port = self._place.hostname or "", self._place.port
+        if self._place.scheme == "https":
+            return http.client.HTTPSConnection(host, port, timeout=timeout, context=ssl.create_default_context())
+        return http.client.HTTPConnection(host, port, timeout=timeout)
+
+    def _parsed(self, data: bytes) -> Any:
+        try:
+            return json.loads(data)
+        except (ValueError, RecursionError):
+            raise failed(self._name, f"answered with something else than JSON: {_said(data)}") from None
+
+    def _fault(self, status: int, problem: str) -> UnavailableError:
+        if 300 <= status < 400:
+            return failed(self._name, f"wants to redirect ({problem}), which is not followed; give the URL that it has")
+        if status in {401, 403}:
+            hint = f"set {self._choice.key_variable} to a key that it accepts"
+            message = f"the embedder {self._name} refuses the key or demands one ({problem})"
+            return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
+        if status == 404:
+            hint = f"for Ollama: ollama pull {inline(self._choice.model)}" if self._choice.kind == "ollama" else ""
+            message = (
+                f"the server at {self._choice.url} does not have the model {inline(self._choice.model)} ({problem})"
+            )
+            hint = hint or "check model and URL"
+            return UnavailableError("model-missing", message, hint=hint, embedder=self._name)
+        return failed(self._name, f"answered with {problem}")
+
+    def _unreachable(self, problem: str) -> UnavailableError:
+        message = f"the embedder {self._name} at {self._choice.url} cannot be reached: {problem}"
+        hint = "start the server, or choose another embedder with RYE_EMBEDDER"
+        return UnavailableError("embedder-unreachable", message, hint=hint, embedder=self._name)
+
+
+def _is_here(host: str) -> bool:
+    try:
+        return host == "localhost" or ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+class _Line:
+    """The socket of a connection, which the connection itself lets go of while an answer is still being read."""
+
+    def __init__(self, connection: http.client.HTTPConnection) -> None:
+        self._connection = connection
+        self.socket: socket.socket | None = None
+        self.is_cut = False
+
+    def cut(self) -> None:
+        """End whatever waits for the other side."""
+        self.is_cut = True
+        line = self.socket or self._connection.sock
+        if line is not None:
+            with suppress(OSError):
+                line.shutdown(socket.SHUT_RDWR)
+
+
+def _reason(error: Exception) -> str:
+    return inline(getattr(error, "strerror", None) or str(error) or type(error).__name__)[:_TOLD]
+
+
+def _said(data: bytes) -> str:
+    """Return the beginning of what a server said, fit to be shown."""
+    text = inline(data[:_ERROR_BYTES].decode("utf-8", "replace"))
+    return f"{text[:_TOLD]}…" if len(text) > _TOLD else text or "nothing"

@@ -1,0 +1,143 @@
+"""Which texts of an item are embedded: here, and only here, is decided what a vector stands for.
+
+Each text begins with what names the item, because a section is found by what it is about as much as by what it says:
+
+- the title, or the name where there is none, as words (``sendEmail`` → ``send Email``); the name, if it says more;
+- the headings that lead to the section;
+- in the first section, the description and the tags;
+- the section's own text, in overlapping chunks where it is long.
+
+An item without sections, such as a tool, is one section: its description, tags, the names it defines, and what its data
+says in values named ``description`` (parameters, mostly). Code is not embedded: the mean of its tokens says little.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rye.items import Item
+from rye.items.model import Section
+
+__all__ = ["CHUNK_CHARS", "OVERLAP_CHARS", "RECIPE", "Chunk", "chunks_of", "spans_of"]
+
+RECIPE = 1
+"""Raised with every change of what is embedded; vectors made by another recipe are made anew."""
+
+CHUNK_CHARS, OVERLAP_CHARS = 2_000, 200
+"""How much of a section one vector stands for at most, and how much two neighbours share."""
+
+HEAD_CHARS = 2_000
+"""How much of title, headings, description, tags and names stands in one text at most, each and together."""
+
+_JOINTS = re.compile(r"[_\-./]+")
+_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_BREAKS = ("\n\n", "\n", ". ", " ")
+_MAX_DEPTH = 12
+_SAME_CHARS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One text to embed.
+
+    Attributes:
+        section: Ordinal of the section in its item; 0 for an item without sections.
+        number: Ordinal of the chunk in its section.
+        text: What is embedded.
+    """
+
+    section: int
+    number: int
+    text: str
+
+
+def chunks_of(item: Item) -> tuple[Chunk, ...]:
+    """Return the texts of an item in order, at least one. A later section without a text of its own has none."""
+    names = _names(item)
+    if not item.sections:
+        return (Chunk(0, 0, _joined([*names, *_about(item), *_told(item)])),)
+    return tuple(_sectioned(item, names))
+
+
+def _sectioned(item: Item, names: Sequence[str]) -> Iterator[Chunk]:
+    for ordinal, section in enumerate(item.sections):
+        if ordinal and not section.text.strip():
+            continue
+        headings = map(_words, section.heading_path)
+        about = () if ordinal else _about(item, section.text)
+        head = _joined([*names, *headings, *about])
+        for number, (start, stop) in enumerate(spans_of(section)):
+            yield Chunk(ordinal, number, f"{head}. {section.text[start:stop]}" if head else section.text[start:stop])
+
+
+def spans_of(section: Section) -> tuple[tuple[int, int], ...]:
+    """Return where the chunks of a section begin and end in its text; each but the last ends at a break if it can."""
+    text, start, spans = section.text, 0, []
+    while len(text) - start > CHUNK_CHARS:
+        stop = _break(text, start + CHUNK_CHARS // 2, start + CHUNK_CHARS)
+        spans.append((start, stop))
+        start = stop - OVERLAP_CHARS
+    return (*spans, (start, len(text)))
+
+
+def _break(text: str, low: int, high: int) -> int:
+    """Return where to cut between two places: behind a paragraph, a line, a sentence or a word, the last there is."""
+    for mark in _BREAKS:
+        at = text.rfind(mark, low, high)
+        if at >= 0:
+            return at + len(mark)
+    return high
+
+
+def _names(item: Item) -> list[str]:
+    return [_words(item.title) or _words(item.name), _words(item.name)]
+
+
+def _words(text: str) -> str:
+    """Return an identifier as its words; what has blanks already is prose and stays."""
+    text = text.strip()
+    return text if " " in text else _CAMEL.sub(" ", _JOINTS.sub(" ", text)).strip()
+
+
+def _about(item: Item, text: str = "") -> list[str]:
+    """Return description and tags; no description that is the beginning of the text itself."""
+    start = _folded(item.description)[:_SAME_CHARS]
+    return [item.description if start not in _folded(text[:CHUNK_CHARS]) else "", ", ".join(item.tags)]
+
+
+def _folded(text: str) -> str:
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+def _told(item: Item) -> list[str]:
+    """Return what else an item without sections says of itself."""
+    symbols = ", ".join(_words(symbol.name) for symbol in item.symbols)
+    return [symbols, *_descriptions(item.metadata)]
+
+
+def _descriptions(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
+    """Yield what nested metadata calls a description, with the name of what it describes."""
+    for key, value in values.items():
+        inner = value if isinstance(value, list) else [value]
+        for one in inner if depth < _MAX_DEPTH else ():
+            if isinstance(one, Mapping):
+                if isinstance(one.get("description"), str):
+                    name = one.get("name")
+                    yield f"{_words(name if isinstance(name, str) else str(key))}: {one['description']}"
+                yield from _descriptions(one, depth + 1)
+
+
+def _joined(parts: Sequence[str]) -> str:
+    """Return parts as sentences, none of them twice; what becomes too long is cut."""
+    seen: dict[str, str] = {}
+    left = HEAD_CHARS
+    for part in parts:
+        text = part.strip()[:left]
+        folded = _folded(text)
+        if folded and folded not in seen:
+            seen[folded] = text.rstrip(".")
+            left = max(left - len(text), 0)
+    return ". ".join(seen.values())

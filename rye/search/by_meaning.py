@@ -1,0 +1,173 @@
+"""A request in semantic or hybrid mode → the scores of all items that count, or the reason why keywords must do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from rye.errors import EnvironmentFault, UnavailableError
+from rye.index.meaning import Meaning
+from rye.index.reader import Floats, Reader
+from rye.index.segment import Ints
+from rye.query import ast
+from rye.search.bind import searched_fields
+from rye.search.closeness import Asked, Closeness
+from rye.search.docs import Docs
+from rye.search.evaluate import Evaluation
+from rye.search.fusion import Blend, by_similarity, fuse, keyword_score
+from rye.search.meaning import Nearness, any_of, demands, has_boost, mended, mistyped, says
+from rye.search.query_plan import Plan
+from rye.search.request import Request
+from rye.search.suggest import is_unknown, nearest_term
+
+
+@dataclass(frozen=True, eq=False)
+class Near:
+    """What is known of the items that count.
+
+    Attributes:
+        asked: What was asked by meaning.
+        threshold: The similarity of a semantic match.
+        nearness: How near the items are.
+        evaluation: Where keyword scores and highlights come from.
+        docs: Shape ``(n,)``: the documents that count, ascending.
+        blend: Their scores.
+    """
+
+    asked: Asked
+    threshold: float
+    nearness: Nearness
+    evaluation: Evaluation
+    docs: Ints
+    blend: Blend
+
+    def scores(self, docs: Ints) -> Floats:
+        """Return the scores of some of the documents."""
+        found: Floats = self.blend.total[np.searchsorted(self.docs, docs)]
+        return found
+
+    def closeness(self, doc: int) -> Closeness:
+        """Return what there is to say of one of the documents."""
+        at = int(np.searchsorted(self.docs, doc))
+        similarity = float(self.blend.similarity[at])
+        return Closeness(
+            asked=self.asked,
+            similarity=round(similarity, 4) if np.isfinite(similarity) else None,
+            keyword=float(self.blend.keyword[at]),
+            by_meaning=float(self.blend.by_meaning[at]),
+            by_words=float(self.blend.by_words[at]),
+            section=self.nearness.section(doc),
+        )
+
+    @property
+    def nothing(self) -> str:
+        """Why there may be no hit."""
+        best = self.blend.similarity.max(initial=-np.inf)
+        nearest = f"; the nearest item is at {best:.2f}" if np.isfinite(best) else ""
+        return f"no item is as near as {self.threshold:g}{nearest}"
+
+
+class ByMeaning:
+    """One request by meaning.
+
+    Args:
+        request: Its mode is not keyword.
+        reader: What is searched.
+        plan: The query as planned.
+        evaluate: Binds a query and prepares its evaluation.
+
+    Attributes:
+        warnings: What to say of it.
+    """
+
+    def __init__(
+        self, request: Request, reader: Reader, plan: Plan, evaluate: Callable[[ast.Node, Plan], Evaluation]
+    ) -> None:
+        self.request = request
+        self.reader = reader
+        self.plan = plan
+        self.evaluate = evaluate
+        self.warnings: list[str] = []
+
+    def near(self, meaning: Callable[[], Meaning], allowed: Docs) -> Near | None:
+        """Return the scores of what is allowed and has what the query demands; None where keywords have to do.
+
+        Raises:
+            QueryError: The query names what does not exist.
+        """
+        mode, plan = self.request.mode, self.plan
+        if not self.text:
+            self.warnings.append(self.instead("the query has no word that means something"))
+            return None
+        demanded = ast.Everything() if plan.words else demands(plan.main)
+        if plan.fixed or not isinstance(demanded, ast.Everything):
+            allowed &= self.evaluate(demanded, plan).docs
+        try:
+            known = meaning()
+            nearness = Nearness.of(known, self.text, allowed.mask)
+        except (UnavailableError, EnvironmentFault) as error:
+            self.warnings.append(self.instead(f"{error.message}; {error.hint}" if error.hint else error.message))
+            return None
+        self.warnings += [*known.warnings, *self._idle()]
+        docs, evaluation = allowed.numbers, self._evidence()
+        threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
+        blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
+        asked = Asked(self.text, int(np.count_nonzero(blend.similarity >= threshold)), mode.name == "hybrid")
+        return Near(asked, threshold, nearness, evaluation, docs, blend)
+
+    def instead(self, cause: str) -> str:
+        """Return the sentence that says why keywords answer."""
+        name = self.request.mode.name
+        more = "" if self.request.mode.plain else "; options of that mode do not apply"
+        return f"keyword results instead of {name} ones: {cause}{more}"
+
+    @cached_property
+    def _slips(self) -> dict[str, str]:
+        words = (word for text in self._said for word in text.split())
+        return mistyped(words, self._unknown, lambda word: nearest_term(word, self.reader))
+
+    @cached_property
+    def _said(self) -> list[str]:
+        return [word.text for word in self.plan.words] or list(says(self.plan.main))
+
+    @cached_property
+    def text(self) -> str:
+        """What is embedded: a query of plain words as it is, else what it says; slips of the fingers mended."""
+        if self._slips:
+            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
+            self.warnings.append(f"by meaning, {read}: no item has the word as written")
+        return mended(self.request.query if self.plan.words else " ".join(self._said), self._slips)
+
+    @property
+    def suggestion(self) -> str:
+        """The query with its slips mended; empty where there is nothing to mend."""
+        return mended(self.request.query, self._slips) if self._slips else ""
+
+    def _unknown(self, word: str) -> bool:
+        return self.plan.forgiving and is_unknown(self.reader, word, searched_fields(self.request.level))
+
+    def _evidence(self) -> Evaluation:
+        """Return the evaluation that keyword scores come from: any of the words, or the query as it is."""
+        words = self.plan.words
+        return self.evaluate(any_of(words, self._unknown) if words else self.plan.main, self.plan)
+
+    def _blend(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> Blend:
+        mode = self.request.mode
+        if mode.name == "semantic":
+            factors = np.asarray([mode.boosts[part.root.space] for part in self.reader.parts] or [1.0])
+            return by_similarity(similarity, factors[self.reader.part_numbers(docs)], threshold)
+        keyword = np.zeros(len(docs))
+        if evaluation.scored:
+            keyword = keyword_score(evaluation.scores(docs), evaluation.coverage(docs))
+        if not self.request.relax:
+            keyword *= evaluation.docs.mask[docs]
+        return fuse(mode.fusion, similarity, keyword, threshold)
+
+    def _idle(self) -> Iterator[str]:
+        """Yield what of the request has no effect on similarities."""
+        if self.request.mode.name == "semantic":
+            idle = {"level": self.request.level, "fuzzy": self.request.fuzzy, "^": has_boost(self.plan.main)}
+            yield from (f"{name} has no effect in semantic mode" for name, given in idle.items() if given)

@@ -1,0 +1,393 @@
+"""Whole sections for a query: chunks found by words and meaning, each promoted to the section that it is part of.
+
+The items of the ``limit × 5`` nearest chunks and of as many best by words are read and verified. All their chunks are
+scored, the best ``limit × 5`` promoted; a section's score is its best chunk's, times what age and authority leave::
+
+    score = fused · (1 − w_recency · (1 − ½^(age / half-life)) − w_authority · (1 − authority))
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from rye.errors import ItemError, UnavailableError
+from rye.index.chunks import chunks_of
+from rye.index.reader import Floats, Part
+from rye.index.reading import ReadItem, read_item
+from rye.index.schema import TYPE_NAMES
+from rye.index.segment import Ints
+from rye.index.values import sort_time
+from rye.index.verdicts import VERDICT_NUMBER
+from rye.items.model import Item, ItemType
+from rye.search.bind import searched_fields
+from rye.search.bound import asks_verdict
+from rye.search.by_meaning import ByMeaning, Near
+from rye.search.docs import Docs
+from rye.search.engine import Search, World
+from rye.search.evaluate import Evaluation
+from rye.search.fields import TEXT_FIELDS
+from rye.search.fusion import by_similarity, fuse, keyword_score
+from rye.search.meaning import any_of
+from rye.search.order import ranked
+from rye.search.outline import Leafing, Spot, keyword_scores, outline
+from rye.search.passages import Matches, Ranges, passage, places
+from rye.search.query_plan import Plan, make_plan
+from rye.search.section_request import SectionRequest
+from rye.search.section_results import SectionHit, SectionResponse
+from rye.search.suggest import is_unknown
+from rye.signing import Signature, Verdict, judge, remembering_verify
+
+__all__ = ["SectionSearch"]
+
+CUT_BELOW = 200
+"""A text is not cut to fewer characters than these; it and what follows are left out."""
+
+_NAMING = [list(TEXT_FIELDS).index(name) for name in ("title", "name")]
+
+_SECONDS_A_DAY = 86_400.0
+
+
+@dataclass(frozen=True, eq=False)
+class _Source:
+    """One candidate item, read and verified at this moment."""
+
+    doc: int
+    part: Part
+    path: str
+    read: ReadItem
+    signature: Signature
+    same_bytes: bool
+    spots: tuple[Spot, ...]
+
+    @property
+    def item(self) -> Item:
+        """What it says."""
+        return self.read.item
+
+    @property
+    def file(self) -> Path:
+        """Where it is."""
+        return self.part.root.path / self.path
+
+    @cached_property
+    def modified(self) -> float:
+        """When its file was last written, in seconds since 1970; 0 where it is gone again."""
+        try:
+            return self.file.stat().st_mtime
+        except OSError:
+            return 0.0
+
+
+class _Chunk(NamedTuple):
+    """One chunk of a candidate: whose, of which section, its number in the item, and its scores."""
+
+    source: _Source
+    spot: Spot
+    number: int
+    score: float
+    similarity: float
+    keyword: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Section:
+    """One section that was found: the chunks it was found by, best first, their numbers ascending, and its score."""
+
+    chunks: tuple[_Chunk, ...]
+    numbers: tuple[int, ...]
+    score: float
+    recency: float
+    authority: float
+
+    @property
+    def best(self) -> _Chunk:
+        """The chunk that gives the score."""
+        return self.chunks[0]
+
+
+class SectionSearch:
+    """One retrieval, from request to response."""
+
+    def __init__(self, request: SectionRequest, world: World) -> None:
+        self.request = request
+        self.world = world
+        self._search = Search(request.search, world)
+        self._warnings: list[str] = []
+        self._hidden: dict[str, int] = {}
+
+    def run(self) -> SectionResponse:
+        """Return the response.
+
+        Raises:
+            QueryError: The query does not parse, or names what does not exist.
+            ArgumentError: An argument does not fit the items.
+        """
+        request = self.request.search
+        plan = make_plan(request)
+        allowed = self._search.allowed()
+        near = self._near(plan, allowed)
+        evaluation = near.evaluation if near else self._by_words(plan)
+        docs = self._candidates(near, evaluation, allowed)
+        sources = list(self._read(docs, evaluation))
+        found = self._promoted(self._chunks(sources, near, evaluation))
+        shown = self._within_budget([self._hit(one, evaluation) for one in found[: request.limit]])
+        return SectionResponse(
+            results=shown,
+            total=len(found),
+            query=request.query,
+            scope=request.scope,
+            space=request.space,
+            limit=request.limit,
+            search_type=request.mode.name if near else "keyword",
+            method=self._search.method(near),
+            chars=sum(len(hit.text) for hit in shown),
+            warnings=(*plan.warnings, *self._search.said(plan), *dict.fromkeys(self._warnings)),
+            hidden=self._hidden,
+        )
+
+    # candidates
+
+    def _near(self, plan: Plan, allowed: Docs) -> Near | None:
+        """Return what is near, or None where words have to do, for a reason that a warning names."""
+        if self.request.search.mode.name == "keyword":
+            return None
+        asking = ByMeaning(self.request.search, self.world.reader, plan, self._search.evaluate)
+        near = asking.near(self.world.meaning, allowed)
+        self._warnings += asking.warnings
+        return near
+
+    def _by_words(self, plan: Plan) -> Evaluation:
+        def unknown(word: str) -> bool:
+            return is_unknown(self.world.reader, word, searched_fields(None))
+
+        return self._search.evaluate(any_of(plan.words, unknown) if plan.words else plan.main, plan)
+
+    def _candidates(self, near: Near | None, evaluation: Evaluation, allowed: Docs) -> Ints:
+        """Return the documents of the best chunks by meaning, and the best documents by words."""
+        if near is None:
+            found = self._shown(evaluation.docs & allowed).numbers
+            scores = keyword_score(evaluation.scores(found), evaluation.coverage(found))
+            return self._best(found, scores)
+        found = self._shown(Docs(self.world.reader.size, numbers=near.docs[near.blend.matched])).numbers
+        worded = self._best(found, near.blend.keyword[np.searchsorted(near.docs, found)])
+        rows, owners = near.nearness.rows, near.nearness.meaning.vectors.docs
+        counting = np.zeros(self.world.reader.size, bool)
+        counting[found] = True
+        good = np.flatnonzero((rows >= near.threshold) & counting[owners])
+        if len(good) > self.request.top_k:
+            least = np.partition(rows[good], -self.request.top_k)[-self.request.top_k]
+            good = good[np.round(rows[good], 4) >= np.round(least, 4)]
+        return np.union1d(worded, owners[good].astype(np.int64))
+
+    def _shown(self, found: Docs) -> Docs:
+        if self.request.search.include_superseded:
+            return found
+        found, self._hidden = self._search.hide(found)
+        return found
+
+    def _best(self, docs: Ints, scores: Floats) -> Ints:
+        having = docs[scores > 0]
+        wanted = replace(self.request.search, limit=self.request.top_k)
+        none = np.empty(0, np.int64)
+        rounded = np.round(scores[scores > 0], 4)
+        return having[
+            ranked(self.world.reader, having, rounded, exact=none, withdrawn=self._search.withdrawn(), request=wanted)
+        ]
+
+    # reading
+
+    def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Source]:
+        """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""
+        matter = asks_verdict(evaluation.query) or any(map(asks_verdict, self._search.filters))
+        trust = self.world.trust()
+        for doc in docs.tolist():
+            part, local = self.world.reader.locate(doc)
+            path, kind = part.segment.paths[local], ItemType(TYPE_NAMES[part.segment.types[local]])
+            name = f"{kind}:{part.segment.ids[local]}"
+            try:
+                read = read_item(part.root, path, kind, part.segment.ids[local])
+            except ItemError as error:
+                self._warnings.append(f"{name} was left out: {error.message}")
+                continue
+            signature = judge(
+                read.evidence, origin=read.origin, trust=trust, now=self.world.now, verify=remembering_verify
+            )
+            same = part.segment.evidence.content_digest(local) == read.evidence.content_digest
+            if not same:
+                self._warnings.append(f"{name} changed since it was indexed; it is shown as it is now")
+                if matter and self._search.states.verdicts[doc] != VERDICT_NUMBER[signature.verdict]:
+                    self._warnings[-1] = f"{name} was left out: it changed and is {signature.verdict} now"
+                    continue
+            yield _Source(doc, part, path, read, signature, same, outline(read.item))
+
+    # scores
+
+    def _chunks(self, sources: Sequence[_Source], near: Near | None, evaluation: Evaluation) -> list[_Chunk]:
+        """Return all chunks that match, with their scores."""
+        keyword = np.concatenate([np.empty(0), *self._worded(sources, evaluation)])
+        if near is None:
+            similarity, total, matched = np.full(len(keyword), -np.inf), keyword, keyword > 0
+        else:
+            similarity = np.concatenate([np.empty(0), *(self._similarities(source, near) for source in sources)])
+            mode = self.request.search.mode
+            if mode.name == "semantic":
+                boosts = [mode.boosts[source.part.root.space] for source in sources for _ in _numbers(source)]
+                blend = by_similarity(similarity, np.asarray(boosts, float), near.threshold)
+            else:
+                blend = fuse(mode.fusion, similarity, keyword, near.threshold)
+            total, matched = blend.total, blend.matched
+        rows = zip(
+            ((source, *place) for source in sources for place in _numbers(source)),
+            np.round(total, 4).tolist(),
+            similarity.tolist(),
+            keyword.tolist(),
+            matched.tolist(),
+            strict=True,
+        )
+        return [
+            _Chunk(*place, score, cosine, words) for place, score, cosine, words, keep in rows if keep and score > 0
+        ]
+
+    def _worded(self, sources: Sequence[_Source], evaluation: Evaluation) -> Iterator[Floats]:
+        docs = np.asarray([source.doc for source in sources], np.int64)
+        leaves = []
+        for row in evaluation.scored:
+            slots = row.found.slots_of(docs)
+            named = set(slots.docs[np.isin(slots.fields, _NAMING)].tolist())
+            leaves.append((row.weight, Matches([row.found], docs.tolist()), named))
+        for source in sources:
+            found = [
+                Leafing(
+                    weight,
+                    np.asarray([start for start, _ in self._places(source, matches)], np.int64),
+                    source.doc in named,
+                )
+                for weight, matches, named in leaves
+            ]
+            yield keyword_scores(source.spots, found)
+
+    def _places(self, source: _Source, matches: Matches) -> Ranges:
+        return places(source.item, source.doc, matches, same_bytes=source.same_bytes)
+
+    def _similarities(self, source: _Source, near: Near) -> Floats:
+        """Return the cosine of each chunk; of a file that changed they are made from what it says now."""
+        meaning = near.nearness.meaning
+        if source.same_bytes:
+            own = meaning.vectors.rows_of(source.doc)
+            sections, numbers = meaning.vectors.sections[own].tolist(), meaning.vectors.chunks[own].tolist()
+            known = dict(zip(zip(sections, numbers, strict=True), near.nearness.rows[own].tolist(), strict=True))
+        else:
+            chunks = chunks_of(source.item)
+            try:
+                rows = meaning.embedder.embed([near.asked.text, *(chunk.text for chunk in chunks)])
+            except UnavailableError as error:
+                self._warnings.append(f"{source.item.type}:{source.item.id} was matched by words: {error.message}")
+                return np.full(len(list(_numbers(source))), -np.inf)
+            cosines = (rows[1:] @ rows[0]).tolist()
+            known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}
+        places_ = [(spot.ordinal, number - spot.first) for spot, number in _numbers(source)]
+        return np.asarray([known.get(place, -math.inf) for place in places_], np.float64)
+
+    # sections
+
+    def _promoted(self, chunks: Sequence[_Chunk]) -> list[_Section]:
+        """Return the sections of the best chunks, best first."""
+        tie = self.world.reader.tie_key
+        ordered = sorted(chunks, key=lambda chunk: (-chunk.score, tie(chunk.source.doc), chunk.number))
+        sections: dict[tuple[int, tuple[str, ...], str], list[_Chunk]] = {}
+        for chunk in ordered[: self.request.top_k]:
+            sections.setdefault((chunk.source.doc, chunk.spot.heading_path, chunk.spot.anchor), []).append(chunk)
+        found = map(self._section, sections.values())
+        return sorted(found, key=lambda one: (-one.score, tie(one.best.source.doc), one.numbers[0]))
+
+    def _section(self, chunks: Sequence[_Chunk]) -> _Section:
+        """Weigh one section; of others of the same text below the same headings its first chunks are left out."""
+        best, request = chunks[0], self.request
+        own = tuple(chunk for chunk in chunks if chunk.spot is best.spot)
+        recency, authority = self._recency(best.source), _authority(best.source)
+        kept = 1.0 - request.recency_weight * (1.0 - recency) - request.authority_weight * (1.0 - authority)
+        numbers = tuple(sorted(chunk.number for chunk in own))
+        return _Section(own, numbers, round(best.score * kept, 4), recency, authority)
+
+    def _hit(self, found: _Section, evaluation: Evaluation) -> SectionHit:
+        best = found.best
+        source, spot, item, root = best.source, best.spot, best.source.item, best.source.part.root
+        cosine = max(chunk.similarity for chunk in found.chunks)
+        return SectionHit(
+            doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
+            source_handle=root.source,
+            title=item.title or item.name,
+            heading_path=spot.heading_path,
+            mtime=int(source.modified * 1e3),
+            hash=source.read.evidence.content_digest,
+            display_url=f"{source.file.as_uri()}#L{spot.line}-L{spot.end_line}",
+            properties=item.metadata,
+            anchor=spot.anchor,
+            score=found.score,
+            chunk_ids=found.numbers,
+            snippet=self._snippet(best, Matches([row.found for row in evaluation.scored], [source.doc])),
+            text=spot.text,
+            truncated=False,
+            original_chars=len(spot.text),
+            type=str(item.type),
+            id=item.id,
+            path=str(source.file),
+            line=spot.line,
+            end_line=spot.end_line,
+            similarity=round(cosine, 4) if math.isfinite(cosine) else None,
+            keyword=round(max(chunk.keyword for chunk in found.chunks), 4),
+            recency=round(found.recency, 4),
+            authority=found.authority,
+            signature=source.signature,
+        )
+
+    def _snippet(self, chunk: _Chunk, matches: Matches) -> str:
+        start, stop = chunk.spot.chunks[chunk.number - chunk.spot.first]
+        marks = tuple((a - start, b - start) for a, b in self._places(chunk.source, matches) if start <= a < b <= stop)
+        return passage(chunk.source.item.body[start:stop], marks)
+
+    def _recency(self, source: _Source) -> float:
+        """Return ½ to the power of the age in half-lives, by the date that the item states, else by its file's."""
+        stated = sort_time(source.item.updated, source.item.created)
+        age = self.world.now.timestamp() - (source.modified if math.isnan(stated) else stated)
+        return float(0.5 ** (max(age, 0.0) / _SECONDS_A_DAY / self.request.half_life_days))
+
+    def _within_budget(self, hits: Sequence[SectionHit]) -> tuple[SectionHit, ...]:
+        """Return the first hits whose texts fit; the last of them may be cut."""
+        left = self.request.max_chars
+        if left is None:
+            return tuple(hits)
+        shown: list[SectionHit] = []
+        for hit in hits:
+            if len(hit.text) > left:
+                if not shown or left >= CUT_BELOW:
+                    shown.append(replace(hit, text=hit.text[:left], truncated=True))
+                break
+            shown.append(hit)
+            left -= len(hit.text)
+        if len(shown) < len(hits):
+            rest = f"{len(hits) - len(shown)} more sections were left out"
+            self._warnings.append(f"{rest} to stay within {self.request.max_chars:,} characters")
+        return tuple(shown)
+
+
+def _numbers(source: _Source) -> Iterator[tuple[Spot, int]]:
+    """Yield section and number of every chunk of an item."""
+    for spot in source.spots:
+        for offset in range(len(spot.chunks)):
+            yield spot, spot.first + offset
+
+
+def _authority(source: _Source) -> float:
+    """Return 1 for a trusted item that says it is authoritative, one half for another trusted one, else 0."""
+    if source.signature.verdict is not Verdict.TRUSTED:
+        return 0.0
+    return 1.0 if source.item.metadata.get("authoritative") is True else 0.5

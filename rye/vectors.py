@@ -1,0 +1,147 @@
+"""The vectors of all roots of a registry under the embedder that is chosen, made when a search needs them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rye.embedding import Choice, Embedder, Floats, open_embedder
+from rye.embedding.choice import VARIABLE
+from rye.errors import ArgumentError
+from rye.index.meaning import Meaning
+from rye.index.reader import Reader
+from rye.index.refresh import Progress
+from rye.index.shards import PROBE
+from rye.index.vectorizing import SpaceVectors
+from rye.index.vectors import Vectors
+from rye.layout import Layout
+from rye.search.settings import ignored_choices, read_choice
+from rye.spaces import Root
+
+if TYPE_CHECKING:
+    from rye.reports import VectorReport
+
+__all__ = ["VectorIndexes", "as_choice", "vector_report"]
+
+
+def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
+    """Return what a caller named; None leaves it to ``RYE_EMBEDDER`` and the user's settings.
+
+    Raises:
+        ArgumentError: ``bad-embedder``.
+    """
+    if embedder is None or not isinstance(embedder, str):
+        lacking = [name for name in ("model", "threshold", "dimensions", "embed") if not hasattr(embedder, name)]
+        if embedder is not None and lacking:
+            message = f"embedder is of type {type(embedder).__name__}, which has no {' and no '.join(lacking)}"
+            raise ArgumentError("bad-embedder", message, hint="give the line of one, or what rye.Embedder describes")
+        return embedder
+    return Choice.parse(embedder)
+
+
+class VectorIndexes:
+    """The vectors of each root. Safe to use from several threads: they take turns.
+
+    Args:
+        layout: The spaces.
+        folder_of: Returns the folder of a root's index.
+        named: What the caller chose.
+        progress: Told how far embedding is.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        folder_of: Callable[[Root], Path],
+        *,
+        named: Choice | Embedder | None = None,
+        progress: Progress | None = None,
+    ) -> None:
+        self._layout = layout
+        self._folder_of = folder_of
+        self._named = named
+        self._progress = progress
+        self._lock = threading.Lock()
+        self._spaces: dict[Root, SpaceVectors] = {}
+        self._last: tuple[Reader, Meaning] | None = None
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder: what the caller names, else the variable, else the user's settings, else the embedded one.
+
+        Raises:
+            UnavailableError: It is not there, is turned off, or the settings are at fault.
+            ArgumentError: The variable is at fault.
+        """
+        if self._named is not None and not isinstance(self._named, Choice):
+            return self._named
+        settings = read_choice(self._layout.user)
+        named = self._named or (Choice.parse(line) if (line := os.environ.get(VARIABLE, "")) else None)
+        return open_embedder(settings if named is None else settings.asking(named))
+
+    @cached_property
+    def _probe(self) -> Floats:
+        probe: Floats = self.embedder.embed([PROBE])[0]
+        return probe
+
+    def meaning(self, reader: Reader) -> Meaning:
+        """Return what a search by meaning reads, after making the vectors that are missing.
+
+        Raises:
+            UnavailableError: The embedder cannot be used.
+            EnvironmentFault: The vectors cannot be written.
+        """
+        with self._lock:
+            if self._last is None or self._last[0].snapshots != reader.snapshots or self._last[1].vectors.missing:
+                self._last = reader, self._made(reader)
+            return self._last[1]
+
+    def _made(self, reader: Reader) -> Meaning:
+        pieces, missing, warnings, base = [], 0, ignored_choices(self._layout.roots), 0
+        dimensions = 0
+        for root, snapshot in reader.snapshots:
+            found = self._space(root).current(snapshot, partial(self._told, root.source))
+            pieces += [piece.shifted(base) for piece in found.pieces]
+            base += sum(listed.segment.docs for listed in snapshot.segments)
+            missing += found.missing
+            warnings += found.warnings
+            dimensions = dimensions or found.dimensions
+        vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=missing)
+        return Meaning(self.embedder, vectors, tuple(warnings))
+
+    def _space(self, root: Root) -> SpaceVectors:
+        if root not in self._spaces:
+            self._spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder, lambda: self._probe)
+        return self._spaces[root]
+
+    def _told(self, source: str, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total, f"meaning of {source}")
+
+    def exist(self) -> bool:
+        """Return whether vectors of the chosen model were made for any root."""
+        return any(self._space(root).exist() for root in self._layout.roots)
+
+    def forget(self) -> None:
+        """Close what is open, because its files are removed."""
+        with self._lock:
+            self._spaces.clear()
+            self._last = None
+
+
+def vector_report(meaning: Meaning, warnings: tuple[str, ...]) -> VectorReport:
+    """Return what there is, as the façade tells it."""
+    from rye.reports import VectorReport
+
+    return VectorReport(
+        model=meaning.embedder.model,
+        dimensions=meaning.vectors.dimensions,
+        items=meaning.vectors.items,
+        vectors=len(meaning.vectors),
+        missing=meaning.vectors.missing,
+        warnings=(*warnings, *meaning.warnings),
+    )

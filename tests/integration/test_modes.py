@@ -1,0 +1,302 @@
+"""Semantic and hybrid search through the registry and the command: what holds in every mode, and every fallback."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rye import Registry, SearchResponse
+from rye.cli import main
+from rye.errors import ArgumentError, QueryError, UnavailableError
+from tests.support.embedders import Broken, Hashed, answered, serving
+from tests.support.spacesim import SpaceSim, no_own_items
+
+CODE = '''"""Copies files to another machine."""
+
+
+def copy_files(paths):
+    return paths
+
+
+class BackupPlan:
+    """When."""
+
+
+def unrelated():
+    pass
+'''
+GUIDE = """---
+title: Guide to recovery
+---
+
+# Guide to recovery
+
+What to do when all is lost.
+
+## Restoring files
+
+Take the newest copy and put it back.
+
+## Calling somebody
+
+Phone the office.
+"""
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[SpaceSim]:
+    """Return spaces with a few items, rye's own left out."""
+    found = SpaceSim(tmp_path)
+    found.write("project", "tools/ops/copy.py", CODE)
+    found.write("project", "knowledge/ops/guide.md", GUIDE)
+    found.write("user", "knowledge/ops/guide.md", GUIDE)
+    found.write("system:shop", "knowledge/ops/guide.md", GUIDE)
+    found.write("project", "knowledge/old.md", "---\nstatus: superseded\n---\n\nRestoring files the old way.\n")
+    found.add("project", "directives/restore.md", "---\ntitle: Restore\n---\n\nRestoring files, step by step.\n")
+    with no_own_items(tmp_path / "none"):
+        yield found
+
+
+@pytest.fixture
+def registry(sim: SpaceSim) -> Registry:
+    """Return a registry whose embedder needs no model."""
+    return sim.registry(embedder=Hashed())
+
+
+def keys(response: SearchResponse) -> list[str]:
+    """Return source and id of each hit."""
+    return [f"{hit.source}:{hit.id}" for hit in response.results]
+
+
+def fell_back(response: SearchResponse, *causes: str) -> bool:
+    """Return whether keywords answered, and a warning says that, and why."""
+    told = [text for text in response.warnings if text.startswith("keyword results instead of")]
+    honest = response.search_type == "keyword" and response.method == "keyword_fallback"
+    plain = all(hit.similarity is None and hit.hybrid is None for hit in response.results)
+    return honest and plain and len(told) == 1 and all(cause in told[0] for cause in causes)
+
+
+def test_similarity_is_told_apart_from_the_boosted_score(registry: Registry) -> None:
+    """Of three equal items, the project's comes first; the cosine is the same for all."""
+    found = registry.search("restoring files", mode="semantic", scope="knowledge")
+    assert (found.search_type, found.method, found.stage) == ("semantic", "embedding", "semantic")
+    assert keys(found) == ["project:ops/guide", "user:ops/guide", "system:ops/guide"]
+    near = {hit.similarity for hit in found.results}
+    assert len(near) == 1
+    for hit, boost in zip(found.results, (1.2, 1.1, 0.85), strict=True):
+        assert hit.similarity is not None
+        assert hit.score == pytest.approx(hit.similarity * boost, abs=2e-4)
+        assert "similarity" in hit.to_dict()
+    other = registry.search("restoring files", mode="semantic", scope="knowledge", source_boosts={"system": 5})
+    assert keys(other)[0] == "system:ops/guide"
+    assert {hit.similarity for hit in other.results} == near
+
+
+def test_the_best_section_gives_header_and_preview(registry: Registry) -> None:
+    """A hybrid hit tells its three scores, the headings of the nearest section, and shows its text."""
+    found = registry.search("phone the office", mode="hybrid", space="project", scope="knowledge.ops.*")
+    (hit,) = found.results
+    assert hit.hybrid is not None
+    assert hit.hybrid.header == "Guide to recovery > Calling somebody"
+    assert hit.preview == "Phone the office."
+    assert hit.hybrid.total == pytest.approx(100 * hit.score, abs=0.06)
+    assert hit.hybrid.semantic == pytest.approx(100 * (hit.similarity or 0), abs=0.06)
+    assert 0 < hit.hybrid.keyword < 100
+    assert hit.to_dict()["hybrid"] == hit.hybrid.to_dict()
+
+
+def test_symbols_match_by_their_parts(registry: Registry) -> None:
+    """A part of a name that is a word of the query, in snake or camel case; lines as they stand in the file."""
+    (hit,) = registry.search("files of a backup", mode="hybrid", scope="tool").results
+    assert hit.hybrid is not None
+    assert hit.hybrid.matched_symbols == ("copy_files", "BackupPlan")
+    assert hit.hybrid.definition_lines == ("copy_files@L4-L5", "BackupPlan@L8-L9")
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_what_holds_in_every_mode(registry: Registry, mode: str) -> None:
+    """Scope, space, filters, exclusions, phrases, fields, superseded items, exact hits, verdicts, sorting."""
+
+    def ask(text: str, **options: Any) -> SearchResponse:
+        found = registry.search(text, mode=mode, **options)
+        assert found.search_type == mode, found.warnings
+        return found
+
+    assert "project:old" not in keys(ask("restoring files"))
+    assert ask("restoring files").hidden == {"superseded": 1}
+    assert "project:old" in keys(ask("restoring files", include_superseded=True))
+    assert {hit.type for hit in ask("restoring files", scope="directive").results} == {"directive"}
+    assert {hit.source for hit in ask("restoring files", space="user").results} == {"user"}
+    assert keys(ask("restoring files", filters={"is": "trusted"})) == ["project:restore"]
+    assert keys(ask("restoring files is:trusted")) == ["project:restore"]
+    assert "project:restore" not in keys(ask("restoring files -step"))
+    assert keys(ask('restoring "step by step"')) == ["project:restore"]
+    assert set(keys(ask("restoring title:guide"))) == {"project:ops/guide", "user:ops/guide", "system:ops/guide"}
+    assert set(keys(ask("restoring files", fields={"title": "restore"}))) == {"project:restore"}
+    exact = ask("restore", threshold=0.0).results[0]
+    assert (exact.id, exact.exact) == ("restore", True)
+    names = [hit.name for hit in ask("restoring files", sort_by="name").results]
+    assert names == sorted(names)
+    assert str(ask("restoring files is:trusted").results[0].signature.verdict) == "trusted"
+    with pytest.raises(QueryError):
+        registry.search("nofield:x files", mode=mode)
+    with pytest.raises(ArgumentError):
+        registry.search("files", mode=mode, filters={"nokey": "x"})
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+@pytest.mark.parametrize("text", ["", "*", "is:trusted", "-step", "title:*"])
+def test_a_query_that_says_nothing_falls_back(registry: Registry, mode: str, text: str) -> None:
+    """There is nothing to embed, so keywords answer."""
+    found = registry.search(text, mode=mode)
+    assert fell_back(found, "no word")
+    assert keys(found) == keys(registry.search(text))
+
+
+def test_nothing_near_enough_falls_back(registry: Registry) -> None:
+    """The warning names the threshold and how near the nearest is; options that do not apply are named too."""
+    found = registry.search("office", mode="semantic", threshold=0.99)
+    assert fell_back(found, "no item is as near as 0.99", "the nearest item is at 0.", "options of that mode")
+    assert keys(found) == keys(registry.search("office"))
+    assert fell_back(registry.search("zzzz qqqq xxxx", mode="hybrid", threshold=0.99))
+
+
+def test_least_scores_that_nothing_reaches_find_nothing(registry: Registry) -> None:
+    """Who narrows gets an empty answer, not another kind of answer."""
+    found = registry.search("office", mode="hybrid", hybrid={"min_combined_score": 99})
+    assert (found.search_type, found.total, found.warnings) == ("hybrid", 0, ())
+
+
+def test_switches_and_least_scores_narrow(registry: Registry) -> None:
+    """Each hit that stays has what was required."""
+    plain = registry.search("office files", mode="hybrid", threshold=0.0)
+    worded = registry.search("office files", mode="hybrid", threshold=0.0, hybrid={"require_keyword_match": True})
+    least = registry.search("office files", mode="hybrid", threshold=0.0, hybrid={"min_semantic_score": 30})
+    assert plain.total >= worded.total > 0
+    assert all(hit.matched_fields for hit in worded.results)
+    assert all((hit.similarity or 0) >= 0.2999 for hit in least.results)
+
+
+def test_options_without_effect_are_named(registry: Registry) -> None:
+    """Fuzzy words, levels and boosts are about words."""
+    found = registry.search("files^2", mode="semantic", level=2, fuzzy={"enabled": True}, threshold=0.0)
+    assert found.search_type == "semantic"
+    assert [text.partition(" ")[0] for text in found.warnings if "no effect in semantic" in text] == [
+        "level",
+        "fuzzy",
+        "^",
+    ]
+
+
+def test_a_slip_is_mended_and_told(registry: Registry) -> None:
+    """What is embedded is the word that was meant; the answer says so and suggests it."""
+    found = registry.search("restorng files", mode="semantic")
+    assert found.did_you_mean == "restoring files"
+    assert any("'restorng' as 'restoring'" in text for text in found.warnings)
+    right = registry.search("restoring files", mode="semantic")
+    assert [hit.similarity for hit in found.results] == [hit.similarity for hit in right.results]
+    assert not registry.search("restorng files", mode="semantic", fuzzy={"enabled": False}).did_you_mean
+
+
+def test_relax_off_keeps_keyword_scores_for_what_has_all_words(registry: Registry) -> None:
+    """Similarity still finds the rest."""
+    found = registry.search("restoring newest", mode="hybrid", relax=False, threshold=0.0, limit=100)
+    scored = {hit.id for hit in found.results if hit.hybrid and hit.hybrid.keyword > 0}
+    assert scored == {"ops/guide"}
+    assert {hit.id for hit in found.results} > scored
+
+
+class Hostile(Hashed):
+    """Answers queries with what is no vector of length 1."""
+
+    def __init__(self, answer: Sequence[float] | float) -> None:
+        super().__init__()
+        self.answer = answer
+        self.armed = False
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Answer as asked once armed."""
+        rows = super().embed(texts)
+        return np.full((len(texts), 48), self.answer, np.float32) if self.armed else rows
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+@pytest.mark.parametrize("answer", [float("nan"), float("inf"), 3.0, -3e30])
+def test_attack_an_embedder_that_answers_queries_with_nonsense(sim: SpaceSim, mode: str, answer: float) -> None:
+    """No number of it gets into an answer: keywords answer, and say why; or nothing is near."""
+    embedder = Hostile(answer)
+    registry = sim.registry(embedder=embedder)
+    registry.embed()
+    embedder.armed = True
+    found = registry.search("restoring files", mode=mode)
+    assert fell_back(found)
+    assert all(np.isfinite(hit.score) for hit in found.results)
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_attack_an_embedder_that_goes_away(sim: SpaceSim, mode: str) -> None:
+    """The cause and what to do about it are in the warning; the next search works again."""
+    embedder = Broken(0)
+    registry = sim.registry(embedder=embedder)
+    assert fell_back(registry.search("restoring files", mode=mode), "the embedder went away", "start it")
+    embedder.calls = 1_000
+    assert registry.search("restoring files", mode=mode).search_type == mode
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        lambda _: (500, b"x" * 10_000_000),
+        lambda _: (200, b'{"embeddings": [[1, 2'),
+        lambda body: (200, answered(body["input"], "ollama").replace(b"[[", b"[[1e999, ")),
+        lambda body: (200, json.dumps({"embeddings": [[float("nan")] * 4] * len(body["input"])}).encode()),
+        lambda body: (
+            200,
+            json.dumps({"embeddings": [[1.0] * (3 + at) for at, _ in enumerate(body["input"])]}).encode(),
+        ),
+        lambda _: (404, b'{"error": "model not found"}'),
+    ],
+    ids=["ten-megabytes", "half", "infinite", "nan", "ragged", "no-model"],
+)
+def test_attack_a_hostile_server_gives_a_clear_fallback(sim: SpaceSim, answer: Any) -> None:
+    """Whatever it sends, the answer is that of keywords, with a warning short enough to read."""
+    with serving(answer) as (url, _):
+        found = sim.registry(embedder=f"ollama:m@{url}").search("restoring files", mode="hybrid")
+    assert fell_back(found)
+    assert max(map(len, found.warnings)) < 1_000
+    assert keys(found)
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_no_embedder_falls_back(sim: SpaceSim, mode: str) -> None:
+    """Turned off is a cause like any other; asking for vectors by name is still an error."""
+    registry = sim.registry(embedder="none")
+    assert fell_back(registry.search("restoring files", mode=mode), "turned off")
+    with pytest.raises(UnavailableError):
+        registry.embed()
+
+
+def test_the_command_prints_what_matched(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+    """Percentages, header, symbols and lines stand below a hybrid hit; a fallback is told on standard error."""
+    place = ["--project", str(sim.project), "--cache-dir", str(sim.cache), "--scope", "tool", "--space", "project"]
+    assert main(["search", "backup files", "--mode", "hybrid", "--min-keyword-score", "2", *place]) == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert lines[0] == "[1 of 1 results -- hybrid]"
+    assert "% total)" in lines[2]
+    assert any(line.startswith("Semantic: ") and " | Keyword: " in line for line in lines)
+    assert "Matched symbols: copy_files, BackupPlan" in lines
+    assert "Definition lines: copy_files@L4-L5, BackupPlan@L8-L9" in lines
+    assert main(["search", "backup files", "--mode", "semantic", "--embedder", "none", *place]) == 0
+    captured = capsys.readouterr()
+    assert "keyword results instead of semantic ones" in captured.err
+    assert captured.out.startswith("[1 of 1 results -- all]")
+    assert main(["search", "copies", "--mode", "semantic", "--source-boost", "project=2", "--json", *place]) == 0
+    (hit,) = json.loads(capsys.readouterr().out)["results"]
+    assert hit["score"] == pytest.approx(2 * hit["similarity"], abs=2e-4)
+    assert main(["search", "x", "--source-boost", "project", *place]) == 2
+    assert main(["search", "x", "--fusion", "rrf", *place]) == 2

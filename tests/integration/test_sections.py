@@ -1,0 +1,412 @@
+"""Sections through the registry, compared with a twin that scores every chunk of every item from the files."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import random
+import re
+import unicodedata
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rye import Registry
+from rye.errors import ArgumentError, QueryError
+from rye.index.chunks import chunks_of, spans_of
+from rye.items import ItemType, parse
+from rye.search.fusion import KEYWORD_WEIGHT, SEMANTIC_WEIGHT, SPREAD
+from rye.search.section_results import SectionHit, SectionResponse
+from tests.support.embedders import Broken, Hashed
+from tests.support.signed import EVE
+from tests.support.spacesim import SpaceSim, no_own_items
+
+WORDS = ["deploy", "rollback", "release", "service", "database", "backup", "restore", "monitor", "alert", "budget"]
+
+
+@pytest.fixture(autouse=True)
+def _no_items_of_rye(tmp_path: Path) -> Iterator[None]:
+    with no_own_items(tmp_path / "none"):
+        yield
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Return empty spaces."""
+    return SpaceSim(tmp_path)
+
+
+def registry(sim: SpaceSim, **options: Any) -> Registry:
+    """Return a registry with an embedder that needs no model."""
+    return sim.registry(**({"embedder": Hashed()} | options))
+
+
+GUIDE = """---
+title: Running the service
+updated: {updated}
+{more}---
+Everything on running the service.
+
+# Deploy
+
+Push the release to production.
+
+## Rollback
+
+Undo a release with one command.
+
+# Budget
+
+What it costs.
+"""
+
+
+def guide(updated: str = "2026-01-01", more: str = "") -> str:
+    """Return an item with a few sections."""
+    return GUIDE.format(updated=updated, more=more)
+
+
+def paths(response: SectionResponse) -> list[tuple[str, ...]]:
+    """Return the headings of the sections found."""
+    return [hit.heading_path for hit in response.results]
+
+
+def test_a_section_comes_with_all_that_is_needed_to_cite_it(sim: SpaceSim) -> None:
+    """Eight fields of citation, anchor, score, chunks, snippet, text and verdict, all of them what the file says."""
+    path = sim.add("project", "knowledge/ops/running.md", guide(more="owner: ops\n"))
+    hit = registry(sim).sections("rollback release").results[0]
+    assert hit.doc_id == "rye://project/knowledge/ops/running"
+    assert hit.source_handle == "project"
+    assert hit.title == "Running the service"
+    assert hit.heading_path == ("Deploy", "Rollback")
+    assert hit.mtime == int(path.stat().st_mtime * 1e3)
+    assert hit.hash == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert hit.display_url == f"{path.as_uri()}#L{hit.line}-L{hit.end_line}"
+    assert hit.properties["owner"] == "ops"
+    lines = path.read_text(encoding="utf-8").splitlines()
+    assert lines[hit.line - 1] == "## Rollback"
+    assert lines[hit.end_line - 1] == "Undo a release with one command."
+    assert hit.text == hit.snippet == "Undo a release with one command."
+    assert hit.anchor == hashlib.sha256(b"Rollback\nUndo a release with one command.").hexdigest()
+    assert hit.chunk_ids == (2,)
+    assert (hit.truncated, hit.original_chars) == (False, len(hit.text))
+    assert hit.signature.verdict == "trusted"
+    assert 0 < hit.score < 1
+    data = hit.to_dict()
+    assert list(data)[:8] == [
+        "doc_id", "source_handle", "title", "heading_path", "mtime", "hash", "display_url", "properties",
+    ]  # fmt: skip
+
+
+def test_text_before_the_first_heading_and_items_without_sections_have_a_path(sim: SpaceSim) -> None:
+    """The title stands for the headings there are none of, else the name."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+    sim.add("project", "tools/ops/undo.py", '"""Revert everything."""\n\n\ndef revert():\n    """Do it."""\n')
+    assert paths(registry(sim).sections("everything on running", limit=1)) == [("Running the service",)]
+    hit = registry(sim).sections("revert", scope="tool").results[0]
+    assert hit.heading_path == ("undo",)
+    assert "def revert()" in hit.text
+    assert hit.type == "tool"
+
+
+def test_anchors_do_not_move_with_edits_elsewhere(sim: SpaceSim) -> None:
+    """A new section above, a renamed heading above, another title: the same anchor; its own text: another."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+
+    def anchor() -> str:
+        (found,) = [hit for hit in registry(sim).sections("rollback").results if hit.heading_path[-1] == "Rollback"]
+        return found.anchor
+
+    before = anchor()
+    text = guide().replace("# Deploy", "# New\n\nMore.\n\n# Deployment").replace("Running the", "Keeping up the")
+    sim.add("project", "knowledge/ops/running.md", text)
+    assert anchor() == before
+    sim.add("project", "knowledge/ops/running.md", guide().replace("one command", "two commands"))
+    assert anchor() != before
+
+
+def test_the_same_section_twice_is_one(sim: SpaceSim) -> None:
+    """Below the same headings with the same text, the first counts; below others both do."""
+    text = "# A\n\nRollback now.\n\n# A\n\nRollback now.\n\n# B\n\nRollback now.\n"
+    sim.add("project", "knowledge/ops/twice.md", text)
+    found = registry(sim).sections("rollback now")
+    assert sorted(paths(found)) == [("A",), ("B",)]
+    assert min(hit.line for hit in found.results if hit.heading_path == ("A",)) == 2
+
+
+# The twin
+
+
+def random_items(rng: random.Random) -> dict[str, str]:
+    """Return files of random sections, some of them long."""
+    files = {}
+    for number in range(rng.randrange(3, 10)):
+        parts = [f"---\ntitle: {rng.choice(WORDS)} {number}\n---\n"]
+        for _ in range(rng.randrange(1, 5)):
+            words = [rng.choice([*WORDS, "the", "a", "of", "x"]) for _ in range(rng.choice([3, 12, 900]))]
+            parts.append(f"{'#' * rng.randrange(1, 4)} {rng.choice(WORDS)}\n\n{' '.join(words)}\n")
+        files[f"knowledge/k/item{number}.md"] = "\n".join(parts)
+    return files
+
+
+def twin(sim: SpaceSim, query: str, top_k: int, *, semantic: float, keyword: float) -> dict[tuple[str, str], float]:
+    """Return the score of each section, by item and anchor, with every chunk of every item scored from its file.
+
+    Words are matched as they are; the weights are those of the fusion, what keyword scores are spread by included.
+    """
+    words = query.split()
+    items = {}
+    for rel in sim.rels("project"):
+        item_id = rel.partition("/")[2].removesuffix(".md")
+        data = sim.path("project", rel).read_bytes()
+        items[item_id] = parse(data, item_type=ItemType.KNOWLEDGE, item_id=item_id, suffix=".md")
+    df = {
+        word: sum(
+            word in re.findall(r"\w+", f"{item.title} {item.name} {item.body}".casefold()) for item in items.values()
+        )
+        for word in words
+    }
+    idf = {word: math.log(1 + (len(items) - df[word] + 0.5) / (df[word] + 0.5)) for word in words}
+    embedder = Hashed()
+    asked = embedder.embed([query])[0].astype(float)
+    found: list[tuple[float, str, str]] = []
+    for item_id, item in items.items():
+        texts = {(chunk.section, chunk.number): chunk.text for chunk in chunks_of(item)}
+        above: list[tuple[int, str]] = []
+        for ordinal, section in enumerate(item.sections):
+            above = [one for one in above if one[0] < section.level] + [(section.level, section.heading_path[-1])]
+            anchor = f"{section.heading_path[-1]}\n{section.text}"
+            for number, (start, stop) in enumerate(spans_of(section)):
+                chunk = section.text[start:stop].casefold()
+                score = coverage = 0.0
+                for word in words:
+                    tf = len(re.findall(rf"\b{word}\b", chunk)) / (0.25 + 0.75 * (stop - start) / 1000)
+                    tf += 1.5 * sum(heading.casefold() == word for _, heading in above)
+                    tf += 3.0 * (word in f"{item.title} {item.name}".casefold().split())
+                    score += idf[word] * tf / (8 + tf)
+                    coverage += idf[word] * (tf > 0)
+                whole = sum(idf.values())
+                by_words = math.sqrt(score / whole) * coverage / whole
+                cosine = float(embedder.embed([texts[ordinal, number]])[0].astype(float) @ asked)
+                if by_words > 0 or cosine >= Hashed.threshold:
+                    fused = (semantic * max(cosine, 0) + keyword * by_words) / (semantic + keyword)
+                    digest = hashlib.sha256(unicodedata.normalize("NFC", anchor).encode()).hexdigest()
+                    found.append((round(fused, 4), item_id, digest))
+    best: dict[tuple[str, str], float] = {}
+    for score, item_id, digest in sorted(found, reverse=True)[:top_k]:
+        best[item_id, digest] = max(score, best.get((item_id, digest), 0))
+    return best
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_sections_are_those_of_the_twin(sim: SpaceSim, seed: int, mode: str) -> None:
+    """Scores and order are those of scoring every chunk; whatever scores less than the last is left out."""
+    rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    for rel, content in random_items(rng).items():
+        sim.write("project", rel, content)
+    query = " ".join(rng.sample(WORDS, rng.randrange(1, 4)))
+    limit = rng.choice([1, 3, 50])
+    response = registry(sim).sections(query, limit=limit, mode=mode)
+    weights = {"semantic": SEMANTIC_WEIGHT, "keyword": KEYWORD_WEIGHT * SPREAD}
+    if mode == "keyword":
+        weights = {"semantic": 0.0, "keyword": 1.0}
+    truth = twin(sim, query, 5 * limit, **weights)
+    got = [((hit.id, hit.anchor), hit.score) for hit in response.results]
+    assert [score for _, score in got] == sorted((score for _, score in got), reverse=True)
+    expected = sorted(truth.values(), reverse=True)[:limit]
+    assert [score for _, score in got] == pytest.approx(expected, abs=2e-3)
+    known = twin(sim, query, 10_000, **weights)
+    assert all(score == pytest.approx(known[key], abs=2e-3) for key, score in got)
+
+
+# What weighs
+
+
+def aged(sim: SpaceSim, days: float) -> float:
+    """Return the score of a section of an item updated so many days ago, with recency weighing 30 %."""
+    moment = datetime.now(UTC) - timedelta(days=days)
+    sim.add("project", "knowledge/ops/running.md", guide(f"{moment:%Y-%m-%dT%H:%M:%SZ}"))
+    return registry(sim).sections("rollback", recency_weight=0.3, half_life_days=10).results[0].score
+
+
+def test_a_weight_is_a_part_of_the_score(sim: SpaceSim) -> None:
+    """A weight of 0.3 takes 15 % after one half-life, 22.5 % after two, nothing from what is new or dated ahead."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+    whole = registry(sim).sections("rollback").results[0].score
+    assert aged(sim, 0) == pytest.approx(whole, abs=2e-4)
+    assert aged(sim, 10) == pytest.approx(whole * 0.85, abs=2e-4)
+    assert aged(sim, 20) == pytest.approx(whole * 0.775, abs=2e-4)
+    assert aged(sim, 10_000) == pytest.approx(whole * 0.7, abs=2e-4)
+    assert aged(sim, -500) == pytest.approx(whole, abs=2e-4)
+
+
+def test_an_item_without_a_date_is_as_old_as_its_file(sim: SpaceSim) -> None:
+    """The time that the file system gives stands in."""
+    path = sim.add("project", "knowledge/ops/running.md", "# Rollback\n\nUndo a release.\n")
+    old = datetime.now(UTC) - timedelta(days=30)
+    os.utime(path, (old.timestamp(), old.timestamp()))
+    assert registry(sim).sections("rollback").results[0].recency == pytest.approx(0.5, abs=1e-3)
+
+
+def test_authority_is_what_is_proven(sim: SpaceSim) -> None:
+    """A trusted item that says so has all of it, another trusted one half, all else none, whatever it says."""
+    claim = "authoritative: true\n"
+    sim.add("project", "knowledge/ops/claims.md", guide(more=claim))
+    sim.add("project", "knowledge/ops/plain.md", guide())
+    sim.add("project", "knowledge/ops/eve.md", guide(more=claim), who=EVE)
+    sim.write("project", "knowledge/ops/unsigned.md", guide(more=claim))
+    sim.add("project", "knowledge/ops/words.md", guide(more="authoritative: 'true'\n"))
+
+    def found(**weights: Any) -> dict[str, SectionHit]:
+        hits = registry(sim).sections("undo one command", limit=50, **weights).results
+        return {hit.id.removeprefix("ops/"): hit for hit in hits if hit.heading_path[-1] == "Rollback"}
+
+    plain, weighed = found(), found(authority_weight=0.4)
+    shares = {"claims": 1.0, "plain": 0.5, "words": 0.5, "eve": 0.0, "unsigned": 0.0}
+    assert {name: hit.authority for name, hit in weighed.items()} == shares
+    for name, share in shares.items():
+        assert weighed[name].score == pytest.approx(plain[name].score * (1 - 0.4 * (1 - share)), abs=2e-4)
+
+
+def test_superseded_items_are_hidden_and_counted(sim: SpaceSim) -> None:
+    """Unless they are asked for."""
+    sim.add("project", "knowledge/ops/old.md", guide(more="status: superseded\n"))
+    sim.add("project", "knowledge/ops/new.md", guide())
+    response = registry(sim).sections("rollback")
+    assert {hit.id for hit in response.results} == {"ops/new"}
+    assert dict(response.hidden) == {"superseded": 1}
+    assert {hit.id for hit in registry(sim).sections("rollback", include_superseded=True).results} == {
+        "ops/new",
+        "ops/old",
+    }
+
+
+def test_space_scope_and_filters_say_where_to_look(sim: SpaceSim) -> None:
+    """As in a search."""
+    for source in sim.sources:
+        sim.add(source, "knowledge/ops/running.md", guide())
+    sim.write("project", "knowledge/other/running.md", guide())
+    asked = registry(sim)
+    assert {hit.source_handle for hit in asked.sections("rollback", space="user").results} == {"user"}
+    assert len({hit.source_handle for hit in asked.sections("rollback").results}) == 3
+    assert {hit.id for hit in asked.sections("rollback", scope="knowledge.other.*").results} == {"other/running"}
+    trusted = asked.sections("rollback", filters={"is": "trusted"}).results
+    assert {hit.id for hit in trusted} == {"ops/running"}
+
+
+# Budget
+
+
+def test_texts_stay_within_the_budget(sim: SpaceSim) -> None:
+    """Whole sections as long as they fit; the last may be cut, and it is said how many were left out."""
+    for number in range(6):
+        sim.add("project", f"knowledge/ops/part{number}.md", f"# Part {number}\n\nRollback. {'word ' * 100}\n")
+    everything = registry(sim).sections("rollback")
+    assert everything.chars == sum(len(hit.text) for hit in everything.results)
+    for budget in (1, 199, 600, 1_200, 100_000):
+        response = registry(sim).sections("rollback", max_chars=budget)
+        assert response.chars == sum(len(hit.text) for hit in response.results) <= budget
+        assert response.results
+        assert not any(hit.truncated for hit in response.results[:-1])
+        last = response.results[-1]
+        assert last.truncated == (len(last.text) < last.original_chars)
+        left = len(everything.results) - len(response.results)
+        assert any(f"{left} more sections" in text for text in response.warnings) == (left > 0)
+
+
+# Faults
+
+
+def test_without_an_embedder_words_answer(sim: SpaceSim) -> None:
+    """The warning says why; what is found stands where its words are."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+    for embedder in ("none", Broken(0)):
+        response = registry(sim, embedder=embedder).sections("undo release")
+        assert (response.search_type, response.method) == ("keyword", "keyword_fallback")
+        assert paths(response)[0] == ("Deploy", "Rollback")
+        assert response.results[0].similarity is None
+        assert any("keyword results instead of hybrid ones" in text for text in response.warnings)
+    assert registry(sim, embedder="none").sections("undo", mode="keyword").warnings == ()
+
+
+def test_attack_a_file_changed_since_it_was_indexed(sim: SpaceSim) -> None:
+    """What is shown, and how it scores, is what the file says now; its verdict is that of these bytes."""
+    path = sim.add("project", "knowledge/ops/running.md", guide())
+    asked = registry(sim, max_staleness=float("inf"))
+    assert asked.sections("rollback").results[0].signature.verdict == "trusted"
+    path.write_text(path.read_text(encoding="utf-8").replace("Undo a release", "Rollback evil words"), encoding="utf-8")
+    response = asked.sections("rollback evil words")
+    assert response.results[0].text == "Rollback evil words with one command."
+    assert response.results[0].signature.verdict == "tampered"
+    assert any("changed since it was indexed" in text for text in response.warnings)
+    assert response.results[0].hash == hashlib.sha256(path.read_bytes()).hexdigest()
+    only = asked.sections("rollback", filters={"is": "trusted"})
+    assert only.results == ()
+    assert any("is tampered now" in text for text in only.warnings)
+    path.unlink()
+    gone = asked.sections("rollback")
+    assert gone.results == ()
+    assert any("was left out" in text for text in gone.warnings)
+
+
+@pytest.mark.parametrize(
+    ("options", "code"),
+    [
+        ({"limit": 0}, "bad-limit"),
+        ({"limit": 51}, "bad-limit"),
+        ({"mode": "fast"}, "bad-mode"),
+        ({"space": "projct"}, "bad-space"),
+        ({"scope": "tools"}, "bad-scope"),
+        ({"recency_weight": -0.1}, "bad-recency-weight"),
+        ({"recency_weight": float("nan")}, "bad-recency-weight"),
+        ({"recency_weight": True}, "bad-recency-weight"),
+        ({"authority_weight": 1.1}, "bad-authority-weight"),
+        ({"recency_weight": 0.6, "authority_weight": 0.6}, "bad-authority-weight"),
+        ({"half_life_days": 0}, "bad-half-life-days"),
+        ({"half_life_days": "30"}, "bad-half-life-days"),
+        ({"max_chars": 0}, "bad-max-chars"),
+        ({"max_chars": 1.5}, "bad-max-chars"),
+        ({"filters": {"nothing": "x"}}, "unknown-filter"),
+    ],
+)
+def test_an_argument_at_fault_is_named(sim: SpaceSim, options: dict[str, Any], code: str) -> None:
+    """And the error lists what is valid."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+    with pytest.raises(ArgumentError) as caught:
+        registry(sim).sections("rollback", **options)
+    assert caught.value.code == code
+    assert caught.value.hint
+
+
+def test_a_query_at_fault_is_an_error(sim: SpaceSim) -> None:
+    """An empty one too: sections of nothing are no answer."""
+    for query in ("", "  "):
+        with pytest.raises(ArgumentError) as caught:
+            registry(sim).sections(query)
+        assert caught.value.code == "bad-query"
+    with pytest.raises(QueryError):
+        registry(sim).sections('"open')
+
+
+def test_the_order_does_not_hang_on_how_the_index_came_about(sim: SpaceSim) -> None:
+    """The same answer after many small refreshes as after one build, in whatever order files came."""
+    rng = random.Random(5)  # noqa: S311 - repeatable, not secret
+    files = list((random_items(rng) | {f"knowledge/z/same{n}.md": guide() for n in range(5)}).items())
+    rng.shuffle(files)
+    asked = registry(sim)
+    for rel, content in files:
+        sim.write("project", rel, content)
+        asked.sections("release", limit=2)
+
+    def answer(one: Registry) -> list[dict[str, Any]]:
+        return [hit.to_dict() for hit in one.sections("release rollback service", limit=20).results]
+
+    fresh = registry(sim, cache_dir=sim.folder / "other")
+    assert answer(asked) == answer(fresh)
+    assert np.all(np.diff([hit["score"] for hit in answer(fresh)]) <= 0)

@@ -1,0 +1,453 @@
+"""Vectors through the registry: made when needed, kept up, never mixed, healed; chosen by no project."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rye import Registry
+from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
+from rye.index import vectorizing
+from rye.index.chunks import chunks_of
+from rye.index.meaning import Meaning
+from rye.items import ItemType, parse
+from tests.support.embedders import Broken, Hashed, answered, serving
+from tests.support.spacesim import SpaceSim, no_own_items
+
+ROOT = Path(__file__).resolve().parents[2]
+SECTIONS = "# One\n\nThe first section, on deploying.\n\n# Two\n\nThe second, on rollback.\n"
+
+
+@pytest.fixture(autouse=True)
+def _no_items_of_rye(tmp_path: Path) -> Iterator[None]:
+    with no_own_items(tmp_path / "none"):
+        yield
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Return spaces with a few items in each."""
+    found = SpaceSim(tmp_path)
+    for number in range(5):
+        found.add("project", f"tools/demo/tool{number}.py", f'"""Tool number {number} {"abcde"[number]}."""\n')
+    found.add("project", "knowledge/demo/guide.md", SECTIONS)
+    found.add("user", "knowledge/demo/notes.md", SECTIONS)
+    found.add("system:shop", "directives/demo/sell.md", "# Sell\n\nSell something.\n")
+    return found
+
+
+def meaning(registry: Registry) -> Meaning:
+    """Return what a search by meaning would read."""
+    return registry._vectors.meaning(registry._indexes.current(0).everywhere)
+
+
+def shown(registry: Registry) -> dict[tuple[str, str, str, int, int], list[float]]:
+    """Return every vector by source, type, id, section and chunk."""
+    reader = registry._indexes.current(0).everywhere
+    vectors = registry._vectors.meaning(reader).vectors
+    found = {}
+    identity = np.eye(vectors.dimensions, dtype=np.float32)
+    columns = np.stack([vectors.similarities(axis) for axis in identity], axis=1)
+    for row, (doc, section, chunk) in enumerate(zip(vectors.docs, vectors.sections, vectors.chunks, strict=True)):
+        part, _ = reader.locate(int(doc))
+        key = (part.root.source, *reader.key_of(int(doc)), int(section), int(chunk))
+        assert key not in found
+        found[key] = columns[row].tolist()
+    return found
+
+
+def expected(sim: SpaceSim, embedder: Hashed) -> dict[tuple[str, str, str, int, int], list[float]]:
+    """Return the same from the files alone."""
+    found = {}
+    for source in sim.sources:
+        for rel in sim.rels(source):
+            path = sim.path(source, rel)
+            kind = next(kind for kind in ItemType if rel.startswith(f"{kind.folder}/"))
+            item_id = rel.partition("/")[2].rpartition(".")[0]
+            item = parse(path.read_bytes(), item_type=kind, item_id=item_id, suffix=path.suffix)
+            for chunk in chunks_of(item):
+                key = (source, str(kind), item_id, chunk.section, chunk.number)
+                found[key] = embedder.embed([chunk.text])[0].tolist()
+    return found
+
+
+def assert_right(sim: SpaceSim, registry: Registry, embedder: Hashed) -> None:
+    """Every vector is that of its text, and there is no other."""
+    found, truth = shown(registry), expected(sim, Hashed(embedder.model, embedder.dimensions))
+    assert found.keys() == truth.keys()
+    assert all(np.abs(np.subtract(found[key], truth[key])).max() < 1e-3 for key in truth)
+
+
+def shards(sim: SpaceSim) -> list[Path]:
+    """Return the files of vectors in the cache."""
+    return sorted(sim.cache.glob("v1/*/vectors-*"))
+
+
+def test_vectors_are_those_of_the_texts(sim: SpaceSim) -> None:
+    """One for each chunk of each item of every space, for each space alone as for all."""
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    report = registry.embed()
+    assert (report.items, report.vectors, report.missing, report.dimensions) == (8, 10, 0, 48)
+    assert report.model == "hashed:1"
+    assert_right(sim, registry, embedder)
+    alone = registry._vectors.meaning(registry._indexes.current(0).reader("user")).vectors
+    assert len(alone) == 2
+
+
+def test_only_what_changed_is_embedded(sim: SpaceSim) -> None:
+    """After a change, also in another process, one item is; after a renaming that item; after a removal none."""
+    sim.registry(embedder=Hashed()).embed()
+
+    def texts(**change: Any) -> int:
+        embedder = Hashed()
+        registry = sim.registry(embedder=embedder, **change)
+        registry.embed()
+        count = len(embedder.texts)
+        assert_right(sim, registry, embedder)
+        return count
+
+    probes = 1  # one text, in a process of its own, asks whether the model is still the same
+    assert texts() == probes
+    sim.add("project", "tools/demo/tool1.py", '"""Changed."""\n')
+    assert texts() <= probes + 2
+    sim.move("project", "tools/demo/tool2.py", "tools/demo/renamed.py")
+    assert texts() <= probes + 2
+    sim.delete("project", "knowledge/demo/guide.md")
+    assert texts() == probes
+
+
+def test_a_long_life_of_changes_leaves_no_garbage(sim: SpaceSim) -> None:
+    """However often items change, the files hold about what is needed, in few pieces."""
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    for turn in range(30):
+        for number in range(5):
+            sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool {number} {turn}."""\n')
+        registry.embed()
+    assert_right(sim, registry, embedder)
+    assert len(shards(sim)) <= 3 * 2
+    assert not list(sim.cache.glob("v1/*/*.tmp"))
+
+
+def test_models_never_mix(sim: SpaceSim) -> None:
+    """Another model has vectors of its own; going back needs no new ones."""
+    one, two = Hashed(), Hashed("hashed:2", 16)
+    sim.registry(embedder=one).embed()
+    other = sim.registry(embedder=two)
+    other.embed()
+    assert_right(sim, other, two)
+    again = Hashed()
+    back = sim.registry(embedder=again)
+    back.embed()
+    assert len(again.texts) == 1
+    assert_right(sim, back, again)
+
+
+@pytest.mark.parametrize("dimensions", [48, 20])
+def test_attack_a_server_changes_its_model_under_the_same_name(sim: SpaceSim, dimensions: int) -> None:
+    """What was made before is made anew, with a warning, whether or not the vectors are as long as before."""
+    sim.registry(embedder=Hashed()).embed()
+    changed = Hashed("hashed:2", dimensions)
+    changed.model = "hashed:1"
+    for _ in range(2):
+        registry = sim.registry(embedder=changed)
+        report = registry.embed()
+        changed.model = "hashed:2"
+        assert_right(sim, registry, changed)
+        changed.model = "hashed:1"
+        assert report.missing == 0
+    assert not report.warnings
+    assert any("another one now" in text for text in sim.registry(embedder=Hashed()).embed().warnings)
+
+
+def test_vectors_of_models_long_unused_are_swept(sim: SpaceSim) -> None:
+    """After a month, when the next vectors are made; until then they are kept."""
+    sim.registry(embedder=Hashed("old", 8)).embed()
+    old = shards(sim)
+    sim.registry(embedder=Hashed()).embed()
+    assert set(shards(sim)) > set(old)
+    for path in old:
+        os.utime(path, (1, 1))
+    sim.write("project", "tools/demo/more.py", '"""More."""\n')
+    sim.registry(embedder=Hashed()).embed()
+    assert not {path for path in old if path.exists() and path.parent == old[0].parent} or len(old) > 1
+    assert any(not path.exists() for path in old)
+
+
+@pytest.mark.parametrize("spoil", ["cut", "garbage", "empty", "gone", "all gone", "flipped"])
+def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None:
+    """A warning says so; the index and everything else stay."""
+    sim.registry(embedder=Hashed()).embed()
+    before = sim.registry(embedder=Hashed()).search("tool").to_dict()["results"]
+    for path in shards(sim)[: None if spoil == "all gone" else 1]:
+        data = path.read_bytes()
+        path.unlink()
+        if spoil in {"cut", "garbage", "empty", "flipped"}:
+            flipped = data[:-500] + bytes([data[-500] ^ 1]) + data[-499:]
+            path.write_bytes({"cut": data[:-64], "garbage": b"x" * 99, "empty": b"", "flipped": flipped}[spoil])
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    report = registry.embed()
+    assert report.missing == 0
+    assert any("made anew" in text for text in report.warnings) == ("gone" not in spoil)
+    assert_right(sim, registry, embedder)
+    assert sim.registry(embedder=Hashed()).search("tool").to_dict()["results"] == before
+
+
+def test_clearing_the_index_clears_the_vectors(sim: SpaceSim) -> None:
+    """And the next search makes both."""
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    registry.embed()
+    registry.clear()
+    assert shards(sim) == []
+    assert registry.embed().missing == 0
+    assert_right(sim, registry, embedder)
+
+
+def test_the_cache_is_private(sim: SpaceSim) -> None:
+    """Vectors lie where the index does, and a folder others may write to is refused."""
+    sim.registry(embedder=Hashed()).embed()
+    assert shards(sim)
+    assert all(path.parent.stat().st_mode & 0o077 == 0 for path in shards(sim))
+    assert not list(sim.project.rglob("vectors-*"))
+    sim.cache.chmod(0o777)
+    with pytest.raises(EnvironmentFault):
+        sim.registry(embedder=Hashed()).embed()
+
+
+def test_an_embedder_that_goes_away_leaves_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The error is its own; the next time only the rest is made."""
+    monkeypatch.setattr(vectorizing, "TEXTS_AT_A_TIME", 2)
+    with pytest.raises(UnavailableError, match="went away"):
+        sim.registry(embedder=Broken(3)).embed()
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    assert registry.embed().missing == 0
+    assert_right(sim, registry, embedder)
+    assert not any("tool0" in text for text in embedder.texts)
+
+
+def test_a_file_that_changes_while_it_is_embedded_is_left_for_the_next_time(sim: SpaceSim) -> None:
+    """A vector never stands for other bytes than those indexed."""
+
+    class Meddling(Hashed):
+        meddles = True
+
+        def embed(self, texts: Any) -> Any:
+            if self.meddles:
+                sim.write("project", "tools/demo/tool4.py", '"""Other words entirely."""\n')
+            return super().embed(texts)
+
+    embedder = Meddling()
+    registry = sim.registry(embedder=embedder)
+    assert registry.embed().missing == 1
+    embedder.meddles = False
+    assert registry.embed().missing == 0
+    assert_right(sim, registry, embedder)
+
+
+def test_progress_is_told(sim: SpaceSim) -> None:
+    """How many items of how many, of which source."""
+    told: list[tuple[int, int, str]] = []
+    sim.registry(embedder=Hashed(), progress=lambda *what: told.append(what)).embed()
+    assert (6, 6, "meaning of project") in told
+    assert (1, 1, "meaning of system:shop") in told
+
+
+def test_killed_processes_leave_what_can_be_used(sim: SpaceSim) -> None:
+    """Whenever a process that makes vectors is killed, the next one has all of them, and they are right."""
+    for number in range(60):
+        sim.write("project", f"tools/many/tool{number}.py", f'"""Many {number}."""\n')
+    code = (
+        "import sys; from rye import Registry; from rye.index import vectorizing\n"
+        "from tests.support.embedders import Hashed\n"
+        "vectorizing.SHARD_ROWS = vectorizing.TEXTS_AT_A_TIME = 3\n"
+        "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3], embedder=Hashed())\n"
+        "registry.refresh(); print('ready', flush=True); registry.embed()\n"
+    )
+    places = [str(sim.project), str(sim.user), str(sim.cache)]
+    for turn in range(6):
+        process = subprocess.Popen([sys.executable, "-c", code, *places], cwd=ROOT, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(0.004 * turn)
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        sim.write("project", f"tools/many/tool{turn}.py", f'"""Changed {turn}."""\n')
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    report = registry.embed()
+    assert (report.missing, report.warnings) == (0, ())
+    assert_right(sim, registry, embedder)
+    assert not list(sim.cache.glob("v1/*/*.tmp"))
+
+
+def test_two_processes_make_vectors_at_once(sim: SpaceSim) -> None:
+    """One makes them, the other waits for them; both have all."""
+    code = (
+        "import sys; from rye import Registry; from tests.support.embedders import Hashed\n"
+        "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3], embedder=Hashed())\n"
+        "report = registry.embed(); print(report.missing, report.items)\n"
+    )
+    places = [str(sim.project), str(sim.user), str(sim.cache)]
+    started = [
+        subprocess.Popen([sys.executable, "-c", code, *places], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    assert {process.communicate()[0] for process in started} == {"0 7\n"}
+
+
+# Which embedder
+
+
+def test_the_embedder_is_what_the_caller_says_then_the_variable_then_the_settings(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each stands above the next."""
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
+
+        def asked(**options: Any) -> str:
+            registry = sim.registry(**options)
+            name = registry.embed().model
+            return name.replace(url, "URL")
+
+        sim.write(
+            "user", "config/search.yaml", f"semantic: {{embedder: ollama, model: settings, url: '{url}', batch: 3}}\n"
+        )
+        assert asked() == "ollama:settings@URL"
+        assert max(len(body["input"]) for _, _, body in requests) == 3
+        monkeypatch.setenv("RYE_EMBEDDER", f"ollama:variable@{url}")
+        assert asked() == "ollama:variable@URL"
+        assert asked(embedder=f"ollama:caller@{url}") == "ollama:caller@URL"
+        assert asked(embedder=Hashed()) == "hashed:1"
+        monkeypatch.setenv("RYE_EMBEDDER", "nonsense")
+        with pytest.raises(ArgumentError):
+            asked()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ("semantic: []", ""),
+        ("semantic: [a]", "must be a mapping"),
+        ("semantic: {embeder: ollama}", "may hold only embedder, model"),
+        ("semantic: {embedder: ollama}", "needs the name of a model"),
+        ("semantic: {embedder: x}", "no embedder 'x'"),
+        ("semantic: {embedder: wordllama, batch: 0}", "semantic.batch"),
+        ("semantic: {embedder: wordllama, batch: 5000}", "at most 1,024"),
+        ("semantic: {embedder: wordllama, batch: yes}", "must be a number"),
+        ("semantic: {embedder: wordllama, timeout: -1}", "semantic.timeout"),
+        ("semantic: {embedder: wordllama, threshold: 1.5}", "at most 1"),
+        ("semantic: {embedder: wordllama, threshold: .nan}", "semantic.threshold"),
+        ("semantic: {embedder: [ollama]}", "must be a text"),
+        ("semantic: {embedder: none}", "turned off"),
+        ("semantic: [", "left out"),
+        ("other: 1", "may hold only 'weights' and 'semantic'"),
+    ],
+)
+def test_settings_at_fault_embed_nothing(sim: SpaceSim, settings: str, problem: str) -> None:
+    """Where the user's choice cannot be read, no other embedder is taken; searching by words still works."""
+    sim.write("user", "config/search.yaml", settings)
+    registry = sim.registry()
+    if problem:
+        with pytest.raises(UnavailableError) as caught:
+            registry.embed()
+        assert problem in caught.value.message
+        assert shards(sim) == []
+    assert registry.search("tool").total
+
+
+def test_attack_a_project_or_bundle_that_chooses_where_texts_are_sent(sim: SpaceSim) -> None:
+    """Neither is asked: their files choose no embedder, and it is said that they tried."""
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
+        settings = f"semantic: {{embedder: ollama, model: evil, url: '{url}'}}\n"
+        for source in ("project", "system:shop"):
+            sim.write(source, "config/search.yaml", settings)
+        sim.write("user", "config/search.yaml", "semantic: {embedder: none}\n")
+        with pytest.raises(UnavailableError, match="turned off"):
+            sim.registry().embed()
+        report = sim.registry(embedder=Hashed()).embed()
+        assert requests == []
+    assert sum("search.yaml" in text for text in report.warnings) == 2
+
+
+@pytest.mark.parametrize("embedder", ["", "word2vec", 7, object()])
+def test_what_is_no_embedder_is_refused(sim: SpaceSim, embedder: Any) -> None:
+    """When the registry is made, not when it is used."""
+    with pytest.raises(ArgumentError) as caught:
+        sim.registry(embedder=embedder)
+    assert caught.value.code == "bad-embedder"
+
+
+# The embedded model, in processes of its own
+
+NO_SOCKETS = """
+import socket
+def refuse(*args, **kwargs):
+    raise SystemExit("a socket was opened")
+socket.socket.connect = socket.socket.connect_ex = socket.create_connection = socket.getaddrinfo = refuse
+"""
+
+
+def run(code: str, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """Run Python in a process of its own."""
+    environment = os.environ | variables
+    return subprocess.run(
+        [sys.executable, "-c", code, *words], cwd=ROOT, capture_output=True, text=True, check=False, env=environment
+    )
+
+
+def test_the_embedded_model_opens_no_socket(sim: SpaceSim) -> None:
+    """Making vectors and asking them works where every connection is the end of the process."""
+    pytest.importorskip("tokenizers")
+    code = (
+        f"{NO_SOCKETS}\nimport sys; from rye import Registry\n"
+        "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3])\n"
+        "report = registry.embed(); print(report.model.partition(':')[0], report.missing)\n"
+        "meaning = registry._vectors.meaning(registry._indexes.current(0).everywhere)\n"
+        "print(len(meaning.similarities('how to undo a release')))\n"
+        "print('wordllama' in sys.modules, 'requests' in sys.modules, 'huggingface_hub' in sys.modules)\n"
+    )
+    done = run(code, str(sim.project), str(sim.user), str(sim.cache), HF_HUB_OFFLINE="0")
+    assert done.stdout.split() == ["wordllama", "0", "9", "False", "False", "False"], done.stderr
+
+
+def test_without_the_extra_rye_works_and_says_what_to_install(sim: SpaceSim) -> None:
+    """Words are found as ever; vectors are an error that names the extra."""
+    code = (
+        "import sys\nsys.modules['tokenizers'] = sys.modules['safetensors'] = None\n"
+        "from rye import Registry; from rye.errors import UnavailableError\n"
+        "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3])\n"
+        "print(registry.search('tool').total)\n"
+        "try:\n    registry.embed()\nexcept UnavailableError as error:\n    print(error.code, error.hint)\n"
+    )
+    done = run(code, str(sim.project), str(sim.user), str(sim.cache))
+    assert done.stdout.startswith("5\nembedder-missing pip install 'rye-search[semantic]'"), done.stderr
+
+
+def test_the_command_makes_vectors(sim: SpaceSim) -> None:
+    """``rye index vectors`` says how many; a server that is not there is exit status 2 with the reason."""
+    pytest.importorskip("tokenizers")
+    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+    rye = "from rye.cli import main; raise SystemExit(main())"  # what the console script does
+    done = run(rye, "index", "vectors", *places)
+    assert done.returncode == 0, done.stderr
+    assert "made by wordllama:l2_supercat_256:" in done.stdout
+    done = run(rye, "index", "vectors", "--embedder", "ollama:m@http://127.0.0.1:9", *places)
+    assert done.returncode == 2
+    assert "cannot be reached" in done.stderr
+    done = run(rye, "index", "status", "--embedder", "none", *places)
+    assert done.returncode == 2
+    assert "--embedder has no effect" in done.stderr

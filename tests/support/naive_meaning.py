@@ -1,0 +1,107 @@
+"""The twin of search by meaning: every text of every item is compared with the query in float64, one by one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from rye.embedding import Embedder
+from rye.index.chunks import chunks_of
+from rye.query import ast
+from tests.support.naive_analysis import fold
+from tests.support.naive_bind import Binder, TextLeaf, score, scored_leaves
+from tests.support.naive_docs import NaiveDoc, read_corpus, withdrawn
+
+__all__ = ["NaiveHit", "fused", "semantic"]
+
+BOOSTS = {"project": 1.2, "user": 1.1, "system": 0.85}
+Doubles = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class NaiveHit:
+    """One item with its scores, none of them rounded."""
+
+    doc: NaiveDoc
+    score: float
+    similarity: float
+    keyword: float = 0.0
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """Type, id and source."""
+        return str(self.doc.item.type), str(self.doc.item.id), self.doc.source
+
+
+def cosine(one: Doubles, other: Doubles) -> float:
+    """Return the cosine of two vectors, 0 where one has no length."""
+    lengths = float(np.linalg.norm(one) * np.linalg.norm(other))
+    return float(one @ other) / lengths if lengths else 0.0
+
+
+def similarity(doc: NaiveDoc, query: Doubles, embedder: Embedder) -> float:
+    """Return the highest cosine of any text of an item."""
+    rows = embedder.embed([chunk.text for chunk in chunks_of(doc.item)]).astype(np.float64)
+    return max(cosine(row, query) for row in rows)
+
+
+def listed(hits: Sequence[NaiveHit], text: str) -> list[NaiveHit]:
+    """Return hits in order: of that id or name first, then by score to four decimals, then source and id."""
+
+    def place(hit: NaiveHit) -> tuple[Any, ...]:
+        item = hit.doc.item
+        exact = fold(text.strip()) in {fold(item.id), fold(item.name)}
+        return not exact, -round(hit.score, 4), hit.doc.priority, item.id, str(item.type), hit.doc.path
+
+    return sorted(hits, key=place)
+
+
+def semantic(
+    docs: Sequence[NaiveDoc], text: str, embedder: Embedder, boosts: Mapping[str, float] = BOOSTS
+) -> list[NaiveHit]:
+    """Return all items in the order of their similarity times the boost of their source."""
+    query = embedder.embed([text])[0].astype(np.float64)
+    hits = []
+    for doc in docs:
+        if withdrawn(doc):
+            continue
+        near = similarity(doc, query, embedder)
+        hits.append(NaiveHit(doc, max(near, 0.0) * boosts[doc.source.partition(":")[0]], near))
+    return listed(hits, text)
+
+
+def fused(docs: Sequence[NaiveDoc], text: str, embedder: Embedder, *, rrf: bool = False) -> list[NaiveHit]:
+    """Return all items in the order of the fused score, weighted as by default or by reciprocal ranks."""
+    query = embedder.embed([text])[0].astype(np.float64)
+    corpus = read_corpus(docs, "all")
+    binder = Binder(corpus)
+    leaves = [leaf for word in dict.fromkeys(text.split()) for leaf in scored_leaves(binder.bind(ast.Word(word)))]
+    near = {number: max(similarity(doc, query, embedder), 0.0) for number, doc in enumerate(corpus.docs)}
+    worded = {number: keyword(leaves, number) for number in near}
+    hits = []
+    for number, doc in enumerate(corpus.docs):
+        if rrf:
+            total = (61 / 2) * (reciprocal(near, number) + reciprocal(worded, number))
+        else:
+            total = (0.72 * near[number] + 0.28 * 5 * worded[number]) / (0.72 + 0.28 * 5)
+        hits.append(NaiveHit(doc, total, near[number], worded[number]))
+    return listed([hit for hit in hits if not withdrawn(hit.doc)], text)
+
+
+def keyword(leaves: Sequence[TextLeaf], number: int) -> float:
+    """Return the root of the BM25F score times the share of the query's worth that an item has."""
+    most = math.fsum(leaf.boost * leaf.idf for leaf in leaves)
+    found = math.fsum(leaf.boost * leaf.idf for leaf in leaves if leaf.pseudo_frequency(number) > 0)
+    return math.sqrt(score(leaves, number)) * found / most
+
+
+def reciprocal(values: Mapping[int, float], number: int) -> float:
+    """Return 1 / (60 + rank) among all values, nothing for none."""
+    if values[number] <= 0:
+        return 0.0
+    return 1 / (60 + 1 + sum(other > values[number] for other in values.values()))

@@ -1,0 +1,82 @@
+"""Which embedder a line means."""
+
+from __future__ import annotations
+
+import pytest
+
+from rye.embedding import Choice, open_embedder
+from rye.errors import ArgumentError, UnavailableError
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "model", "url"),
+    [
+        ("wordllama", "wordllama", "", ""),
+        (" none ", "none", "", ""),
+        ("ollama:nomic-embed-text", "ollama", "nomic-embed-text", "http://127.0.0.1:11434"),
+        ("ollama:a/b:v1.5@http://box:1/x/", "ollama", "a/b:v1.5", "http://box:1/x"),
+        ("openai:text-embedding-3-small", "openai", "text-embedding-3-small", "https://api.openai.com/v1"),
+        ("openai:m@http://[::1]:8080/v1", "openai", "m", "http://[::1]:8080/v1"),
+    ],
+)
+def test_a_line_names_kind_model_and_place(line: str, kind: str, model: str, url: str) -> None:
+    """The place of a server may be left out."""
+    found = Choice.parse(line)
+    assert (found.kind, found.model, found.url) == (kind, model, url)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "",
+        "word2vec",
+        "ollama",
+        "ollama:",
+        "wordllama:x",
+        "none@http://x",
+        "openai:m@ftp://x",
+        "openai:m@file:///etc/passwd",
+        "openai:m@x",
+        "openai:m@http://",
+        "openai:m@http://x:port",
+        "openai:m@http://x:99999",
+        "openai:m@http://user:pw@x",
+        "openai:m@http://x/?key=1",
+        "openai:m@http://x/#y",
+        "openai:m@http://x/a\nb",
+        "openai:m@http://[::1",
+    ],
+)
+def test_a_line_that_names_none_is_refused(line: str) -> None:
+    """The error shows what may be written."""
+    with pytest.raises(ArgumentError) as caught:
+        Choice.parse(line)
+    assert caught.value.code == "bad-embedder"
+    assert caught.value.details["valid"] == ["wordllama", "ollama", "openai", "none"]
+
+
+def test_turned_off_is_unavailable() -> None:
+    """``none`` opens nothing."""
+    with pytest.raises(UnavailableError, match="turned off"):
+        open_embedder(Choice.parse("none"))
+
+
+def test_a_key_goes_over_no_open_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    """To this machine or encrypted a key is sent; elsewhere it is an error before anything is sent."""
+    monkeypatch.setenv("RYE_EMBEDDER_KEY", "secret")
+    for url in ("https://far.example", "http://127.0.0.1:1", "http://localhost:1", "http://[::1]:1"):
+        open_embedder(Choice("openai", "m", url))
+    with pytest.raises(UnavailableError) as caught:
+        open_embedder(Choice("openai", "m", "http://far.example"))
+    assert caught.value.code == "embedder-insecure"
+    assert "secret" not in str(caught.value)
+    monkeypatch.setenv("RYE_EMBEDDER_KEY", "a\r\nX-Evil: 1")
+    with pytest.raises(UnavailableError, match="holds no key"):
+        open_embedder(Choice("openai", "m", "https://far.example"))
+
+
+def test_how_to_ask_is_the_users_whatever_is_asked() -> None:
+    """Batch, timeout and key variable of the settings hold for the embedder that a line names."""
+    asked = Choice(batch=7, timeout=2.0, key_variable="K", threshold=0.9).asking(Choice.parse("ollama:m"))
+    assert (asked.kind, asked.batch, asked.timeout, asked.key_variable) == ("ollama", 7, 2.0, "K")
+    assert asked.threshold is None

@@ -1,0 +1,198 @@
+"""Embedders behind HTTP, asked over a real connection: honest servers, and servers of every bad kind."""
+
+from __future__ import annotations
+
+import json
+import socket
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from rye.embedding import Choice
+from rye.embedding import server as module
+from rye.embedding.server import ServerEmbedder
+from rye.errors import UnavailableError
+from tests.support.embedders import Hashed, answered, serving
+
+KINDS = ["ollama", "openai"]
+TEXTS = ["one", "two words", "", "\ud800 half", "vier"]
+
+
+def embedder(url: str, kind: str = "ollama", key: str = "", **how: Any) -> ServerEmbedder:
+    """Return an embedder that asks a server."""
+    return ServerEmbedder(replace(Choice(kind, "m", url, timeout=5.0), **how), key)
+
+
+def refusal(answer: bytes, status: int = 200, kind: str = "ollama", **how: Any) -> UnavailableError:
+    """Return the error that an answer leads to."""
+    with serving(lambda _: (status, answer), **how) as (url, _), pytest.raises(UnavailableError) as caught:
+        embedder(url, kind).embed(["a", "b"])
+    assert caught.value.hint
+    assert len(caught.value.message) < 600
+    return caught.value
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_texts_go_out_in_batches_and_vectors_come_back_in_order(kind: str) -> None:
+    """Each request has at most a batch of texts; rows are unit vectors in the order of the texts."""
+    with serving(lambda body: (200, answered(body["input"], kind))) as (url, requests):
+        found = embedder(f"{url}/base", kind, batch=2).embed(TEXTS)
+    sent = [text.encode("utf-8", "replace").decode() or " " for text in TEXTS]
+    assert np.abs(found - Hashed().embed(sent)).max() < 1e-6
+    assert [len(body["input"]) for _, _, body in requests] == [2, 2, 1]
+    assert {path for path, _, _ in requests} == {"/base/api/embed" if kind == "ollama" else "/base/embeddings"}
+    assert {body["model"] for _, _, body in requests} == {"m"}
+    assert not any("authorization" in headers for _, headers, _ in requests)
+
+
+def test_vectors_are_brought_to_length_one() -> None:
+    """What a server sends may have any length; zeros stay zeros."""
+    body = json.dumps({"embeddings": [[3, 4], [0, 0]]}).encode()
+    with serving(lambda _: (200, body)) as (url, _):
+        found = embedder(url).embed(["a", "b"])
+    assert np.allclose(found, np.array([[0.6, 0.8], [0.0, 0.0]]))
+
+
+def test_the_key_is_sent_as_a_bearer_token() -> None:
+    """And stands in no error."""
+    with serving(lambda _: (401, b"no, secret-1")) as (url, requests), pytest.raises(UnavailableError) as caught:
+        embedder(url, "openai", key="key-2").embed(["a"])
+    assert requests[0][1]["authorization"] == "Bearer key-2"
+    assert "key-2" not in str(caught.value)
+    assert "RYE_EMBEDDER_KEY" in caught.value.hint
+
+
+def test_dimensions_are_asked_for_when_they_are_not_known() -> None:
+    """One request, and only if nothing was embedded before."""
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
+        asked = embedder(url)
+        assert asked.dimensions == asked.dimensions == 48
+        assert asked.embed([]).shape == (0, 48)
+    assert len(requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("answer", "problem"),
+    [
+        (b"", "something else than JSON"),
+        (b"<html>\x1b[31m", "something else than JSON: <html>\\x1b[31m"),
+        (b"[" * 100_000, "something else than JSON"),
+        (b"null", "something else than vectors"),
+        (b"{}", "something else than vectors"),
+        (b'{"embeddings": null}', "no list of vectors"),
+        (b'{"embeddings": {"0": [1]}}', "no list of vectors"),
+        (b'{"embeddings": []}', "0 vectors for 2 texts"),
+        (b'{"embeddings": [[1, 2]]}', "1 vectors for 2 texts"),
+        (b'{"embeddings": [[1, 2], [1, 2], [1, 2]]}', "3 vectors for 2 texts"),
+        (b'{"embeddings": [[1, 2], [1]]}', "different lengths"),
+        (b'{"embeddings": [[], []]}', "shape (2, 0)"),
+        (b'{"embeddings": [1, 2]}', "shape (2,)"),
+        (b'{"embeddings": [[[1]], [[2]]]}', "shape (2, 1, 1)"),
+        (b'{"embeddings": [["a"], ["b"]]}', "other things than numbers"),
+        (b'{"embeddings": [[NaN, 1], [1, 1]]}', "not finite"),
+        (b'{"embeddings": [[1e999, 1], [1, 1]]}', "not finite"),
+        (b'{"embeddings": [[1e200, 1e200], [1, 1]]}', "too large"),
+        (b'{"embeddings": [[' + b"9" * 5_000 + b"], [1]]}", ""),
+    ],
+)
+def test_attack_an_answer_that_is_no_vectors(answer: bytes, problem: str) -> None:
+    """Each is an error that says what was wrong, and not a wrong vector."""
+    error = refusal(answer)
+    assert error.code == "embedder-failed"
+    assert problem in error.message
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        '[{"index": 0, "embedding": [1]}, {"index": 0, "embedding": [1]}]',
+        '[{"index": 1, "embedding": [1]}]',
+        "[[1], [2]]",
+        '"x"',
+    ],
+)
+def test_attack_rows_that_do_not_say_whose_they_are(data: str) -> None:
+    """A vector counts only for the text it names."""
+    error = refusal(f'{{"data": {data}}}'.encode(), kind="openai")
+    assert error.code == "embedder-failed"
+
+
+def test_attack_ten_megabytes_of_error() -> None:
+    """Only the beginning is read and shown."""
+    error = refusal(b"x" * (10 << 20), status=400)
+    assert error.code == "embedder-failed"
+    assert "HTTP status 400" in error.message
+
+
+def test_attack_an_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more than the largest answer is read."""
+    monkeypatch.setattr(module, "MAX_ANSWER", 1 << 20)
+    error = refusal(b'{"embeddings": [[' + b"1, " * (1 << 19))
+    assert "more than 1 MiB" in error.message
+
+
+def test_attack_half_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was promised and not sent makes the rest worthless, also where it could be read."""
+    monkeypatch.setattr(module, "PAUSE", 0.01)
+    error = refusal(b'{"embeddings": [[1, 2], [3, 4]]}', cut=10)
+    assert error.code == "embedder-unreachable"
+    assert "in the middle" in error.message
+
+
+def test_attack_a_redirect_is_not_followed() -> None:
+    """Neither the texts nor the key go where the server points."""
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (elsewhere, stolen):
+        error = refusal(b"", status=307, location=elsewhere)
+    assert "redirect" in error.message
+    assert stolen == []
+
+
+@pytest.mark.parametrize("drip", [0.0, 0.05])
+def test_attack_a_server_that_hangs(drip: float) -> None:
+    """The time is that of the whole request, however many bytes trickle in."""
+    body = b'{"embeddings": [[1, 2], [3, 4]]}' + b" " * 400
+    began = time.monotonic()
+    with (
+        serving(lambda _: (200, body) if drip else None, drip=drip) as (url, requests),
+        pytest.raises(UnavailableError) as caught,
+    ):
+        embedder(url, timeout=0.5).embed(["a", "b"])
+    assert time.monotonic() - began < 10
+    assert caught.value.code == "embedder-unreachable"
+    assert "within 0.5 seconds" in caught.value.message
+    assert len(requests) == 1
+
+
+def test_a_server_that_is_not_there() -> None:
+    """The message names the server and the reason."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{free.getsockname()[1]}"
+    with pytest.raises(UnavailableError, match=url) as caught:
+        embedder(url).embed(["a"])
+    assert caught.value.code == "embedder-unreachable"
+
+
+def test_a_model_that_is_not_there() -> None:
+    """The hint is the command that fetches it."""
+    error = refusal(b'{"error": "model \\"m\\" not found, try pulling it first"}', status=404)
+    assert error.code == "model-missing"
+    assert error.hint == "for Ollama: ollama pull m"
+
+
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_busy_server_is_asked_again(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice more, and then given up."""
+    monkeypatch.setattr(module, "PAUSE", 0.01)
+    left = [status, status, 200, status, status, status]
+    with serving(lambda body: (left.pop(0), answered(body["input"], "ollama"))) as (url, requests):
+        assert embedder(url).embed(["a"]).shape == (1, 48)
+        assert len(requests) == 3
+        with pytest.raises(UnavailableError) as caught:
+            embedder(url).embed(["a"])
+    assert caught.value.code == "embedder-unreachable"
+    assert f"HTTP status {status}" in caught.value.message
+    assert len(requests) == 6

@@ -1,0 +1,106 @@
+"""The embedded model: means of token vectors, from the package's files alone."""
+
+from __future__ import annotations
+
+from importlib.metadata import PackageNotFoundError
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rye.embedding import Choice, open_embedder, static
+from rye.embedding.static import StaticEmbedder
+from rye.errors import UnavailableError
+
+TEXTS = ["deploy a service", "", "Grüße aus Köln 東京 🎉", "a\x00b", "\ud800 half a pair", "x" * 5_000, "deploy " * 300]
+
+
+@pytest.fixture(scope="module")
+def embedder() -> StaticEmbedder:
+    """Return the model, where the extra is installed."""
+    pytest.importorskip("tokenizers")
+    pytest.importorskip("safetensors")
+    return StaticEmbedder()
+
+
+def brute_force(text: str) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """Return the mean of a text's token vectors in double precision, by other means than rye's."""
+    from safetensors.numpy import load_file
+    from tokenizers import Tokenizer
+
+    folder = static._folder()
+    weights = load_file(folder / static.WEIGHTS)["embedding.weight"].astype(np.float64)
+    tokens = Tokenizer.from_file(str(folder / static.TOKENIZER)).encode(text, add_special_tokens=False).ids
+    mean = np.array([weights[token] for token in tokens]).mean(axis=0)
+    return np.asarray(mean / np.sqrt((mean**2).sum()))
+
+
+def test_a_vector_is_the_mean_of_the_tokens_of_a_text(embedder: StaticEmbedder) -> None:
+    """The same as a computation in double precision, for text of any kind."""
+    found = embedder.embed(TEXTS)
+    assert found.shape == (len(TEXTS), embedder.dimensions) == (len(TEXTS), 256)
+    assert found.dtype == np.float32
+    for row, text in zip(found, TEXTS, strict=True):
+        if text:
+            assert np.abs(row - brute_force(text.encode("utf-8", "replace").decode())).max() < 1e-5, text
+    assert not found[1].any()
+
+
+def test_a_vector_does_not_depend_on_what_it_is_made_with(embedder: StaticEmbedder) -> None:
+    """Bit for bit the same alone and in a batch of any size."""
+    many = [f"{text} {number}" for number in range(90) for text in TEXTS[:3]]
+    together = embedder.embed(many)
+    assert (together == np.concatenate([embedder.embed([text]) for text in many])).all()
+
+
+def test_near_texts_are_near(embedder: StaticEmbedder) -> None:
+    """What means the same is nearer than what does not, without a word in common."""
+    query, near, far = embedder.embed(["exchange rate of the euro", "convert currencies", "bake a loaf of bread"])
+    assert query @ near > max(query @ far, embedder.threshold)
+
+
+def test_the_model_is_named_by_its_bytes(embedder: StaticEmbedder) -> None:
+    """The name is the same each time, and tells which weights and tokenizer they are."""
+    assert embedder.model == StaticEmbedder().model
+    assert embedder.model.startswith("wordllama:l2_supercat_256:")
+
+
+def test_the_threshold_can_be_chosen() -> None:
+    """The user's own threshold stands in the place of the model's."""
+    pytest.importorskip("tokenizers")
+    assert open_embedder(Choice(threshold=0.5)).threshold == 0.5
+    assert open_embedder(Choice()).threshold == static.THRESHOLD
+
+
+def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is missing is an error of its own, with the command that mends it."""
+
+    def absent(_name: str) -> None:
+        raise PackageNotFoundError
+
+    monkeypatch.setattr(static, "distribution", absent)
+    with pytest.raises(UnavailableError) as caught:
+        StaticEmbedder()
+    assert caught.value.code == "embedder-missing"
+    assert "not installed" in caught.value.message
+    assert "pip install 'rye-search[semantic]'" in caught.value.hint
+
+
+@pytest.mark.parametrize("spoilt", [static.WEIGHTS, static.TOKENIZER])
+@pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff" * 100])
+def test_files_that_cannot_be_read_are_said_to_be_missing(
+    spoilt: str, content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package whose files are gone or damaged is as good as none, and is no crash."""
+    pytest.importorskip("tokenizers")
+    real = static._folder()
+    for name in (static.WEIGHTS, static.TOKENIZER):
+        (tmp_path / name).parent.mkdir(parents=True)
+        if name != spoilt:
+            (tmp_path / name).symlink_to(real / name)
+        elif content is not None:
+            (tmp_path / name).write_bytes(content)
+    monkeypatch.setattr(static, "_folder", lambda: tmp_path)
+    with pytest.raises(UnavailableError) as caught:
+        StaticEmbedder()
+    assert caught.value.code == "embedder-missing"

@@ -1,0 +1,67 @@
+"""What a query says by meaning, what it demands all the same, and which words are slips of the fingers."""
+
+from __future__ import annotations
+
+import pytest
+
+from rye.query import parse
+from rye.search.meaning import demands, has_boost, mended, mistyped, says
+
+READ = [
+    ("deploy the server", "deploy the server", ""),
+    ("deploy AND server OR build", "deploy server build", ""),
+    ("deplo~ server", "deplo server", ""),
+    ('deploy "blue green"', "deploy blue green", '"blue green"'),
+    ("deploy serv*", "deploy serv", "serv*"),
+    (r"deploy a\*b*", "deploy a*b", r"a\*b*"),
+    ("deploy NOT server", "deploy", "-server"),
+    ("-server", "", "-server"),
+    ("deploy title:server", "deploy server", "title:server"),
+    ("deploy tag:api is:trusted version:>=2", "deploy api", "tag:api is:trusted version:>=2"),
+    ("deploy NEAR/3 server now", "deploy server now", "deploy NEAR/3 server"),
+    ('(deploy OR "blue green") -old', "deploy blue green", "-old"),
+    ('"roll back" OR title:undo', "roll back undo", '"roll back" OR title:undo'),
+    ("deploy^3 (server OR build)^2 is:signed", "deploy server build", "is:signed"),
+    ("title:*", "", "title:*"),
+    ("", "", ""),
+]
+
+
+@pytest.mark.parametrize(("text", "said", "demanded"), READ)
+def test_plain_words_are_said_and_all_else_is_demanded(text: str, said: str, demanded: str) -> None:
+    """No part of a query is left without effect."""
+    node = parse(text).ast
+    assert " ".join(says(node)) == said
+    assert demands(node) == parse(demanded).ast or str(demands(node)) == str(parse(demanded).ast)
+
+
+def test_boosts_are_noticed() -> None:
+    """Anywhere in a query."""
+    assert has_boost(parse("(a b^2) OR c").ast)
+    assert not has_boost(parse("(a b) OR c").ast)
+
+
+@pytest.mark.parametrize(
+    ("word", "near", "taken"),
+    [
+        ("improveents", "improvements", True),
+        ("Qualjty", "quality", True),
+        ("informatino", "information", True),
+        ("dinner", "inner", False),
+        ("looking", "cooking", False),
+        ("some", "come", False),
+        ("serverside", "server", False),
+        ("orchestra", "", False),
+        ("abcdef1", "abcdef2", False),
+    ],
+)
+def test_a_slip_is_one_edit_in_a_long_word_behind_its_first_letter(word: str, near: str, *, taken: bool) -> None:
+    """Short words and other beginnings are words of their own."""
+    slips = mistyped([word, word], lambda _: True, lambda _: near)
+    assert slips == ({word: near} if taken else {})
+    assert mistyped([word], lambda _: False, lambda _: near) == {}
+
+
+def test_mending_leaves_the_rest_as_it_is() -> None:
+    """Only whole words are replaced."""
+    assert mended('"Qualjty, qualjty!" (Qualjty)', {"Qualjty": "quality"}) == '"quality, qualjty!" (quality)'
