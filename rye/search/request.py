@@ -60,6 +60,9 @@ PLAIN: Mapping[str, Any] = {
     "lenient": False,
     "include_superseded": False,
     "facets": (),
+    "threshold": None,
+    "source_boosts": None,
+    "hybrid": None,
     "explain": False,
 }
 """The arguments of a search of which nothing is asked."""

@@ -144,11 +144,12 @@ def command(query: tuple[str, ...], **options: Any) -> int:
         refuse("null", because="without --ids")
     if options["as_jsonl"]:
         refuse("facets", because="with --jsonl")
-    place = Place.take(options)
+    place, meant = Place.take(options), _take_meaning(options)
     if not query and not any(map(given, _AT_ONCE)) and somebody_types():
-        return answer_typed(place, read_arguments({name: options[name] for name in options if name not in _AT_ONCE}))
+        typed = {name: options[name] for name in options if name not in _AT_ONCE}
+        return answer_typed(place, read_arguments(typed) | meant)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
-    arguments = read_arguments(options) | {"facets": ",".join(options["facets"])}
+    arguments = read_arguments(options) | meant | {"facets": ",".join(options["facets"])}
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
     _answer(response, sort_by=options["sort_by"], **form)
     return 0 if response.results else 1
@@ -158,17 +159,21 @@ _AT_ONCE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit
 """What asks for an answer at once, and not for a line to type in."""
 
 
-def read_arguments(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a search as :meth:`rye.Registry.search` takes them."""
-    dates = {name: options.pop(name) for name in ("date_from", "date_to")}
+def _take_meaning(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a search by meaning out of all of them, and return what they ask."""
     hybrid = {name: value for name in _HYBRID if (value := options.pop(name)) is not None}
+    boosts = parse_boosts(options.pop("source_boosts"))
+    return {"threshold": options.pop("threshold"), "source_boosts": boosts, "hybrid": hybrid or None}
+
+
+def read_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a search by keyword as :meth:`rye.Registry.search` takes them."""
+    dates = {name: options.pop(name) for name in ("date_from", "date_to")}
     return options | {
         "fields": parse_fields(options["fields"]) or None,
         "filters": parse_filters(options["filters"], **dates) or None,
         "fuzzy": parse_fuzzy(options["fuzzy"]),
         "proximity": parse_proximity(options["proximity"]),
-        "source_boosts": parse_boosts(options["source_boosts"]),
-        "hybrid": hybrid or None,
         "relax": not options.pop("no_relax"),
     }
 
