@@ -149,7 +149,7 @@ class Registry:
             level: 1 searches what names an item, 2 what it says, None both.
             relax: Whether a bare bag of words that finds nothing is tried more broadly.
             lenient: Whether what does not parse is left out and reported instead of refused.
-            include_superseded: Whether superseded and deprecated items are listed.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
             facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
                 ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
             threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
@@ -199,7 +199,7 @@ class Registry:
             level: Which fields are searched.
             relax: Whether words that find nothing are tried more broadly.
             lenient: Whether what does not parse is left out.
-            include_superseded: Whether superseded and deprecated items are listed.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
 
         Raises:
             QueryError: The query is at fault.
@@ -232,7 +232,7 @@ class Registry:
             space: ``all``, ``project``, ``user`` or ``system``.
             limit: Hits on the page, 1 to 1,000.
             offset: Hits to skip.
-            include_superseded: Whether superseded and deprecated items are listed.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
             explain: Whether each hit says which words it shares, and what each counts.
 
         Raises:

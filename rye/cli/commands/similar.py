@@ -20,7 +20,7 @@ __all__ = ["command"]
 @space_option("all", "project, user, system or all.")
 @click.option("--limit", "-n", type=int, default=10, show_default=True, metavar="N", help="Hits on the page.")
 @click.option("--offset", type=int, default=0, show_default=True, metavar="N", help="Hits to skip before the page.")
-@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
+@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded, deprecated or yanked.")
 @click.option("--explain", is_flag=True, help="Show what each shared word counts.")
 @place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
 @json_option
