@@ -13,7 +13,7 @@ import numpy as np
 
 from rye.errors import QueryError
 from rye.index.reader import Reader
-from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER, fold_value
+from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
@@ -21,13 +21,15 @@ from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_verdict
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
+from rye.search.naming import named_by, named_inside
 from rye.search.order import ranked
 from rye.search.page import Desk, Hit
+from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
 from rye.search.results import SearchResponse
 from rye.search.states import States
-from rye.search.suggest import did_you_mean, is_unknown
+from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
 from rye.signing import TrustSet
 
@@ -75,6 +77,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
+        self._read: Reading | None = None
 
     def run(self) -> SearchResponse:
         """Return the response.
@@ -104,7 +107,9 @@ class Search:
         )
         page = desk.page(hits)
         suggestion = ""
-        if total == 0 or answer.stage != "all":
+        if answer.stage == "any":
+            suggestion = self._reading(plan).suggestion
+        elif total == 0 or answer.stage != "all":
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
@@ -129,9 +134,9 @@ class Search:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
         answer: _Answer | None = None
         first: _Answer | None = None
-        fields = searched_fields(self.request.level)
-        for stage in plan.stages(lambda word: is_unknown(self.reader, word, fields)):
-            answer = self._answer(stage, plan, allowed)
+        named = self._named(allowed, plan)
+        for stage in plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query):
+            answer = self._answer(stage, plan, allowed, named)
             first = first or answer
             if answer.total:
                 return answer
@@ -140,20 +145,29 @@ class Search:
             raise AssertionError(message)
         return first if not answer.total else answer
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> _Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> _Answer:
         evaluation = self.evaluate(stage.ast, plan)
         found = evaluation.docs & allowed
-        exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
-        if len(exact):
-            found |= Docs(self.reader.size, numbers=exact)
+        if stage.name == "all" and (
+            whole := self._let_through(named_by(self.reader, self.request.query), plan, allowed)
+        ):
+            named |= whole
+            found |= whole
+        if found and plan.words:
+            found |= named
+        exact = (found & named).numbers
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
             found, hidden = self._hide(found)
             exact = exact[found.mask[exact]] if hidden else exact
         docs = found.numbers
+        if self.request.sort_by == "score":
+            wanted = self.request.offset + self.request.limit
+            docs = np.union1d(evaluation.contenders(docs, wanted), exact)
         scores = np.round(evaluation.scores(docs), 4)
         order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
-        return _Answer(stage.name, evaluation, len(docs), docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        total = len(found)
+        return _Answer(stage.name, evaluation, total, docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
@@ -218,14 +232,24 @@ class Search:
             masks.append(mask)
         return np.concatenate(masks)
 
-    def _exact(self, allowed: Docs, plan: Plan) -> Ints:
-        """Return the documents whose id or name equals the whole query, if ``fields`` lets them through."""
-        text = fold_value(self.request.query)
-        named = [self.reader.having(key, text) for key in ("id", "name")] if text else []
-        if not any(map(len, named)):
-            return np.empty(0, np.int64)
-        found = Docs(self.reader.size, numbers=np.union1d(*named)) & allowed
-        return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
+    def _named(self, allowed: Docs, plan: Plan) -> Docs:
+        """Return the documents that words of a sentence name."""
+        return self._let_through(named_inside(self.reader, plan.bag, self._dictionary), plan, allowed)
+
+    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Docs:
+        """Return those of some documents that scope, filters and ``fields`` let through."""
+        found = Docs(self.reader.size, numbers=docs) & allowed
+        return found & self.evaluate(ast.Everything(), plan).docs if found and plan.fixed else found
+
+    @cached_property
+    def _dictionary(self) -> Dictionary:
+        return Dictionary(self.reader, searched_fields(self.request.level))
+
+    def _reading(self, plan: Plan) -> Reading:
+        """Return how the last stage reads the words; asked for twice, found once."""
+        if self._read is None:
+            self._read = read_prose(plan.words, self._dictionary)
+        return self._read
 
     def _hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded or deprecated, and count it by reason."""
@@ -252,3 +276,4 @@ class Search:
             self._warnings.append(
                 f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"
             )
+            self._warnings += self._reading(plan).notes
