@@ -148,11 +148,9 @@ class Search:
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> _Answer:
         evaluation = self.evaluate(stage.ast, plan)
         found = evaluation.docs & allowed
-        if stage.name == "all" and (
-            whole := self._let_through(named_by(self.reader, self.request.query), plan, allowed)
-        ):
-            named |= whole
-            found |= whole
+        if stage.name == "all":
+            whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
+            found, named = found | whole, named | whole
         if found and plan.words:
             found |= named
         exact = (found & named).numbers
@@ -272,8 +270,8 @@ class Search:
         elif answer.stage == "substring":
             self._warnings.append("nothing had all words; they were matched as parts of words")
         elif answer.stage == "any":
+            self._warnings += self._reading(plan).notes
             rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
             self._warnings.append(
                 f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"
             )
-            self._warnings += self._reading(plan).notes

@@ -142,11 +142,9 @@ class Evaluation:
         Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995). Of common words, which weigh least and
         stand in most documents, little is read then.
         """
-        rest = self.norm
-        if len(docs) < max(_MANY, _FEW * wanted) or len(self.scored) < 3 or rest <= 0:
+        if len(docs) < max(_MANY, _FEW * wanted) or len(self.scored) < 3 or self.norm <= 0:
             return docs
-        total = np.zeros(self.reader.size)
-        slack = _ROUNDING * self.norm
+        total, rest, slack = np.zeros(self.reader.size), self.norm, _ROUNDING * self.norm
         for row in sorted(self.scored, key=lambda row: -row.weight):
             own = row.found.docs.numbers
             total[own] += row.contributions(row.found.weigh(own, self.weights))
