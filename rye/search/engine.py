@@ -150,10 +150,11 @@ class Search:
         found = evaluation.docs & allowed
         if stage.name == "all":
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
-            found, named = found | whole, named | whole
-        if found and plan.words:
-            found |= named
-        exact = (found & named).numbers
+            found, named = (found | whole, named | whole) if whole else (found, named)
+        exact = np.empty(0, np.int64)
+        if named:
+            found = found | named if found and plan.words else found
+            exact = (found & named).numbers
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
             found, hidden = self._hide(found)
@@ -161,7 +162,8 @@ class Search:
         docs = found.numbers
         if self.request.sort_by == "score":
             wanted = self.request.offset + self.request.limit
-            docs = np.union1d(evaluation.contenders(docs, wanted), exact)
+            docs = evaluation.contenders(docs, wanted)
+            docs = np.union1d(docs, exact) if len(exact) else docs
         scores = np.round(evaluation.scores(docs), 4)
         order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
         total = len(found)
@@ -236,7 +238,9 @@ class Search:
 
     def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Docs:
         """Return those of some documents that scope, filters and ``fields`` let through."""
-        found = Docs(self.reader.size, numbers=docs) & allowed
+        found = Docs(self.reader.size, numbers=docs)
+        if found:
+            found &= allowed
         return found & self.evaluate(ast.Everything(), plan).docs if found and plan.fixed else found
 
     @cached_property

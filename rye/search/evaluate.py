@@ -150,9 +150,11 @@ class Evaluation:
             total[own] += row.contributions(row.found.weigh(own, self.weights))
             rest -= row.weight
             reached = total[docs]
-            least = np.partition(reached, -wanted)[-wanted] - rest - slack
-            keep = reached >= least
-            if least > 0 and np.count_nonzero(keep) * _FEW < len(docs):
+            high = reached[reached > rest + slack]
+            if len(high) < wanted:
+                continue
+            keep = reached >= np.partition(high, -wanted)[-wanted] - rest - slack
+            if np.count_nonzero(keep) * _FEW < len(docs):
                 found: Ints = docs[keep]
                 return found
         return docs

@@ -31,21 +31,20 @@ def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictiona
     An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
     length and no other such word is rarer: ``search`` names no item in a question for restaurants.
     """
-    if len(words) < 2:
-        return np.empty(0, np.int64)
-    found = []
-    for word in words:
+    found = [np.empty(0, np.int64)]
+    for word in words if len(words) > 1 else ():
         for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
+            plain = len(analysis.parts(text)) < 2
+            if plain and (len(words) <= PROSE or len(text) < LEAST_LETTERS):
+                continue
             docs = named_by(reader, text)
-            if len(docs) and (len(analysis.parts(text)) > 1 or _tells(text, words, dictionary)):
+            if len(docs) and (not plain or _tells(text, words, dictionary)):
                 found.append(docs)
-    return reduce(np.union1d, found, np.empty(0, np.int64))
+    return reduce(np.union1d, found)
 
 
 def _tells(text: str, words: Sequence[ast.Word], dictionary: Dictionary) -> bool:
     """Return whether a plain word is among the rarest long words of a sentence that items have."""
-    if len(words) <= PROSE or len(text) < LEAST_LETTERS:
-        return False
     parts = {part for word in words for part in analysis.parts(word.text) if len(part) >= LEAST_LETTERS}
     rarest = min((count for part in parts if (count := dictionary.frequency(part))), default=0)
     return all(dictionary.frequency(part) <= rarest for part in analysis.parts(text))
