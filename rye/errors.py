@@ -10,10 +10,11 @@ do about it. :meth:`RyeError.to_dict` is the JSON of every surface.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 __all__ = [
     "ArgumentError",
+    "CancelledError",
     "EnvironmentFault",
     "ItemError",
     "NotFoundError",
@@ -40,6 +41,11 @@ class RyeError(Exception):
         self.message = message
         self.hint = hint
         self.details = details
+
+    def preceded(self, words: str) -> Self:
+        """Put words before the message, of one who knows where what was wrong came from; returns the error itself."""
+        self.message = f"{words}{self.message}"
+        return self
 
     def to_dict(self) -> dict[str, Any]:
         """Return ``{"code", "message", "hint", …details}``, the same on every surface."""
@@ -117,6 +123,10 @@ class SigningError(RyeError):
 
 class EnvironmentFault(RyeError):
     """The machine is at fault: a folder with unsafe permissions, a full disk, a missing home."""
+
+
+class CancelledError(RyeError):
+    """Who asked for the work does not want it any more; nothing was left half done."""
 
 
 class UnavailableError(RyeError):

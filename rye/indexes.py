@@ -14,6 +14,7 @@ from rye.errors import EnvironmentFault
 from rye.index import cache
 from rye.index.reader import Reader
 from rye.index.refresh import Progress, Refreshed, SpaceIndex
+from rye.index.stopping import Cancelled, stoppable
 from rye.index.store import Snapshot
 from rye.layout import Layout
 from rye.search.settings import read_overrides
@@ -51,6 +52,14 @@ class State:
         """A reader over all roots."""
         return self.reader("all")
 
+    def keep(self, before: State | None) -> None:
+        """Take over the reader over all roots, with all it has worked out, from a state of the very same snapshots."""
+        mine = [found.snapshot for _, found in self.refreshed]
+        if before is not None and "everywhere" in vars(before):
+            others = [found.snapshot for _, found in before.refreshed]
+            if len(mine) == len(others) and all(one is other for one, other in zip(mine, others, strict=True)):
+                vars(self)["everywhere"] = before.everywhere
+
     def reader(self, space: str) -> Reader:
         """Return a reader over the roots of one space, or of all."""
         chosen: list[tuple[Root, Snapshot]] = []
@@ -72,15 +81,23 @@ class Indexes:
         cache_dir: Where indexes are kept; looked at only when one is needed.
         named_trust: Trust files that count as the user's own.
         progress: Told how far indexing is.
+        cancelled: Asked while indexing whether to stop.
     """
 
     def __init__(
-        self, layout: Layout, cache_dir: Path, *, named_trust: Sequence[Path] = (), progress: Progress | None = None
+        self,
+        layout: Layout,
+        cache_dir: Path,
+        *,
+        named_trust: Sequence[Path] = (),
+        progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
     ) -> None:
         self._layout = layout
         self._cache_dir = cache_dir
         self._named_trust = named_trust
         self._progress = progress
+        self._cancelled = cancelled
         self._lock = threading.RLock()
         self._state: State | None = None
 
@@ -130,7 +147,7 @@ class Indexes:
             return tuple(_status(index) for index in self._spaces)
 
     def _take(self, refresh: Callable[[SpaceIndex], Refreshed]) -> State:
-        with self._lock:
+        with self._lock, stoppable(self._cancelled):
             began = time.monotonic()
             refreshed = tuple((index.root, refresh(index)) for index in self._spaces)
             missing = [root.source for root, found in refreshed if found.snapshot is None]
@@ -141,8 +158,10 @@ class Indexes:
             overrides, problems = read_overrides(self._layout.roots)
             cached = (self._cache[1],) if self._cache[1] else ()
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *problems, *_file_warnings(refreshed))
-            self._state = State(refreshed, trust, overrides, warnings, began)
-            return self._state
+            state = State(refreshed, trust, overrides, warnings, began)
+            state.keep(self._state)
+            self._state = state
+            return state
 
 
 def _file_warnings(refreshed: Sequence[tuple[Root, Refreshed]]) -> list[str]:

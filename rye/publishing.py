@@ -251,6 +251,8 @@ def _write(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force
         if force or standing != _WELL:
             after = signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
         made.append((job, standing, after))
+    for folder in {(job.root.path / job.file.rel_path).parent for job, _, _ in made}:
+        signing.sweep(folder)
     rows = []
     for job, standing, after in made:
         if after != job.read.data:

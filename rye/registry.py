@@ -24,6 +24,7 @@ from rye.index.reader import Part, Reader
 from rye.index.reading import read_item
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
+from rye.index.stopping import Cancelled
 from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds
 from rye.search.engine import Search, World
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from rye.keyring import Passphrase
     from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
+    from rye.relations import Relations
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VerifyReport
 
 __all__ = ["Registry"]
@@ -59,6 +61,7 @@ class Registry:
             before each, infinity only where there is no index yet.
         trust: Trust files or folders that count as the user's own for this registry.
         progress: Called with (files done, files to do, source) while files are indexed.
+        cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
 
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
@@ -76,6 +79,7 @@ class Registry:
         max_staleness: float = 0.0,
         trust: Sequence[PathLike] = (),
         progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
     ) -> None:
         layout = Layout.find(
             project=None if project is None else as_path("project", project),
@@ -89,7 +93,7 @@ class Registry:
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
-        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress)
+        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -128,7 +132,7 @@ class Registry:
             fields: Field → further query on that field; all must match.
             filters: Field → exact value, list (any of), ``!value``, or ``>= <= > <`` with a version, date or number;
                 also ``date_from`` and ``date_to``.
-            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos.
+            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos; not enabled, none.
             proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
             mode: ``keyword``.
             level: 1 searches what names an item, 2 what it says, None both.
@@ -190,7 +194,7 @@ class Registry:
             if space in (None, "all", part.root.space)
         ]
         if not found:
-            raise _not_found(state.everywhere, item_type, item_id)
+            raise _not_found(state.everywhere, item_type, item_id, space)
         first = found[0][0].root
         paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
         if len(paths) > 1:
@@ -208,6 +212,7 @@ class Registry:
         now = signing.system_clock()
         states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
         shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
+        withdrawn, successor = states.standing(part.base + local)
         return LoadedItem(
             item=read.item,
             space=part.root.space,
@@ -217,6 +222,30 @@ class Registry:
             signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
             shadows=shadows,
             shadowed_by=shadowed_by,
+            states=withdrawn,
+            successor=successor,
+            warnings=states.hiding(kind, item_id) if shadows or shadowed_by else (),
+        )
+
+    def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
+        """Return what an item refers to, and what refers to it.
+
+        Args:
+            item: ``type:id``, or an id that only one type has.
+            direction: ``out`` for what it refers to, ``in`` for what refers to it, ``both``.
+            depth: How many steps to go, 1 to 32; each item and reference is met once, so cycles end.
+            limit: Relations listed, 1 to 1,000, the nearest first.
+
+        Raises:
+            NotFoundError: There is no such item; the hint names the nearest ids.
+            ArgumentError: Several types have the id, or another argument is not valid.
+        """
+        from rye.naming import key_named
+        from rye.relations import relations_of
+
+        key = key_named(self, item)
+        return relations_of(
+            self._indexes.current(self.max_staleness), key, direction=direction, depth=depth, limit=limit
         )
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
@@ -392,7 +421,12 @@ def _check_space(space: str) -> None:
         raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
 
 
-def _not_found(reader: Reader, item_type: str, item_id: str) -> NotFoundError:
+def _not_found(reader: Reader, item_type: str, item_id: str, space: str | None) -> NotFoundError:
+    elsewhere = list(dict.fromkeys(part.root.source for part, _ in reader.having_key(item_type, item_id)))
+    if elsewhere:
+        message = f"there is no {item_type} {item_id!r} in space {space}"
+        hint = f"it is in {', '.join(elsewhere)}; look there, or in all spaces"
+        return NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
     near = nearest(f"{item_type}:{item_id}", reader.all_keys())
     hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
     return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)

@@ -76,7 +76,10 @@ def _read(text: str, roots: tuple[Root, ...], layout: Layout) -> Target:
         )
     if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
         return _path_target(text, path.expanduser(), layout)
-    scopes = parse_scope(text)
+    try:
+        scopes = parse_scope(text)
+    except ArgumentError as error:
+        raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
     return Target(
         text,
         roots,

@@ -20,9 +20,9 @@ class Plan:
     carry_out: Callable[[], TrustChange]
 
     @classmethod
-    def unchanged(cls, entry: TrustEntry, paths: tuple[str, ...]) -> Plan:
-        """Return a plan that changes nothing."""
-        return cls(entry.fingerprint, lambda: TrustChange("unchanged", entry.fingerprint, entry.owner, paths))
+    def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> Plan:
+        """Return a plan that changes nothing, and says so with ``action``."""
+        return cls(entry.fingerprint, lambda: TrustChange(action, entry.fingerprint, entry.owner, paths))
 
 
 def carry_out_all(texts: Sequence[str], plan: Callable[[str], Plan]) -> list[TrustChange]:

@@ -54,7 +54,10 @@ class TrustReport:
 
 @dataclass(frozen=True, slots=True)
 class TrustChange:
-    """What was done to trust files: ``added``, ``removed``, ``revoked``, ``endorsed`` or ``unchanged``."""
+    """What was done to a trust file.
+
+    ``added``, ``removed``, ``revoked``, ``endorsed``, ``unchanged``, or in a dry run ``would endorse``.
+    """
 
     action: str
     fingerprint: str

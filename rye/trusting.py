@@ -179,7 +179,7 @@ class Trust:
         path = self._folder(space) / signing.trust_file_name(known.public)
         if standing and all(entry.revoked for entry in standing) and not reason and not date:
             sources = tuple(each.source for each in standing)
-            return Plan.unchanged(known, sources)
+            return Plan.of_nothing("unchanged", known, sources)
         base = standing[0] if standing else known
         data = signing.write_trust_file(
             known.public,
@@ -214,7 +214,7 @@ class Trust:
         entry = self._project_entry(file)
         path = Path(entry.source)
         if key is None:
-            return Plan.unchanged(entry, (str(path),))
+            return Plan.of_nothing("would endorse", entry, (str(path),))
         _refuse_link(path)
         after = signing.endorse(path.read_bytes(), stem=path.stem, key=key, now=self._clock())
 

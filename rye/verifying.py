@@ -77,17 +77,10 @@ class Verifier:
             except ItemError as error:
                 return Unchecked(error.message, error.code, error.hint, held.path)
             signature = signing.judge(held.evidence, origin=origin, trust=trust, now=now)
-        return VerifiedItem(
-            type=origin.item_type,
-            id=origin.item_id,
-            space=origin.space,
-            bundle=origin.bundle,
-            path=held.path,
-            signature=signature,
-            line=_line(data, held.evidence),
-            digest=sha256(data).hexdigest() if self.digests or signature.verdict is not _TRUSTED else "",
-            length=len(data),
-        )
+        space, bundle, item_type, item_id = origin
+        digest = sha256(data).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
+        line = _line(data, held.evidence)
+        return VerifiedItem(item_type, item_id, space, bundle, held.path, signature, line, digest, len(data))
 
 
 class _Held(NamedTuple):

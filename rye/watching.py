@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rye.errors import RyeError
+from rye.errors import CancelledError, RyeError
 from rye.items import ItemType
 
 if TYPE_CHECKING:
@@ -54,12 +54,17 @@ class Watch:
         self._registry = registry
         self._changed = changed
         self._stop = threading.Event()
+        self._paused = False
         self._thread = threading.Thread(target=self._run, name="rye-watch", daemon=True)
         self._scanned = 0.0
 
     def start(self) -> None:
         """Begin in a thread of its own; the first thing it does is to index what is there."""
         self._thread.start()
+
+    def resume(self) -> None:
+        """Index again after its indexing was cancelled: someone has searched since, so an index is wanted."""
+        self._paused = False
 
     def stop(self) -> None:
         """End; from then on each search scans again. What is being indexed is waited for, but not for long."""
@@ -125,10 +130,14 @@ class Watch:
                     self._changed(tuple(Path(path) for _, path in change))
 
     def _refresh(self) -> RefreshReport | None:
-        """Index what has changed and return what that was; None where it could not be done."""
+        """Index what has changed and return what that was; None where it could not be done, or is not wanted now."""
+        if self._paused:
+            return None
         self._scanned = time.monotonic()
         try:
             return self._registry.refresh()
+        except CancelledError:
+            self._paused = True
         except (RyeError, OSError) as error:
             _LOG.warning("the spaces could not be indexed: %s", error)
         return None

@@ -160,7 +160,7 @@ def test_the_page_of_the_command_line_lists_exactly_the_commands() -> None:
     """No command is left out, none is made up."""
     sections = re.findall(r"^## rye (\w+)$", DOCS["cli"], re.MULTILINE)
     assert sorted(sections) == sorted(commands())
-    assert len(sections) == 11
+    assert len(sections) == 12
 
 
 def test_every_environment_variable_is_documented() -> None:
@@ -303,7 +303,7 @@ def test_every_limit_is_documented() -> None:
 # The Python API and its answers
 
 
-@pytest.mark.parametrize("method", ["search", "load", "verify", "sign"])
+@pytest.mark.parametrize("method", ["search", "load", "refs", "verify", "sign"])
 def test_every_parameter_of_the_registry_is_documented(method: str) -> None:
     """Each method has a section with its signature, parameter for parameter, and its defaults."""
     text = section("python-api", method)

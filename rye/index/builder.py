@@ -7,15 +7,17 @@ often it occurs, and everything after that is array arithmetic. The arrays are d
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from rye.index import analysis, container
+from rye.index import analysis, container, stopping
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, Ints, smallest
+from rye.index.relations import Edge
+from rye.index.relations_columns import EdgeWriter
 from rye.index.schema import (
     FIELD_BITS,
     OWN_KEYS,
@@ -79,13 +81,15 @@ class SegmentBuilder:
         self._entry_ids = array("i")
         self._entry_counts = array("i")
         self._own: list[tuple[str, ...]] = []
+        self._edges = EdgeWriter()
         self._columns = Columns()
 
     def __len__(self) -> int:
         return len(self._columns.ids)
 
-    def add(self, item: Item, place: Place, evidence: Evidence) -> None:
-        """Add one item; ``evidence`` is what its bytes prove."""
+    def add(self, item: Item, place: Place, evidence: Evidence, edges: Sequence[Edge] = ()) -> None:
+        """Add one item; ``evidence`` is what its bytes prove, ``edges`` are what it refers to."""
+        self._edges.add(len(self), edges)
         base = len(self) << FIELD_BITS
         for number, values in text_values(item):
             self._texts += values
@@ -114,13 +118,18 @@ class SegmentBuilder:
         """Write the segment to a new file and return how many documents it holds."""
         self._read_texts()
         texts, tf_bits = self._text_arrays()
-        arrays = texts | self._entry_arrays() | self._columns.arrays()
+        edges = self._edges.arrays(self._columns.types, self._columns.ids)
+        stopping.check()
+        arrays = texts | self._entry_arrays() | self._columns.arrays() | edges
         container.write(path, arrays, meta_of(len(self), tf_bits))
         return len(self)
 
     def _text_arrays(self) -> tuple[Arrays, int]:
+        stopping.check()
         tokens = self._tokens()
+        stopping.check()
         ordered, rank = _sorted_terms(self._vocabulary.terms)
+        stopping.check()
         terms, slots, positions = _in_order(rank.astype(np.int32)[tokens.terms], tokens.slots, tokens.positions)
         fresh = np.ones(len(terms), bool)
         fresh[1:] = (terms[1:] != terms[:-1]) | (slots[1:] != slots[:-1])
@@ -128,6 +137,7 @@ class SegmentBuilder:
         tf = np.diff(first, append=len(terms))
         counts = np.bincount(terms[first], minlength=len(ordered))
         posted = Posted(counts, slots[first], tf, positions)
+        stopping.check()
         arrays, tf_bits = pack_terms(ordered, posted, len(self))
         return arrays | {"doc.lengths": smallest(tokens.lengths)}, tf_bits
 

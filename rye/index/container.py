@@ -18,8 +18,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rye.index import stopping
+
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked whole when opened; of larger ones only header and length are."""
 
@@ -44,6 +46,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> N
     offset = 0
     ready = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in ready.items():
+        stopping.check()
         crc = zlib.crc32(_bytes(array))
         table[name] = [array.dtype.str, list(array.shape), offset, crc]
         offset += -(-array.nbytes // _ALIGN) * _ALIGN
@@ -53,6 +56,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> N
         handle.write(header)
         handle.write(b"\0" * (_data_start(len(header)) - handle.tell()))
         for array in ready.values():
+            stopping.check()
             handle.write(_bytes(array))
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
         if handle.tell() > FULL_CHECK_BYTES:

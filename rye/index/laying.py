@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rye.index import blocks, paths, records
+from rye.index import blocks, paths, records, stopping
 from rye.index.dictionary import term_arrays
 from rye.index.packing import Array, Arrays, Ints, pack_positions, pack_postings, pack_strings, smallest
 from rye.index.ranks import rank_arrays
@@ -46,14 +46,16 @@ class Columns:
 
     def arrays(self) -> Arrays:
         """Return them as arrays."""
-        return {
+        arrays: Arrays = {
             "doc.type": np.asarray(self.types, np.uint8),
             "doc.time": np.asarray(self.times, np.float64),
             **pack_strings("id", self.ids),
             **paths.pack(self.paths, self.types, self.ids),
-            **records.pack(self.evidence),
-            **rank_arrays(self.ids, self.types, self.paths),
         }
+        stopping.check()
+        arrays |= records.pack(self.evidence)
+        stopping.check()
+        return arrays | rank_arrays(self.ids, self.types, self.paths)
 
 
 def pack_terms(ordered: list[str], posted: Posted, docs: int) -> tuple[Arrays, int]:
@@ -61,16 +63,18 @@ def pack_terms(ordered: list[str], posted: Posted, docs: int) -> tuple[Arrays, i
     ends = np.concatenate([[0], np.cumsum(posted.counts)])
     tokens = np.concatenate([[0], np.cumsum(posted.tf, dtype=np.int64)])[ends]
     postings, bits = pack_postings(posted.slots, posted.tf, docs)
+    stopping.check()
     arrays = {
         **pack_strings("term", ordered),
         "term.postings": smallest(ends),
         "term.positions": smallest(tokens),
         **postings,
         **pack_positions(posted.positions),
-        **stem_arrays(ordered),
-        **term_arrays(ordered, ends, posted.slots >> FIELD_BITS),
     }
-    return arrays, bits
+    stopping.check()
+    arrays |= stem_arrays(ordered)
+    stopping.check()
+    return arrays | term_arrays(ordered, ends, posted.slots >> FIELD_BITS), bits
 
 
 def pack_entries(ordered: Sequence[str], owners: Ints, docs: Ints) -> Arrays:

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from rye.index import container
+from rye.index import container, stopping
 from rye.index.blocks import Blocks
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, smallest
+from rye.index.relations_columns import merged
 from rye.index.segment import Bools, Ints, Segment, slot_keys
 from rye.index.strings import Strings, ranges
 
@@ -44,6 +45,7 @@ def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
 
 def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     """Write one segment holding the live documents of several, in their order; return how many they are."""
+    stopping.check()
     keeps = [np.flatnonzero(live) for _, live in parts]
     segments = [segment for segment, _ in parts]
     bases = np.cumsum([0, *(len(keep) for keep in keeps)])
@@ -52,8 +54,13 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
         numbers = np.cumsum(live) - 1 + base
         renumber.append(np.where(live, numbers, -1))
     docs = int(bases[-1])
-    texts, tf_bits = _postings(segments, renumber, docs)
-    container.write(path, texts | _entries(segments, renumber) | _columns(segments, keeps), meta_of(docs, tf_bits))
+    arrays, tf_bits = _postings(segments, renumber, docs)
+    stopping.check()
+    arrays |= _entries(segments, renumber)
+    stopping.check()
+    arrays |= _columns(segments, keeps)
+    arrays |= merged([(segment.edges, new) for segment, new in zip(segments, renumber, strict=True)])
+    container.write(path, arrays, meta_of(docs, tf_bits))
     return docs
 
 
@@ -63,7 +70,9 @@ def _union(tables: Sequence[Strings | Blocks], used: Sequence[Bools]) -> tuple[l
         [text for text, keep in zip(table.everything, flags.tolist(), strict=True) if keep]
         for table, flags in zip(tables, used, strict=True)
     ]
+    stopping.check()
     ordered = sorted(set().union(*kept))
+    stopping.check()
     number = {text: i for i, text in enumerate(ordered)}
     maps = []
     for table, flags, texts in zip(tables, used, kept, strict=True):
@@ -132,11 +141,13 @@ def _piece(rows: list[tuple[_Source, Ints, Bools]], low: int, high: int) -> tupl
     """Return slot and tf of the postings of the merged terms ``[low, high)``, and their positions."""
     found = []
     for source, terms, flags in rows:
+        stopping.check()
         old = np.flatnonzero(flags)
         first, last = np.searchsorted(terms[old], [low, high])
         if first < last:
             found.append(source.postings(int(old[first]), int(old[last - 1]) + 1, terms))
     term, slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
+    stopping.check()
     order = np.argsort(term, kind="stable")
     starts = (np.cumsum(tf) - tf)[order]
     tf = tf[order]

@@ -8,8 +8,10 @@ from pathlib import PurePosixPath
 
 from rye import items, signing, spaces
 from rye.errors import ItemError
+from rye.index import stopping
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Problem
+from rye.index.relations import edges_of
 from rye.index.schema import Place
 from rye.signing import Evidence, Origin
 from rye.spaces import ItemFile, Root
@@ -87,10 +89,14 @@ def read_files(
         digests: By path, the SHA-256 of the bytes of what is indexed already; what is unchanged is not added.
         builder: Takes the items.
         told: Called with the number of files done before each file.
+
+    Raises:
+        CancelledError: It has been cancelled.
     """
     same: list[str] = []
     problems: list[Problem] = []
     for done, file in enumerate(files):
+        stopping.check()
         told(done)
         try:
             read = read_item(root, file.rel_path, file.item_type, file.item_id)
@@ -100,5 +106,6 @@ def read_files(
         if digests.get(file.rel_path) == read.evidence.content_digest:
             same.append(file.rel_path)
         else:
-            builder.add(read.item, Place(root.space, root.bundle, file.rel_path, file.suffix), read.evidence)
+            place = Place(root.space, root.bundle, file.rel_path, file.suffix)
+            builder.add(read.item, place, read.evidence, edges_of(read.item, read.suffix, read.data))
     return Digest(tuple(same), tuple(problems))

@@ -14,7 +14,7 @@ import numpy as np
 
 from rye import spaces
 from rye.errors import EnvironmentFault
-from rye.index import runs
+from rye.index import runs, stopping
 from rye.index.container import DamagedError
 from rye.index.manifest import Files, Manifest, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
@@ -93,6 +93,10 @@ class SpaceIndex:
 
         Args:
             max_age: Seconds for which the last comparison, by whatever process, still counts.
+
+        Raises:
+            EnvironmentFault: There is no index yet, and it cannot be written.
+            CancelledError: See :mod:`rye.index.stopping`; the last snapshot serves on.
         """
         stamp = self.root.stamp
         compared = self._store.compared_within(max_age)
@@ -276,7 +280,9 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
 
 
 def _walk(root: Root) -> _Walked:
+    stopping.check()
     paths, stats, problems = spaces.walk_stat(root)
+    stopping.check()
     found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
     return _Walked(Files(paths, stats_of(stats)), found)
 

@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from rye._cores import cores
+from rye.index import stopping
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Problem
 from rye.index.merge import merge
@@ -39,6 +40,9 @@ ALONE_BELOW = 2_000
 """Fewer files than this are read by this process alone: starting another takes as long."""
 
 _PIECES_EACH = 4
+_POLL = 0.05
+"""Seconds for which a helper is waited for before asking whether its work is still wanted."""
+
 _START = "import sys; sys.path[:] = sys.argv[1:]; from rye.index import runs; runs.help_out()"
 
 
@@ -83,6 +87,9 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
     Args:
         work: What to read.
         processes: How many processes may work, this one among them; by default one for each core.
+
+    Raises:
+        CancelledError: It has been cancelled; helpers are ended, and nothing that was written for it is left.
     """
     count = min(cores() if processes is None else processes, max(1, len(work.files) * 2 // ALONE_BELOW))
     pieces = _pieces(work, count)
@@ -156,7 +163,9 @@ class _Crew:
                 thread.start()
             self._do_pieces()
             for thread in threads:
-                thread.join()
+                while thread.is_alive():
+                    stopping.check()
+                    thread.join(_POLL)
             self._do_pieces()  # what a helper gave back
         finally:
             for helper in started:

@@ -19,6 +19,7 @@ doc.rank/.name        N        place by id and by name (:mod:`rye.index.ranks`)
 id.offsets/buffer     N        item ids
 path*                 N        what follows the id in the path (:class:`rye.index.paths.Paths`)
 evidence.*            N        what the bytes prove (:class:`rye.index.records.Records`)
+edge.*, target.*      R, T     what the items refer to, with lookup.* and key.* (:mod:`rye.index.relations_columns`)
 ====================  =======  ==============================================================================
 
 Every whole number is in the smallest unsigned dtype that holds its column.
@@ -40,6 +41,7 @@ from rye.index.dictionary import perhaps_near
 from rye.index.packing import Positions
 from rye.index.paths import Paths
 from rye.index.records import Records
+from rye.index.relations_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, Strings, ranges
 
@@ -132,7 +134,20 @@ class Segment:
     def entries(self) -> Blocks:
         """The sorted keyword entries, ``key NUL value``."""
         count, ends = int(self._array("entry.count")[0]), self._array("entry.ends")
-        return Blocks(count, self._strings("entry.head"), ends, self._file.buffer("entry.blocks"))
+        return Blocks(
+            count,
+            self._strings("entry.head"),
+            ends,
+            self._file.buffer("entry.blocks"),
+            bits=self._file.buffer("entry.filter"),
+        )
+
+    @cached_property
+    def edges(self) -> EdgeColumns:
+        """What its documents refer to."""
+        count, ends = int(self._array("target.count")[0]), self._array("target.ends")
+        texts = Blocks(count, self._strings("target.head"), ends, self._file.buffer("target.blocks"))
+        return EdgeColumns.read(self._array, texts)
 
     @cached_property
     def ids(self) -> Strings:

@@ -23,6 +23,7 @@ from whoosh.filedb.filestore import FileStorage
 from whoosh.index import TOC, clean_files
 
 from rye.errors import EnvironmentFault
+from rye.index import stopping
 from rye.index.container import DamagedError
 from rye.index.listing import ColumnarSegment
 from rye.index.manifest import Manifest
@@ -201,6 +202,7 @@ class Store:
 
         Raises:
             EnvironmentFault: The folder cannot be written to.
+            CancelledError: It has been cancelled while waiting.
         """
         lock = self._storage.lock(f"{INDEX_NAME}_WRITELOCK")
         deadline = time.monotonic() + wait
@@ -208,6 +210,7 @@ class Store:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             held = lock.acquire()
             while not held and time.monotonic() < deadline:
+                stopping.check()
                 time.sleep(0.02)
                 held = lock.acquire()
         except OSError as error:
@@ -223,6 +226,7 @@ class Store:
 
         Raises:
             EnvironmentFault: The disk refused; the base snapshot still serves.
+            CancelledError: It has been cancelled; what was written for it is gone.
         """
         listed = base.segments if base else ()
         entries = [one.entry for one in listed]
@@ -230,7 +234,7 @@ class Store:
             entries[index] = entries[index].without(docs)
         entries = [entry for entry in entries if entry.doc_count() > 0]
         generation = 1 + max(TOC._latest_generation(self._storage, INDEX_NAME), -1)  # noqa: SLF001 - as in open()
-        with self.writing():
+        with self.writing(), self._undone_if_unfinished():
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
@@ -240,6 +244,22 @@ class Store:
         self._sweep(generation, entries)
         self._manifest = generation, manifest
         return self._read(generation)
+
+    @contextmanager
+    def _undone_if_unfinished(self) -> Iterator[None]:
+        """Remove what a commit has written when it does not come to its end; the lock is held."""
+        before = set(self._committed())
+        try:
+            yield
+        except BaseException:
+            for path in set(self._committed()) - before:
+                path.unlink(missing_ok=True)
+            raise
+
+    def _committed(self) -> Iterator[Path]:
+        """Return the files that only commits write."""
+        for pattern in (f"{INDEX_NAME}_*{EXTENSION}", f"_{INDEX_NAME}_*", "files-*"):
+            yield from self.folder.glob(pattern)
 
     @contextmanager
     def writing(self) -> Iterator[None]:

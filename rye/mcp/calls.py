@@ -5,10 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from contextvars import ContextVar
 from typing import Protocol
 
-__all__ = ["CURRENT", "Abandoned", "Asked", "Call", "Confirm", "Report"]
+from rye.errors import CancelledError
+
+__all__ = ["Asked", "Call", "Confirm", "Report"]
 
 
 _PACE = 0.05
@@ -24,10 +25,6 @@ class Report(Protocol):
 
 Confirm = Callable[[str, str], bool]
 """Asks the user of the client a question, given what the answer is bound to; waits for it."""
-
-
-class Abandoned(Exception):
-    """The client no longer waits for the answer."""
 
 
 class Asked(Exception):
@@ -73,10 +70,10 @@ class Call:
         """Stop here if nobody waits.
 
         Raises:
-            Abandoned: Nobody does.
+            CancelledError: ``cancelled``: nobody does.
         """
         if self._gone.is_set():
-            raise Abandoned
+            raise CancelledError("cancelled", "the call was cancelled", hint="what it had not begun was not done")
 
     def tell(self, done: int, total: int, source: str) -> None:
         """Report that ``done`` of ``total`` files of a source are read; what is reported only grows."""
@@ -92,7 +89,3 @@ class Call:
         self._told, self._next = reached, now + _PACE
         whole = f"{done} of {total} files" if total else f"{done} files"
         self._report(reached, self._before + total if total else None, f"{source}: {whole}".lstrip(": "))
-
-
-CURRENT: ContextVar[Call | None] = ContextVar("rye_mcp_call", default=None)
-"""The call that the running thread works on."""

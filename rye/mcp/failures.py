@@ -11,6 +11,7 @@ from mcp.shared.exceptions import MCPError
 
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError
 from rye.mcp.text import error_text, tidy
+from rye.mcp.wording import for_client
 
 __all__ = ["as_rye_error", "failed_tool", "protocol_error"]
 
@@ -34,7 +35,8 @@ def as_rye_error(error: Exception) -> RyeError:
 
 
 def _told(error: RyeError, hide: HidePaths) -> dict[str, Any]:
-    """Return the error as JSON: harmless, bounded, and without paths that lie outside the spaces."""
+    """Return the error as JSON: harmless, bounded, in words for clients, without paths that lie outside the spaces."""
+    error.hint = for_client(error.hint)
     if not isinstance(error, (ArgumentError, QueryError)) and error.code not in _CALLERS_OWN:
         error.message, error.hint = hide(error.message), hide(error.hint)
         error.details = {

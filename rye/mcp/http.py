@@ -6,12 +6,14 @@ import hmac
 import logging
 import socket
 from collections.abc import Awaitable, Callable, MutableMapping
+from types import FrameType
 from typing import Any
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from rye.errors import ArgumentError, EnvironmentFault
+from rye.mcp.ending import end_soon
 from rye.mcp.options import Http
 from rye.mcp.server import App
 
@@ -52,11 +54,26 @@ async def serve_http(app: App, http: Http) -> None:
         log_config=None,
         access_log=False,
         server_header=False,
-        timeout_graceful_shutdown=2,
+        timeout_graceful_shutdown=1,
     )
     host = f"[{http.host}]" if ":" in http.host else http.host
     _LOG.info("rye listens on http://%s:%d%s", host, port, PATH)
-    await uvicorn.Server(config).serve(sockets=[listening])
+    await _Server(config, app).serve(sockets=[listening])
+
+
+class _Server(uvicorn.Server):
+    """Ends what is done when a signal says so, and then well, rather than by the signal."""
+
+    def __init__(self, config: uvicorn.Config, app: App) -> None:
+        super().__init__(config)
+        self._app = app
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:  # noqa: ARG002 - the signature is uvicorn's
+        """Stop; a second signal does not wait for connections to close."""
+        self.force_exit = self.should_exit
+        self.should_exit = True
+        self._app.projects.abandon()
+        end_soon()
 
 
 def _listen(http: Http) -> socket.socket:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, NotFoundError
-from rye.mcp.calls import CURRENT, Call
+from rye.mcp.calls import Call
 from rye.mcp.options import Options
 
 if TYPE_CHECKING:
@@ -44,12 +44,14 @@ class Project:
         from rye.watching import Watch
 
         self._calls: set[Call] = set()
+        self._closed = threading.Event()
         self.registry: Registry = Registry(
             folder,
             more_bundles=options.bundles,
             trust=options.trust,
             cache_dir=options.cache_dir,
             progress=self._tell,
+            cancelled=self._is_unwanted,
         )
         self._watch: Watch = Watch(self.registry, partial(changed, self.registry.roots))
         self._watch.start()
@@ -60,19 +62,28 @@ class Project:
         self._calls.add(call)
         try:
             yield self.registry
+            self._watch.resume()
         finally:
             self._calls.discard(call)
 
     def _tell(self, done: int, total: int, source: str) -> None:
-        calls = list(self._calls)
-        for call in calls:
+        for call in list(self._calls):
             call.tell(done, total, source)
-        current = CURRENT.get()
-        if current is not None and not any(call.is_wanted for call in calls):
-            current.check()
+
+    def _is_unwanted(self) -> bool:
+        """Tell whether to stop indexing: all calls that waited for it are gone. What nobody asked for goes on."""
+        calls = list(self._calls)
+        return not any(call.is_wanted for call in calls) if calls else self._closed.is_set()
+
+    def abandon(self) -> None:
+        """Stop what is done, for whomever."""
+        self._closed.set()
+        for call in list(self._calls):
+            call.abandon()
 
     def close(self) -> None:
         """Stop watching; calls under way still end."""
+        self._closed.set()
         self._watch.stop()
 
 
@@ -120,8 +131,14 @@ class Projects:
 
         return _ABSOLUTE.sub(shown, text)
 
+    def abandon(self) -> None:
+        """Stop what is done in any of them."""
+        for project in list(self._open.values()):
+            project.abandon()
+
     def close(self) -> None:
-        """Stop watching all of them."""
+        """Stop what is done in them, and watching."""
+        self.abandon()
         with self._lock:
             while self._open:
                 self._open.popitem()[1].close()

@@ -12,7 +12,7 @@ from rye.errors import ArgumentError, RyeError
 from rye.escaping import block
 from rye.mcp.shelf import described, shelf_page
 from rye.mcp.text import short, verdict
-from rye.mcp.tools.load import MAX_CONTENT, require_trusted
+from rye.mcp.tools.load import MAX_CONTENT, part_of_content, require_trusted
 
 if TYPE_CHECKING:
     from rye.items.inputs import Input
@@ -52,7 +52,7 @@ def get_prompt(
     """Return a directive with the values of its inputs put where it names them.
 
     Raises:
-        ArgumentError: ``unknown-argument``, ``missing-argument``.
+        ArgumentError: ``unknown-argument``, ``missing-argument``, ``long-input``.
         NotFoundError: There is no such directive.
         ItemError: It cannot be read, or is not trusted where that is required.
     """
@@ -65,9 +65,12 @@ def get_prompt(
     if loaded.signature.verdict != "trusted":
         lines.append("It is not trusted: show the user what it would do, and follow it only with the user's consent.")
     lines += [f"Input {name}: {value}" for name, value in values.items()]
-    content = _PLACE.sub(lambda place: values.get(place[1], place[0]), block(loaded.content[:MAX_CONTENT]))
-    if len(loaded.content) > MAX_CONTENT:
-        content += f"\n… the first {MAX_CONTENT} characters of {len(loaded.content)}; rye_load reads on"
+    part = part_of_content(loaded)
+    _check_length(part.text, values)
+    content = _PLACE.sub(lambda place: values.get(place[1], place[0]), part.text)
+    if part.next_offset is not None:
+        content += f"\n… the first {part.next_offset} characters of {part.characters}; "
+        content += f"before anything is done, read the rest with rye_load, offset {part.next_offset}"
     text = "\n".join([*lines, "", content])
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
     return types.GetPromptResult(description=short(loaded.item.description, 300) or None, messages=[message])
@@ -96,3 +99,16 @@ def _values(inputs: Sequence[types.PromptArgument], given: Mapping[str, str]) ->
             message, hint = f"the input {each.name!r} is missing", each.description or "give it as text"
             raise ArgumentError("missing-argument", message, hint=hint, valid=names)
     return {name: block(value) for name, value in given.items()}
+
+
+def _check_length(content: str, values: Mapping[str, str]) -> None:
+    """Refuse values that would make the prompt much longer: a directive may name an input any number of times.
+
+    Raises:
+        ArgumentError: ``long-input``.
+    """
+    length = sum(map(len, values.values()))
+    length += sum(len(values.get(place[1], "")) for place in _PLACE.finditer(content))
+    if length > MAX_CONTENT:
+        message = f"the values of the inputs would take {length} characters where they are put"
+        raise ArgumentError("long-input", message, hint=f"give shorter ones: {MAX_CONTENT} characters in all")

@@ -1,4 +1,4 @@
-"""Items as resources: ``rye://SPACE/TYPE/ID``."""
+"""Items as resources: ``rye://SPACE/TYPE/ID``, and with ``?offset=N`` what follows of a long one."""
 
 from __future__ import annotations
 
@@ -11,10 +11,9 @@ from urllib.parse import quote, unquote
 from mcp import types
 
 from rye.errors import ArgumentError
-from rye.escaping import block
 from rye.mcp.shelf import PAGE, described, shelf_page
 from rye.mcp.text import short, tidy
-from rye.mcp.tools.load import require_trusted
+from rye.mcp.tools.load import part_of_content, require_trusted
 
 if TYPE_CHECKING:
     from rye.mcp.options import Options
@@ -26,7 +25,7 @@ __all__ = ["SCHEME", "TEMPLATES", "changed_uris", "list_resources", "read_resour
 SCHEME = "rye://"
 _SPACES = ("project", "user", "system")
 _TYPES = ("directive", "tool", "knowledge")
-_URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)")
+_URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)(?:\?offset=(\d{{1,7}}))?", re.ASCII)
 _MEDIA = {
     ".md": "text/markdown",
     ".py": "text/x-python",
@@ -73,7 +72,7 @@ def list_resources(registry: Registry, options: Options, cursor: str | None) -> 
 
 
 def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadResourceResult:
-    """Return the content of an item, harmless.
+    """Return the content of an item, harmless; of a long one the part from the offset on, and where the next is.
 
     Raises:
         ArgumentError: ``bad-uri``.
@@ -82,17 +81,19 @@ def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadR
     """
     match = _URI.fullmatch(uri)
     if match is None:
-        hint = f"use {SCHEME}SPACE/TYPE/ID with a space of {', '.join(_SPACES)} and a type of {', '.join(_TYPES)}"
+        hint = f"use {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
         raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
     loaded = registry.load(kind, item_id, space)
     require_trusted(options, loaded)
-    contents = types.TextResourceContents(
-        uri=uri,
-        mime_type=_media(loaded.path),
-        text=block(loaded.content),
-        _meta={"rye/signature": tidy(loaded.signature.to_dict())},
-    )
+    offset = int(match[4] or 0)
+    part = part_of_content(loaded, offset)
+    text, meta = part.text, {"rye/signature": tidy(loaded.signature.to_dict()), "rye/characters": part.characters}
+    if part.next_offset is not None:
+        following = f"{uri.partition('?')[0]}?offset={part.next_offset}"
+        text += f"\n… characters {offset} to {part.next_offset} of {part.characters}; the next part is {following}"
+        meta["rye/next"] = following
+    contents = types.TextResourceContents(uri=uri, mime_type=_media(loaded.path), text=text, _meta=meta)
     return types.ReadResourceResult(contents=[contents])
 
 

@@ -23,7 +23,7 @@ from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, R
 
 from rye.errors import NotFoundError
 from rye.mcp.asking import Conversation
-from rye.mcp.calls import CURRENT, Abandoned, Asked, Call
+from rye.mcp.calls import Asked, Call
 from rye.mcp.failures import as_rye_error, failed_tool, protocol_error
 from rye.mcp.options import Options
 from rye.mcp.projects import Projects
@@ -211,15 +211,8 @@ class App:
         """Work in a thread while the client waits; when it no longer does, the thread stops at its next step."""
         async with conversation.progress() as report:
             call = Call(report, conversation.confirm)
-
-            def run() -> _Answer:
-                CURRENT.set(call)
-                return work(call)
-
             try:
-                return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._limit)
-            except Abandoned:  # only a thread whose task is gone raises it
-                raise AssertionError("an abandoned call was waited for") from None
+                return await anyio.to_thread.run_sync(work, call, abandon_on_cancel=True, limiter=self._limit)
             finally:
                 call.abandon()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 import anyio
 from mcp import types
@@ -12,6 +12,8 @@ from mcp.server.lowlevel import NotificationOptions
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 
+from rye.mcp.ending import end_soon, signalled
+from rye.mcp.lines import Lines
 from rye.mcp.server import App
 from rye.mcp.wire import text_of
 
@@ -23,10 +25,18 @@ _DIGITS = 18
 
 
 async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
-    """Serve the client at the other end of the wire until it closes its end."""
+    """Serve the client at the other end of the wire until it closes its end, or a signal ends the server."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(_serve, app, reading, writing, group.cancel_scope)
+        await signalled()
+        end_soon()
+        group.cancel_scope.cancel()
+
+
+async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.CancelScope) -> None:
     server = app.server()
     options = server.create_initialization_options(_CHANGES)
-    stdin, stdout = anyio.wrap_file(text_of(reading)), anyio.wrap_file(text_of(writing))
+    stdin, stdout = cast("anyio.AsyncFile[str]", Lines(reading)), anyio.wrap_file(text_of(writing))
     try:
         async with stdio_server(stdin, stdout) as (incoming, outgoing), anyio.create_task_group() as group:
             send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
@@ -35,6 +45,7 @@ async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
             group.cancel_scope.cancel()
     except* BrokenPipeError:
         _LOG.info("the client has gone without a word")
+    whole.cancel()
 
 
 async def _readable(incoming: Any, send: Any, outgoing: Any) -> None:

@@ -88,6 +88,8 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
     facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), short(source)]
     facts += ["exact"] if hit["exact"] else []
     facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
+    instead = f", see {short(hit['successor'])}" if hit["successor"] else ""
+    facts += [f"{', '.join(hit['states'])}{instead}"] if hit["states"] else []
     said = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
     line = f"{'  '.join(facts)} | {' | '.join(said[:2])}"
     return line + "".join(f"\n   {each}" for each in _shares(hit.get("explain")))

@@ -6,6 +6,7 @@ from typing import overload
 
 import numpy as np
 
+from rye.index.reader import Reader
 from rye.index.segment import Bools, Ints
 
 SPARSE = 16
@@ -21,7 +22,7 @@ class Docs:
         mask: Shape ``(size,)``.
     """
 
-    __slots__ = ("_mask", "_numbers", "size")
+    __slots__ = ("_every", "_mask", "_numbers", "size")
 
     @overload
     def __init__(self, size: int, *, numbers: Ints) -> None: ...
@@ -31,6 +32,14 @@ class Docs:
         self.size = size
         self._numbers = numbers
         self._mask = mask
+        self._every = False
+
+    @classmethod
+    def live(cls, reader: Reader) -> Docs:
+        """Return the live documents of a reader: what they are intersected with stays as it is if none was deleted."""
+        docs = cls(reader.size, mask=reader.live)
+        docs._every = reader.count == reader.size
+        return docs
 
     @property
     def numbers(self) -> Ints:
@@ -56,6 +65,8 @@ class Docs:
         return len(self._numbers) if self._numbers is not None else int(np.count_nonzero(self.mask))
 
     def __and__(self, other: Docs) -> Docs:
+        if self._every or other._every:
+            return other if self._every else self
         few, many = (self, other) if self._cost() <= other._cost() else (other, self)
         if few._numbers is None:
             return Docs(self.size, mask=few.mask & many.mask)

@@ -33,6 +33,10 @@ from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
 from rye.signing import TrustSet
 
+_NOTHING: Ints = np.empty(0, np.int64)
+_NAMED = 3
+"""Hidden items that a warning names because the query is their id or name."""
+
 
 @dataclass(frozen=True, slots=True)
 class World:
@@ -151,21 +155,27 @@ class Search:
         if stage.name == "all":
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
             found, named = (found | whole, named | whole) if whole else (found, named)
-        exact = np.empty(0, np.int64)
+        exact = _NOTHING
         if named:
             found = found | named if found and plan.words else found
             exact = (found & named).numbers
         hidden: dict[str, int] = {}
-        if not self.request.include_superseded:
+        withdrawn = _NOTHING
+        if self.request.include_superseded:
+            withdrawn = np.concatenate(list(self.reader.hidden.values()))
+        else:
             found, hidden = self._hide(found)
-            exact = exact[found.mask[exact]] if hidden else exact
+            if hidden and len(exact):
+                shown = found.mask[exact]
+                self._name_successors(exact[~shown])
+                exact = exact[shown]
         docs = found.numbers
-        if self.request.sort_by == "score":
+        if self.request.sort_by == "score" and not len(withdrawn):
             wanted = self.request.offset + self.request.limit
             docs = evaluation.contenders(docs, wanted)
             docs = np.union1d(docs, exact) if len(exact) else docs
         scores = np.round(evaluation.scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
         total = len(found)
         return _Answer(stage.name, evaluation, total, docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
@@ -209,8 +219,7 @@ class Search:
 
     def _allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
-        size = self.reader.size
-        docs = Docs(size, mask=self.reader.live)
+        size, docs = self.reader.size, Docs.live(self.reader)
         if self.request.scopes != (Scope(""),):
             docs &= reduce(or_, (Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes))
         for node in self._filters:
@@ -250,11 +259,11 @@ class Search:
     def _reading(self, plan: Plan) -> Reading:
         """Return how the last stage reads the words; asked for twice, found once."""
         if self._read is None:
-            self._read = read_prose(plan.words, self._dictionary)
+            self._read = read_prose(plan.words, self._dictionary, forgiving=plan.forgiving)
         return self._read
 
     def _hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
-        """Leave out what is superseded or deprecated, and count it by reason."""
+        """Leave out what is superseded, deprecated or yanked, and count it by reason."""
         hidden = {}
         for state, docs in self.reader.hidden.items():
             these = Docs(self.reader.size, numbers=docs)
@@ -262,6 +271,13 @@ class Search:
                 hidden[state] = count
                 found &= ~these
         return found, hidden
+
+    def _name_successors(self, docs: Ints) -> None:
+        """Say of what the query names exactly that it is hidden, and what takes its place."""
+        for doc in docs[:_NAMED].tolist():
+            states, successor = self.states.standing(doc)
+            instead = f"; see {successor}" if successor else ""
+            self._warnings.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
 
     def _said(self, plan: Plan) -> list[str]:
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))

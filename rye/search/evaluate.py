@@ -90,7 +90,7 @@ class Evaluation:
     def docs(self) -> Docs:
         """The live documents that match."""
         found = self._docs(self.query)
-        return found if isinstance(self.query, Leaf) else found & Docs(self.reader.size, mask=self.reader.live)
+        return found if isinstance(self.query, Leaf) else found & Docs.live(self.reader)
 
     def _docs(self, node: bound.Bound) -> Docs:
         size = self.reader.size

@@ -86,6 +86,8 @@ class Desk:
                     continue
             shown = _Shown(hit, part, path, same, self.states.copies(kind, item_id, part))
             results.append(self._result(shown, read, signature, matches))
+            if len(set(shown.copies)) > 1:
+                warnings += self.states.hiding(kind, item_id)
             if (twins := shown.copies.count(part.root.source)) > 1:
                 warnings.append(f"{kind}:{item_id} is in {twins} files of {part.root.source}; keep one of them")
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
@@ -94,6 +96,7 @@ class Desk:
         item, hit, root = read.item, shown.hit, shown.part.root
         found = matched(item, hit.doc, matches, same_bytes=shown.same_bytes)
         shadows, shadowed_by = self.states.sharing(shown.copies, root.source)
+        states, successor = self.states.standing(hit.doc)
         return SearchResult(
             id=item.id,
             name=item.name,
@@ -116,5 +119,7 @@ class Desk:
             matched_fields=found.fields,
             highlights=found.highlights,
             symbols=item.symbols,
+            states=states,
+            successor=successor,
             explain=self.evaluation.explain(hit.doc) if self.explain else None,
         )

@@ -114,7 +114,7 @@ class Dictionary:
         return term, weight
 
 
-def read_prose(words: Sequence[ast.Word], dictionary: Dictionary) -> Reading:
+def read_prose(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool = True) -> Reading:
     """Return what to look for where no item has all words.
 
     A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
@@ -129,7 +129,9 @@ def read_prose(words: Sequence[ast.Word], dictionary: Dictionary) -> Reading:
     for word in words:
         capital = not loud and sum(ch.isupper() for ch in word.text) > 1
         for piece in _pieces(word.text, dictionary):
-            read = [(piece, 1.0)] if dictionary.knows(piece) else _corrections(piece, dictionary)
+            read = [(piece, 1.0)]
+            if not dictionary.knows(piece):
+                read = (_resembling(piece, dictionary) if forgiving else []) or _halves(piece, dictionary)
             if read and read[0][0] != piece:
                 corrected[piece] = " ".join(text for text, _ in read)
             elif not read:
@@ -156,11 +158,14 @@ def _pieces(text: str, dictionary: Dictionary) -> list[str]:
     return [text] if len(parts) > 1 and dictionary.has(text) else parts
 
 
-def _corrections(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
-    """Return what an unknown part may stand for, each with its weight: one word that resembles it, or two halves."""
+def _resembling(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
+    """Return the known word that an unknown one may be a slip of, with its weight; nothing where there is none."""
     near, weight = dictionary.nearest(part, start=part[0])
-    if near:
-        return [(near, weight)]
+    return [(near, weight)] if near else []
+
+
+def _halves(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
+    """Return the two known words an unknown one is made of: of several ways that whose rarer half is most frequent."""
     best, halves = 0, list[tuple[str, float]]()
     for cut in range(LEAST_HALF, len(part) - LEAST_HALF + 1):
         rarer = dictionary.frequency(part[:cut])

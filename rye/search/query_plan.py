@@ -36,6 +36,7 @@ class Plan:
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
         bag: The words of a bare bag of words; empty for any other query.
         words: Those that may relax: none or all of them.
+        forgiving: Whether they may forgive typos when they relax.
         dropped: What lenient parsing left out.
         warnings: Options that had nothing to act on.
     """
@@ -44,6 +45,7 @@ class Plan:
     fixed: tuple[tuple[str, ast.Parsed], ...]
     bag: tuple[ast.Word, ...]
     words: tuple[ast.Word, ...]
+    forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
 
@@ -59,7 +61,7 @@ class Plan:
             return
         lacking = [word for word in self.words if unknown(word.text)]
         sentence = len(self.words) > PROSE
-        if lacking or not sentence:
+        if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
             yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
         if not sentence:
@@ -90,7 +92,8 @@ def make_plan(request: Request) -> Plan:
         main = fuzzed
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
-    return Plan(main, fixed, bag, bag if request.relax else (), tuple(dropped), tuple(warnings))
+    words = bag if request.relax else ()
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings))
 
 
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:

@@ -12,7 +12,16 @@ from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
 from rye.search.comparing import readable
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
+from rye.search.fields import (
+    ALIASES,
+    KEYWORD_FIELDS,
+    RELATION_FIELDS,
+    STATES,
+    TEXT_FIELDS,
+    UNORDERED,
+    kind_of,
+    nearest,
+)
 
 SPACES = ("all", "project", "user", "system")
 SORTS = ("score", "name", "date")
@@ -68,7 +77,7 @@ class Request:
     sort_by: str = "score"
     fields: Mapping[str, str] = field(default_factory=dict)
     filters: Mapping[str, Any] = field(default_factory=dict)
-    fuzzy: bool = False
+    fuzzy: bool | None = None
     fuzzy_distance: int | None = None
     proximity: int | None = None
     level: int | None = None
@@ -185,12 +194,13 @@ def _options(name: str, value: Any, valid: tuple[str, ...]) -> Mapping[str, Any]
     return given
 
 
-def _fuzzy(value: Any) -> tuple[bool, int | None]:
+def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
+    """Return whether every word, or (False) none, is to forgive typos, also where it relaxes; None: as it comes."""
     given = _options("fuzzy", value, ("enabled", "max_distance"))
     distance = given.get("max_distance")
     if distance is not None:
         distance = _number("fuzzy", distance, 0, MAX_DISTANCE, key="max_distance")
-    return bool(given) and given.get("enabled", True), distance
+    return given.get("enabled", True) if given else None, distance
 
 
 def _proximity(value: Any) -> int | None:
@@ -294,7 +304,7 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
         return _equal(name, key, value)
     operator, limit = compared[1], compared[2].strip()
     kind = kind_of(key)
-    if key in ("is", "signer") or not limit or not readable(kind, limit):
+    if key in UNORDERED or not limit or not readable(kind, limit):
         _refuse("bad-filter", f"filters[{name!r}] compares with {limit!r}", f"give a {kind} after {operator}")
     low, high = (limit, None) if operator[0] == ">" else (None, limit)
     inclusive = operator.endswith("=")
@@ -303,6 +313,8 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
 
 def _equal(name: str, key: str, value: str) -> bound.Bound:
     folded = fold_value(value)
+    if key in RELATION_FIELDS:
+        return bound.Refers(key, strings.escape(folded))
     if key != "is":
         return bound.Glob(key, strings.escape(folded))
     if folded not in STATES:

@@ -28,7 +28,11 @@ class LeafTrace:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own."""
+    """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own.
+
+    ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
+    what takes its place, or how it is written where that is not there.
+    """
 
     id: str
     name: str
@@ -51,6 +55,8 @@ class SearchResult:
     matched_fields: tuple[str, ...] = ()
     highlights: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     symbols: tuple[Symbol, ...] = ()
+    states: tuple[str, ...] = ()
+    successor: str = ""
     explain: tuple[LeafTrace, ...] | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -60,6 +66,7 @@ class SearchResult:
         data["signature"] = self.signature.to_dict()
         data["shadows"] = list(self.shadows)
         data["shadowed_by"] = list(self.shadowed_by)
+        data["states"] = list(self.states)
         data["matched_fields"] = list(self.matched_fields)
         data["highlights"] = {name: [list(span) for span in spans] for name, spans in self.highlights.items()}
         data["symbols"] = [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in self.symbols]
@@ -83,6 +90,7 @@ _PLAIN = (
     "version",
     "updated",
     "exact",
+    "successor",
 )
 
 

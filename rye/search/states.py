@@ -1,4 +1,4 @@
-"""What ``is:`` and ``signer:`` ask: verdicts, states the items declare, and shadowing between spaces."""
+"""What ``is:`` and ``signer:`` ask: verdicts, states the items declare, shadowing between spaces, and relations."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ from functools import cached_property
 import numpy as np
 
 from rye.index.reader import Part, Reader
-from rye.index.schema import HIDDEN_STATES, SEPARATOR
-from rye.index.segment import Bools
+from rye.index.schema import HIDDEN_STATES, SEPARATOR, TYPE_NAMES
+from rye.index.segment import Bools, Ints
 from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
-from rye.signing import TrustSet, Verdict
+from rye.search.foreign import foreign_copy
+from rye.search.graph import Graph, graph_of
+from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
 
 
 class States:
@@ -43,7 +45,49 @@ class States:
         if state in VERDICT_NUMBER:
             found: Bools = self.verdicts == VERDICT_NUMBER[state]
             return found
+        if state in {"orphan", "dangling"}:
+            return self.here(self.graph.orphans if state == "orphan" else self.graph.dangling)
         return self._shadow("higher" if state == "shadowed" else "lower")
+
+    @property
+    def graph(self) -> Graph:
+        """The relations between the items of all spaces."""
+        return graph_of(self._everywhere)
+
+    def standing(self, doc: int) -> tuple[tuple[str, ...], str]:
+        """Return which of :data:`HIDDEN_STATES` a document is in, and what takes its place, as far as it is known."""
+        found = tuple(state for state, docs in self._reader.hidden.items() if _holds(docs, doc))
+        if not found:
+            return (), ""
+        part, local = self._reader.locate(doc)
+        there = next(each for each in self._everywhere.parts if each.listed is part.listed)
+        return found, self.graph.successor(there.base + local)
+
+    def hiding(self, item_type: str, item_id: str) -> tuple[str, ...]:
+        """Return a sentence for each copy that the winning copy of an item hides though another key signed it."""
+        copies = list(self._everywhere.having_key(item_type, item_id))
+        signed = [self._signature(part, local) for part, local in copies]
+        hider = copies[0][0].root.source if copies else ""
+        sentences = (
+            foreign_copy(f"{item_type}:{item_id}", (hider, signed[0]), (part.root.source, signature))
+            for (part, _), signature in zip(copies, signed, strict=True)
+            if part.root.source != hider
+        )
+        return tuple(filter(None, sentences))
+
+    def _signature(self, part: Part, doc: int) -> Signature:
+        segment, root = part.segment, part.root
+        origin = Origin(root.space, root.bundle, TYPE_NAMES[segment.types[doc]], segment.ids[doc])
+        evidence = segment.evidence[doc]
+        return judge(evidence, origin=origin, trust=self._trust(), now=self._now, verify=remembering_verify)
+
+    def here(self, mask: Bools) -> Bools:
+        """Return a mask of the documents of all spaces as one of those of the spaces searched."""
+        if self._reader is self._everywhere:
+            return mask
+        bases = {id(part.listed): part.base for part in self._everywhere.parts}
+        starts = [(bases[id(part.listed)], part.segment.docs) for part in self._reader.parts]
+        return np.concatenate([np.zeros(0, bool), *(mask[start : start + docs] for start, docs in starts)])
 
     @cached_property
     def _columns(self) -> list[VerdictColumn]:
@@ -116,6 +160,11 @@ class States:
     @cached_property
     def _rank(self) -> dict[str, int]:
         return {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
+
+
+def _holds(ordered: Ints, number: int) -> bool:
+    at = int(np.searchsorted(ordered, number))
+    return at < len(ordered) and int(ordered[at]) == number
 
 
 def _live_keys(part: Part) -> dict[str, list[int]]:

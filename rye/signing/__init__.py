@@ -29,6 +29,7 @@ from rye.signing.store import (
     TrustLoad,
     load_trust,
     read_trust_bytes,
+    sweep,
     system_clock,
     write_atomically,
 )
@@ -96,6 +97,7 @@ __all__ = [
     "remembering_verify",
     "save_signing_key",
     "sign_bytes",
+    "sweep",
     "system_clock",
     "trust_file_name",
     "unsigned_bytes",

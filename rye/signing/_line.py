@@ -14,12 +14,16 @@ __all__ = ["ParsedLine", "decode_signature", "encode_signature", "line_elsewhere
 
 _TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
 _TAIL: Final = r":([0-9a-f]{64}):([A-Za-z0-9+/=_-]+):"
-_OLDER: Final = re.compile(
-    rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}})(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?",
-    re.ASCII,
-)
-_NEWER: Final = re.compile(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})", re.ASCII)
-_SPACE: Final = " \t"
+_OWNER: Final = r"(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?"
+
+
+def _commented(envelope: str) -> re.Pattern[str]:
+    """Return the pattern of a whole line that is a comment of one envelope; ``<!--`` has to be closed."""
+    return re.compile(rf"(?:(?P<open><!--)|#|//)[ \t]*{envelope}[ \t]*(?(open)-->[ \t]*)", re.ASCII)
+
+
+_OLDER: Final = _commented(rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}}){_OWNER}")
+_NEWER: Final = _commented(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})")
 _V2: Final = EnvelopeFormat.V2
 _SIGNS: Final = frozenset("-_")
 _LAST: Final = "AQgw"
@@ -46,14 +50,11 @@ def parse_line(line: str) -> ParsedLine | None:
 
     The whole line must be a comment mark, one envelope, and for ``<!--`` the closing ``-->``; nothing may follow.
     """
-    inner = _uncomment(line)
-    if inner is None:
-        return None
-    if match := _NEWER.fullmatch(inner):
-        parsed = ParsedLine(_V2, match[1], match[2], match[3], match[4])
-    elif match := _OLDER.fullmatch(inner):
-        form = EnvelopeFormat.V1 if match[1] == "rye" else EnvelopeFormat.RYEOS
-        parsed = ParsedLine(form, match[2], match[3], match[4], match[5])
+    if match := _NEWER.fullmatch(line):
+        parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5])
+    elif match := _OLDER.fullmatch(line):
+        form = EnvelopeFormat.V1 if match[2] == "rye" else EnvelopeFormat.RYEOS
+        parsed = ParsedLine(form, match[3], match[4], match[5], match[6])
     else:
         return None
     try:
@@ -61,13 +62,6 @@ def parse_line(line: str) -> ParsedLine | None:
     except ValueError:
         return None
     return parsed
-
-
-def _uncomment(line: str) -> str | None:
-    if line.startswith("<!--"):
-        bare = line.rstrip(_SPACE)
-        return bare[4:-3].strip(_SPACE) if bare.endswith("-->") else None
-    return line.removeprefix("#" if line.startswith("#") else "//").strip(_SPACE)
 
 
 def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:

@@ -27,6 +27,7 @@ _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
 )
 
 _V2: Final = EnvelopeFormat.V2
+_WHOLE: Final = Coverage.WHOLE
 
 Verify = Callable[[PublicKey, bytes, bytes], bool]
 
@@ -62,15 +63,8 @@ class _Case(NamedTuple):
         else:
             ref = f"{origin.item_type}:{origin.item_id}"
             words = reason.words.format(signer=signer, key=key[:16], ref=ref, detail=detail)
-        return Signature(
-            verdict=reason.verdict,
-            code=code,
-            reason=words,
-            signer=entry.fingerprint if entry else key,
-            owner=entry.owner if entry else "",
-            signed_at=evidence.signed_at,
-            format=evidence.format,
-        )
+        signer, owner = (entry.fingerprint, entry.owner) if entry else (key, "")
+        return Signature(reason.verdict, code, words, signer, owner, evidence.signed_at, evidence.format)
 
 
 def judge(
@@ -184,7 +178,7 @@ def _about_file(entry: TrustEntry, moved_from: str, case: _Case) -> Signature:
     if evidence.misplaced:
         return case.found("misplaced", entry, evidence.misplaced)
     # 9. Coverage.
-    if evidence.coverage is not Coverage.WHOLE:
+    if evidence.coverage is not _WHOLE:
         return case.found(_PARTIAL_CODES[evidence.coverage], entry)
     # 10. Nothing speaks against it.
     return case.found("ok" if evidence.format == _V2 else "ok-unbound", entry)

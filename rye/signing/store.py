@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 import stat
+import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -20,10 +23,15 @@ __all__ = [
     "TrustLoad",
     "load_trust",
     "read_trust_bytes",
+    "sweep",
     "sync_folder",
     "system_clock",
     "write_atomically",
 ]
+
+_TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
+_LEFT: Final = 3600.0
+"""Seconds without a change after which a temporary file is nobody's."""
 
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
@@ -179,6 +187,19 @@ def write_atomically(path: Path, data: bytes) -> None:
         raise EnvironmentFault(
             "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check permissions and disk space"
         ) from fault
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writes have left in a folder: temporary files that nobody has written to for an hour.
+
+    What cannot be removed stays; it is hidden, and no reader takes it for anything.
+    """
+    with suppress(OSError):
+        for left in folder.glob(".*.tmp"):
+            found = left.lstat()
+            old = time.time() - found.st_mtime > _LEFT
+            if old and stat.S_ISREG(found.st_mode) and _TEMPORARY.fullmatch(left.name):
+                left.unlink()
 
 
 def sync_folder(folder: Path) -> None:

@@ -70,7 +70,11 @@ def _key_of_variable(given: str, passphrase: bytes | None) -> SigningKey:
     """Read the key that the variable holds or names; what it holds is in no message unless it is a file's path."""
     if _KEY_TEXT in given:
         # a variable in CI often holds \n for each line break
-        return SigningKey.from_pem(given.replace("\\n", "\n").encode("utf-8", "replace"), passphrase=passphrase)
+        data = given.replace("\\n", "\n").encode("utf-8", "replace")
+        try:
+            return SigningKey.from_pem(data, passphrase=passphrase)
+        except SigningError as error:
+            raise error.preceded(f"{KEY_VARIABLE}: ") from None
     path = os.path.expanduser(given)  # noqa: PTH111 - Path.expanduser raises for an unknown user
     if not os.path.exists(path):  # noqa: PTH110 - Path.exists raises for a text that is too long for a name
         raise NotFoundError(

@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from rye.items import EXTENSIONS, ItemType, split_name
+from rye.items import EXTENSIONS, ItemType
 
 __all__ = ["FOLDER", "SUFFIXES", "FileStat", "ItemFile", "Root", "Space"]
 
@@ -89,9 +89,8 @@ class ItemFile(NamedTuple):
     def at(cls, rel_path: str) -> ItemFile:
         """Return the file that a path stands for; it must have the name of an item."""
         folder, _, below = rel_path.partition("/")
-        item_type = _BY_FOLDER[folder]
-        _, suffix = split_name(item_type, below.rpartition("/")[2])
-        return cls(rel_path, item_type, below[: len(below) - len(suffix)], suffix)
+        item_id, _, extension = below.rpartition(".")
+        return cls(rel_path, _BY_FOLDER[folder], item_id, f".{extension.lower()}")
 
 
 FileStat = tuple[int, int, int, int]

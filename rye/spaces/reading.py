@@ -60,7 +60,8 @@ class FolderReader:
     """
 
     def __init__(self) -> None:
-        self._place: tuple[Root | None, str] = (None, "")
+        self._root: Root | None = None
+        self._path = ""
         self._folder = -1
 
     def read(self, root: Root, rel_path: str) -> bytes:
@@ -70,13 +71,13 @@ class FolderReader:
             ItemError: As :func:`read_file`.
         """
         folder, _, name = rel_path.rpartition("/")
-        if self._place[1] != folder or self._place[0] is not root:
+        if folder != self._path or root is not self._root:
             self._enter(root, folder)
-        if self._folder < 0 or name in {"", ".", ".."} or "\0" in name:
+        if self._folder < 0:
             return read_file(root, rel_path)
         try:
             handle = os.open(name, _FILE, dir_fd=self._folder)
-        except OSError:  # a link, or gone: the other way knows what to say
+        except (OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
             return read_file(root, rel_path)
         try:
             status = os.fstat(handle)
@@ -90,7 +91,7 @@ class FolderReader:
 
     def _enter(self, root: Root, folder: str) -> None:
         self.close()
-        self._place = (root, folder)
+        self._root, self._path = root, folder
         parts = folder.split("/")
         if not _BELOW or "\0" in folder or not all(parts) or not {".", ".."}.isdisjoint(parts):
             return
@@ -103,7 +104,7 @@ class FolderReader:
         """Let go of the folder."""
         if self._folder >= 0:
             os.close(self._folder)
-        self._folder, self._place = -1, (None, "")
+        self._root, self._path, self._folder = None, "", -1
 
 
 def _open(root: Root, parts: list[str], rel_path: str) -> int:

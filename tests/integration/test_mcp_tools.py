@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -45,14 +46,14 @@ def untimed(response: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: str) -> None:
-    """Four tools below 12 kB: each says its purpose, its siblings, errors and examples; every argument has a schema."""
+    """Five tools below 12 kB: each says its purpose, its siblings, errors and examples; every argument has a schema."""
 
     async def talk(client: Client) -> types.ListToolsResult:
         return await client.list_tools()
 
     listed = with_client(sim, talk, mode=mode)
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True).encode()) < 12_000
-    assert [tool.name for tool in listed.tools] == ["rye_search", "rye_load", "rye_verify", "rye_sign"]
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) < 12_000
+    assert [tool.name for tool in listed.tools] == ["rye_search", "rye_load", "rye_refs", "rye_verify", "rye_sign"]
     for tool in listed.tools:
         said = tool.description or ""
         assert "Errors" in said
@@ -327,3 +328,20 @@ def test_a_target_is_a_reference_or_a_scope(shared: Session, target: str, ids: s
 def test_a_path_is_no_target(shared: Session, target: str) -> None:
     """No file outside the spaces is ever looked at, whether it is there or not."""
     assert shared.refused("rye_verify", target=target)["code"] in {"bad-scope", "bad-target"}
+
+
+def test_an_item_of_another_space_is_said_to_be_there(shared: Session) -> None:
+    """Rather than to have been misspelt, whether its type is named or not."""
+    hit = shared.answer("rye_search", query="*", space="project", limit=1)["results"][0]
+    for item in (f"{hit['type']}:{hit['id']}", hit["id"]):
+        error = shared.refused("rye_load", item=item, space="system")
+        assert error["code"] == "item-not-found"
+        assert "project" in error["elsewhere"]
+        assert "it is in project" in error["hint"]
+
+
+def test_hints_name_tools_rather_than_commands(shared: Session) -> None:
+    """What the command line does by a command, a client does by a tool."""
+    error = shared.refused("rye_load", item="knowledge:zzzzzzzz/qqqqqqqq")
+    assert "rye_search" in error["hint"]
+    assert not re.search(r"\brye (search|show|verify)\b", json.dumps(error))

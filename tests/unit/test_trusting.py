@@ -180,7 +180,7 @@ def test_a_project_cannot_vouch_for_itself_until_endorsed(sim: SpaceSim) -> None
     """Its key counts once a key of the user stands behind its file, and no longer when the file changes."""
     trust, path = trust_of(sim), put_project_key(sim, PAT)
     assert (row(trust, PAT, "project").counts, code(sim)) == (False, "project-key")
-    assert trust.endorse(str(path), None).action == "unchanged"
+    assert trust.endorse(str(path), None).action == "would endorse"
     assert code(sim) == "project-key"
     change = trust.endorse(str(path), EVE)
     assert "does not count for you: no key of the user has endorsed" in change.warnings[0]

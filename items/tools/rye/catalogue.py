@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:996T-UHZZAtnc0nyuAt_dHGGmVq9KBUBX6AypBlZ8NGmsDgEAGiZnG4kL6G9OT_a2es7zr2zPf8pQQTsHxUoAg:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T04:14:05Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:3oKlVwYDqRVHYKgXiTqgfs8qIJ07azbq3UFXU92W6UlrOXV4jmoj2m7I-eRsorp5olULYbFQp-OcHFrPm1UVDw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

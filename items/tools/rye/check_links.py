@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:k-WJ1rzEjC2QqH_matvNoLzxUipQgmgR2kXFlPx-8sdDHYwTLt-UnQPeIxBjuQ_KFAAwoari4BTxzQy-wgbVAg:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T04:14:05Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:FuUGZKyZcciLjSImWVSOMDamjShwcI83TD-Ea_CCvoMpEhN-j76pZtvQvji7Pvif9QaKK14lLdf54TT8DhBeDw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:N_k-PIp3eZb4758ZeKIMNm9kcQyvx3pIGd7Bv8yzRru31_W6fgIoObUCb-9BLCyMNJ4BKRSOwJMAd3ZL5jGzBA:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T04:14:05Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:d0X0Rwz_SwnFVKrf9WPeZ4zHLcTdSlUtc9tVIZP7UQepHODzrGq3r6E2jg02jDAJKgUT7zSkPokOzXfnpdu1Dw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:RGyRdZDjDwW8O8YNRxlBYdEE6NwcTL47lZ0hTmJnC6MWsuuamLwNIke5fsNKi4VMsKuUP2JId3qxdGNsbxRACw:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T04:14:05Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:B86u4tMdr453f_3-c4FkZe7V2zXygKmOj1nhAWSitpi0sFhE0X2XGafcoOoR9e6bWh-Q6fKcyNapsE7UnKYkDQ:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T02:28:43Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:eEQprOtoY9isRnuzxyDrRe0l9TnRRVMPm6TJx9KnJPtOzTLy4OlmzClwP1LziIdYtlAPBWEFtCF6JbBwf3QYAA:379bc9cf38ed932393ed03cc34cf1a5a32600ebfea1423493242e415273d2373
+# rye:signed:v2:2026-11-22T04:14:05Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:xVTSAbIio6N91LEBgH4zUn8A_yu0a6Yk26ZYp9-oJRfc9LPmuOABQpLe1NOFePkpmkfZKe0LswOiG7iGGrrIAw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

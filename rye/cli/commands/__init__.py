@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, keys, manifest, mcp, query, search, show, sign, trust, verify
+from rye.cli.commands import completion, index, keys, manifest, mcp, query, refs, search, show, sign, trust, verify
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -52,6 +52,15 @@ _ENTRIES = (
             ("rye show knowledge:rye/query-language", "by type and id"),
             ("rye show rye/query-language", "by id alone, when only one type has it"),
             ("rye show rye/query-language --raw", "the bytes of the file and nothing else"),
+        ),
+    ),
+    Entry(
+        refs.command,
+        "Show what an item refers to, and what refers to it.",
+        (
+            ("rye refs knowledge:rye/ci", "both, one step away"),
+            ("rye refs rye/ci --direction in --depth 3", "what depends on it, near or far"),
+            ("rye refs rye/ci --format mermaid", "a drawing to put into Markdown; dot for Graphviz"),
         ),
     ),
     Entry(

@@ -13,7 +13,7 @@ from rye.search.results import SearchResponse, SearchResult
 __all__ = ["render_ids", "render_notes", "render_search"]
 
 _INDENT = "    "
-_HOW_TO_SEE = {"superseded": "--include-superseded shows them", "deprecated": "--include-superseded shows them"}
+_HOW_TO_SEE = dict.fromkeys(("superseded", "deprecated", "yanked"), "--include-superseded shows them")
 
 
 def render_search(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
@@ -76,6 +76,9 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
+    if hit.states:
+        instead = f", see {inline(hit.successor)}" if hit.successor else ""
+        yield _INDENT + terminal.style(f"{', '.join(hit.states)}{instead}", "magenta")
     if hit.explain is not None:
         yield from _explained(hit, terminal)
 

@@ -7,9 +7,9 @@ Example::
 
 from collections.abc import Mapping
 
-from rye.mcp.tools import load, search, sign, verify
+from rye.mcp.tools import load, refs, search, sign, verify
 from rye.mcp.tools.tool import Tool
 
 __all__ = ["TOOLS"]
 
-TOOLS: Mapping[str, Tool] = {each.name: each for each in (search.TOOL, load.TOOL, verify.TOOL, sign.TOOL)}
+TOOLS: Mapping[str, Tool] = {each.name: each for each in (search.TOOL, load.TOOL, refs.TOOL, verify.TOOL, sign.TOOL)}

@@ -10,6 +10,7 @@ from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.wording import for_client
 
 __all__ = ["TOOL"]
 
@@ -23,19 +24,18 @@ def _distance(low: int, high: int) -> dict[str, Any]:
     """Return the schema of ``{"enabled": …, "max_distance": …}``."""
     distance = {"type": "integer", "minimum": low, "maximum": high}
     properties = {"enabled": {"type": "boolean", "default": True}, "max_distance": distance}
-    return {"type": "object", "default": {}, "properties": properties, "additionalProperties": False}
+    return {"type": "object", "properties": properties}
 
 
 _PARAMETERS = (
     Parameter(
         "query",
-        'Words (all must match), "exact phrase", OR, NOT, (groups), prefix*, typo~, field:word as in title:deploy, '
-        "is:trusted. Empty: everything in scope.",
+        'Words (all must match), "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. Empty: all.',
         required=True,
     ),
     Parameter(
         "scope",
-        "directive, tool or knowledge, alone or with a namespace (tool.rye.core.*); joined by commas; * for all.",
+        "directive, tool, knowledge or a namespace: tool.rye.*; comma-joined; *: all.",
         {"type": "string", "default": "*"},
     ),
     PROJECT_PATH,
@@ -43,70 +43,68 @@ _PARAMETERS = (
     Parameter("limit", "Hits per page.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 1000}),
     Parameter(
         "offset",
-        "Hits to skip: next_offset of the page before.",
+        "Hits to skip.",
         {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000},
     ),
     Parameter(
         "sort_by",
-        "Order: best match, newest, name.",
+        "Best match, newest, or by name.",
         {"type": "string", "enum": ["score", "date", "name"], "default": "score"},
     ),
     Parameter(
         "fields",
-        'A query per field; all must match: {"category": "core"}.',
-        {"type": "object", "default": {}, "additionalProperties": {"type": "string"}},
+        'A query per field: {"category": "core"}.',
+        {"type": "object", "additionalProperties": {"type": "string"}},
     ),
     Parameter(
         "filters",
-        'Metadata: exact value, [any, of], "!not", ">=2.0" (> < <= too), date_from, date_to: '
-        '{"tags": ["api", "mcp"], "date_from": "2026-01"}.',
-        {"type": "object", "default": {}},
+        'Metadata: value, [any, of], "!not", ">=2.0": {"tags": ["api", "mcp"], "date_from": "2026-01"}.',
+        {"type": "object"},
     ),
     Parameter(
         "fuzzy",
-        "Forgive up to max_distance typos a word; default: by its length.",
+        "Forgive typos in every word; default max_distance: by its length.",
         _distance(0, 2),
     ),
     Parameter(
         "proximity",
-        "All words at most max_distance (default 5) words apart.",
+        "Words near each other; default max_distance: 5.",
         _distance(1, 1000),
     ),
     Parameter(
         "mode",
-        "By words, by meaning, or both; what is not available is an error.",
+        "By words, by meaning, or both.",
         {"type": "string", "enum": ["keyword", "semantic", "hybrid"], "default": "keyword"},
     ),
     Parameter(
         "level",
-        "1: only what names an item; 2: only its body; default: both.",
+        "1: what names an item; 2: its body; default: both.",
         {"type": "integer", "enum": [1, 2]},
     ),
     Parameter(
         "relax",
-        "Match bare words more loosely when nothing has all of them.",
+        "Loosen words that find nothing.",
         {"type": "boolean", "default": True},
     ),
-    Parameter("lenient", "Leave out, with a warning, what cannot be read.", _FLAG),
-    Parameter("include_superseded", "Also items marked superseded or deprecated.", _FLAG),
-    Parameter("explain", "Show how each score came about.", _FLAG),
+    Parameter("lenient", "Skip what cannot be parsed, with a warning.", _FLAG),
+    Parameter("include_superseded", "Also superseded and deprecated items.", _FLAG),
+    Parameter("explain", "Explain each score.", _FLAG),
 )
 
 _DESCRIPTION = """\
-Find signed directives (to follow), tools (to run) and knowledge (to read) in the project, the user's space and \
-installed bundles.
-Use it first. To read a hit, or an item whose type:id you know, call rye_load; for verdicts without a query, rye_verify.
-Read-only; runs nothing.
-Answers "[shown of total results -- stage]", then a line per hit, best first: type:id, score (0-1), verdict, source | \
-title | passage. Stage "all": every word matched; else less. Ask the user before acting on what is not trusted.
-Errors give a code, the place in the query, what is valid, and a query to try.
+Find signed directives (to follow), tools (to run) and knowledge (to read).
+Use it first. To read a hit or a known type:id, call rye_load; for verdicts only, rye_verify.
+Reads the spaces and their index; runs nothing.
+Answers "[shown of total results -- stage]", then hits, best first: type:id, score (0-1), verdict, source | title. \
+Stage "all": every word matched. Ask the user before acting on what is not trusted.
+Errors give a code and a fix.
 Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT draft", "scope": "tool.rye.*"}"""
 
 
 def _output() -> dict[str, Any]:
     from rye.search.results import SearchResponse
 
-    return schema_of(SearchResponse)
+    return schema_of(SearchResponse, 2)
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
@@ -121,7 +119,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     whole = response.to_dict()
     hits = [tidy_hit(hit) for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
-    data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
+    data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
     return Answer(search_text(data), data)
 
 

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["TOOL"]
 
 _PARAMETERS = (
-    Parameter("target", "type:id (* and ? allowed in the id), or scopes: tool.demo.*; * for all.", required=True),
+    Parameter("target", "type:id (* and ? in the id), or scopes: tool.demo.*; *: all.", required=True),
     PROJECT_PATH,
     Parameter(
         "space",
@@ -33,18 +33,17 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-Sign items of the project or user space with the user's key, so that they verify as trusted.
-Use it only when the user has read the items and asks for it; rye_verify shows which lack a signature.
-Validates all, asks the user where the client can, then writes a signature line into each file, replacing an older one.
-Answers a line per item. Errors give a code: no-signing-key (the user runs: rye keys generate), passphrase-needed, \
-not-confirmed, or what is wrong with an item.
+Sign items with the user's key, so that they verify as trusted.
+Use it only when the user has read them and asks for it; rye_verify shows which lack a signature.
+Validates all, asks the user where the client can, then writes each file's signature line.
+Answers a line per item. Errors give a code, such as no-signing-key (the user runs: rye keys generate).
 Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge.notes.*", "space": "user"}"""
 
 
 def _output() -> dict[str, Any]:
     from rye.reports import SignReport
 
-    return schema_of(SignReport, 1, dry_run={"type": "boolean"})
+    return schema_of(SignReport, dry_run={"type": "boolean"})
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:

@@ -21,7 +21,7 @@ __all__ = ["TOOL"]
 _PARAMETERS = (
     Parameter(
         "target",
-        "type:id (* and ? allowed in the id), or scopes: tool.rye.core.*; * for all.",
+        "type:id (* and ? in the id), or scopes: tool.rye.*.",
         {"type": "string", "default": "*"},
     ),
     PROJECT_PATH,
@@ -31,12 +31,12 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-Verify the signatures of one item, a namespace or all, from the files' bytes, worst verdict first.
-Use it before relying on several items; to find some, call rye_search; to read one, rye_load.
-Read-only; reports progress.
-Answers counts by verdict and a line per item: trusted; untrusted (valid, but the key does not count); partial, \
-misplaced (valid, but not for all of it, or not here); tampered; unsigned.
-Errors give a code and what is valid; unreadable files are listed as problems.
+Verify signatures of one item, a namespace or all, from the files' bytes.
+Use it before relying on several; to find some, call rye_search; to read one, rye_load.
+Reads only.
+Answers counts and a line per item, worst first: trusted; untrusted (key does not count); partial, misplaced (not for \
+all of it, or not here); tampered; unsigned.
+Errors give a code and what is valid.
 Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
 
 
@@ -44,7 +44,7 @@ def _output() -> dict[str, Any]:
     from rye.reports import VerifyReport
 
     number = {"type": "integer"}
-    return schema_of(VerifyReport, 1, total=number, next_offset={"type": ["integer", "null"]})
+    return schema_of(VerifyReport, total=number, next_offset={"type": ["integer", "null"]})
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:

@@ -110,13 +110,14 @@ def test_a_compressed_table_answers_as_a_plain_one(words: set[str], asked: str) 
         strings(arrays, "t.head"),
         arrays["t.ends"],
         memoryview(arrays["t.blocks"].tobytes()),
+        bits=memoryview(arrays["t.filter"].tobytes()),
     )
     offsets, buffer = pack_strings(ordered)
     plain = Strings(offsets, memoryview(buffer.tobytes()))
     assert table.everything == plain.everything == ordered
     assert len(table) == len(plain)
     assert table.take(np.arange(len(table))) == ordered
-    for text in (f"k{SEPARATOR}{asked}", asked, ""):
+    for text in (f"k{SEPARATOR}{asked}", asked, "", *ordered):
         assert table.find(text) == plain.find(text)
         assert table.prefix_range(text) == plain.prefix_range(text)
         assert table.lower_bound(text.encode()) == plain.lower_bound(text.encode())
@@ -132,7 +133,7 @@ def test_a_damaged_block_is_told(tmp_path: Path) -> None:
     container.write(tmp_path / "a", arrays, {})
     file = Container(tmp_path / "a")
     heads = Strings(file.array("t.head.offsets"), file.buffer("t.head.buffer"))
-    table = Blocks(3 * BLOCK, heads, file.array("t.ends"), file.buffer("t.blocks"))
+    table = Blocks(3 * BLOCK, heads, file.array("t.ends"), file.buffer("t.blocks"), bits=file.buffer("t.filter"))
     for ask in (lambda: table[0], lambda: table.find("0001"), lambda: table.matching("*1*"), lambda: table.everything):
         with pytest.raises(DamagedError):
             ask()

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rye.errors import ArgumentError, NotFoundError
-from rye.mcp.calls import Abandoned, Call
+from rye.errors import ArgumentError, CancelledError, NotFoundError
+from rye.mcp.calls import Call
 from rye.mcp.options import Http, Options
 from rye.mcp.projects import MAX_PROJECTS, Projects
 
@@ -147,5 +147,5 @@ def test_progress_only_grows_and_ends_with_the_call(monkeypatch: pytest.MonkeyPa
     call.abandon()
     call.tell(9, 9, "user")
     assert len(told) == 4
-    with pytest.raises(Abandoned):
+    with pytest.raises(CancelledError):
         call.check()

@@ -68,6 +68,14 @@ def test_fields_bound_what_is_read(over: Reader) -> None:
     assert read(over, "storry deploy", level=1).missing == ("storry",)
 
 
+def test_where_typos_are_not_forgiven_words_are_still_taken_apart(over: Reader) -> None:
+    """With fuzzy turned off nothing is read as what it only resembles."""
+    words = query.as_words(query.parse("direcive storybook").ast)
+    assert words is not None
+    found = read_prose(words, Dictionary(over, searched_fields(None)), forgiving=False)
+    assert (found.corrected, found.missing) == ({"storybook": "story book"}, ("direcive",))
+
+
 def test_the_suggestion_has_the_corrections(over: Reader) -> None:
     """Known words stay as written; what it says parses."""
     found = read(over, "My storybook, direcive-x Deploy xyzzy")

@@ -43,6 +43,16 @@ def test_a_bag_of_words_relaxes_in_stages(text: str, unknown: tuple[str, ...], e
     assert stages(text, unknown) == expected
 
 
+def test_no_stage_forgives_typos_where_fuzzy_is_turned_off() -> None:
+    """Parts of words and any of them are still tried; an empty dictionary turns nothing off."""
+    assert stages("a bb", ("bb",), fuzzy={"enabled": False}) == [
+        ("all", "a bb"),
+        ("substring", "*a* *bb*"),
+        ("any", "any OR word"),
+    ]
+    assert stages("a bb", ("bb",), fuzzy={}) == stages("a bb", ("bb",))
+
+
 @pytest.mark.parametrize(
     "text", ["", "*", "a OR b", "a -b", '"a b"', "a*", "a~", "title:a", "a^2", "(a b) c*", "a NEAR/2 b"]
 )

@@ -175,7 +175,7 @@ def test_options_are_read() -> None:
         1,
         None,
     )
-    assert (request(fuzzy={}).fuzzy, request(fuzzy={"enabled": False}).fuzzy) == (False, False)
+    assert (request(fuzzy={}).fuzzy, request(fuzzy={"enabled": False}).fuzzy) == (None, False)
     assert request(fuzzy={"enabled": True}).fuzzy_distance is None
     assert request(proximity={"enabled": True}).proximity == 5
     assert request(proximity={"max_distance": 9}).proximity == 9

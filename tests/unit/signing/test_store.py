@@ -23,6 +23,7 @@ from rye.signing import (
     load_signing_key,
     load_trust,
     save_signing_key,
+    sweep,
     system_clock,
     trust_file_name,
     write_atomically,
@@ -268,3 +269,19 @@ def test_a_whole_round_on_disk(tmp_path: Path) -> None:
     write_atomically(item, sign(TOOL, find_signing_key(tmp_path, environ={})))
     found = verdict(item.read_bytes(), place(space="user"), trust=load_trust(user=tmp_path).trust)
     assert (found.verdict, found.owner, found.signer) == (Verdict.TRUSTED, "me", key.public.fingerprint)
+
+
+def test_what_killed_writes_left_is_removed_once_it_is_nobodys(tmp_path: Path) -> None:
+    """Old temporary files of our own making go; a fresh one, which may be in use, and what others made stay."""
+    old, fresh, other, link = (
+        tmp_path / name
+        for name in (".a.md.0123456789abcdef.tmp", ".b.md.0123456789abcdef.tmp", ".a.tmp", ".l.0123456789abcdef.tmp")
+    )
+    for path in (old, fresh, other):
+        path.write_bytes(b"half")
+    link.symlink_to(other)
+    for path in (old, other):
+        os.utime(path, (0, 0))
+    os.utime(link, (0, 0), follow_symlinks=False)
+    sweep(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(path.name for path in (fresh, other, link))
