@@ -48,11 +48,16 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "changes",
         "checking",
         "copying",
+        "counting",
+        "explaining",
         "findings",
+        "halfway",
         "indexes",
         "inventory",
         "keyring",
         "layout",
+        "listing",
+        "locating",
         "manifest_reports",
         "manifests",
         "mending",
@@ -88,6 +93,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "mcp": frozenset({"mcp"}),
     "numpy": frozenset({"index", "search"}),
     "platformdirs": frozenset({"index", "manifest"}),
+    "prompt_toolkit": frozenset({"cli"}),
     "rapidfuzz": frozenset({"search"}),
     "rich": frozenset({"cli"}),
     "securesystemslib": frozenset({"manifest"}),
@@ -99,7 +105,12 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
 }
 """Import name of every third party and the rooms that may import it."""
 
-IMPORT_NAMES: Mapping[str, str] = {"pystemmer": "Stemmer", "pyyaml": "yaml", "whoosh-reloaded": "whoosh"}
+IMPORT_NAMES: Mapping[str, str] = {
+    "prompt-toolkit": "prompt_toolkit",
+    "pystemmer": "Stemmer",
+    "pyyaml": "yaml",
+    "whoosh-reloaded": "whoosh",
+}
 """Distributions whose import name differs."""
 
 EXECUTING = frozenset(

@@ -35,7 +35,9 @@ from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
 from rye.query.limits import LIMITS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
+from rye.search.figures import Figures
 from rye.search.results import LeafTrace, SearchResponse, SearchResult
+from rye.search.why_results import REASONS as REASONS_WHY
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
 
@@ -160,7 +162,7 @@ def test_the_page_of_the_command_line_lists_exactly_the_commands() -> None:
     """No command is left out, none is made up."""
     sections = re.findall(r"^## rye (\w+)$", DOCS["cli"], re.MULTILINE)
     assert sorted(sections) == sorted(commands())
-    assert len(sections) == 12
+    assert len(sections) == 16
 
 
 def test_every_environment_variable_is_documented() -> None:
@@ -240,6 +242,14 @@ def test_every_verdict_and_reason_code_is_documented() -> None:
     assert six >= set(map(str, Verdict))
 
 
+def test_every_reason_for_which_an_item_is_no_hit_is_documented() -> None:
+    """The table on the page has exactly the codes there are."""
+    table = {row[0].strip("`") for row in rows("looking-around") if len(row) == 2 and row[0].startswith("`")}
+    figures = set(Figures.__slots__)
+    assert table & set(REASONS_WHY) == set(REASONS_WHY)
+    assert {name for code in table for name in code.replace("`", "").split(", ")} - set(REASONS_WHY) == figures
+
+
 def documented_codes() -> set[tuple[str, str]]:
     """Return ``(code, class)`` of every row on the page of errors; one row may stand for several codes."""
     table = [row for row in rows("errors") if row[0].startswith("`") and len(row) == 4]
@@ -303,7 +313,7 @@ def test_every_limit_is_documented() -> None:
 # The Python API and its answers
 
 
-@pytest.mark.parametrize("method", ["search", "load", "refs", "verify", "sign"])
+@pytest.mark.parametrize("method", ["search", "why", "similar", "stats", "load", "refs", "verify", "sign"])
 def test_every_parameter_of_the_registry_is_documented(method: str) -> None:
     """Each method has a section with its signature, parameter for parameter, and its defaults."""
     text = section("python-api", method)

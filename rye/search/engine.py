@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, reduce
 from operator import or_
@@ -21,6 +21,7 @@ from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_verdict
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
+from rye.search.facets import count_facets, require_facets
 from rye.search.naming import named_by, named_inside
 from rye.search.order import ranked
 from rye.search.page import Desk, Hit
@@ -58,16 +59,21 @@ class World:
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
-    """What one stage found, after all filters: how many, and the first of them in order, to the end of the page."""
+class Answer:
+    """What one stage found, after all filters: all of it, and the first of it in order, to the end of the page."""
 
     stage: str
     evaluation: Evaluation
-    total: int
+    found: Ints
     docs: Ints
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
     hidden: dict[str, int]
+
+    @property
+    def total(self) -> int:
+        """How many were found."""
+        return len(self.found)
 
 
 class Search:
@@ -93,6 +99,8 @@ class Search:
         began = time.perf_counter()
         request = self.request
         plan = make_plan(request)
+        if request.facets:
+            require_facets(request.facets, self._metadata_keys())
         allowed = self._allowed()
         answer = self._first_answer(plan, allowed)
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
@@ -101,15 +109,7 @@ class Search:
             Hit(int(doc), float(score), int(doc) in answer.exact)
             for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
         ]
-        desk = Desk(
-            answer.evaluation,
-            self.states,
-            self.world.trust(),
-            self.world.now,
-            request.explain,
-            asks_verdict(answer.evaluation.query) or any(map(asks_verdict, self._filters)),
-        )
-        page = desk.page(hits)
+        page = self._desk(answer.evaluation).page(hits)
         suggestion = ""
         if answer.stage == "any":
             suggestion = self._reading(plan).suggestion
@@ -132,14 +132,39 @@ class Search:
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
             hidden=answer.hidden,
+            facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
         )
 
-    def _first_answer(self, plan: Plan, allowed: Docs) -> _Answer:
+    def _desk(self, evaluation: Evaluation) -> Desk:
+        return Desk(
+            evaluation,
+            self.states,
+            self.world.trust(),
+            self.world.now,
+            self.request.explain,
+            asks_verdict(evaluation.query) or any(map(asks_verdict, self._filters)),
+        )
+
+    def _reachable(self, answer: Answer, total: int) -> Ints:
+        """Return the documents, ascending, that paging can reach."""
+        if not self.request.facets or answer.total == total:
+            return answer.found
+        scores = np.round(answer.evaluation.scores(answer.found), 4)
+        whole = replace(self.request, offset=0, limit=total)
+        exact = np.asarray(sorted(answer.exact), np.int64)
+        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=self._withdrawn(), request=whole)
+        return np.sort(answer.found[order])
+
+    def _withdrawn(self) -> Ints:
+        """Return the documents that are listed only because superseded ones were asked for."""
+        return np.concatenate(list(self.reader.hidden.values())) if self.request.include_superseded else _NOTHING
+
+    def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
-        answer: _Answer | None = None
-        first: _Answer | None = None
+        answer: Answer | None = None
+        first: Answer | None = None
         named = self._named(allowed, plan)
-        for stage in plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query):
+        for stage in self._stages(plan):
             answer = self._answer(stage, plan, allowed, named)
             first = first or answer
             if answer.total:
@@ -149,7 +174,10 @@ class Search:
             raise AssertionError(message)
         return first if not answer.total else answer
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> _Answer:
+    def _stages(self, plan: Plan) -> Iterator[Stage]:
+        return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query)
+
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
         found = evaluation.docs & allowed
         if stage.name == "all":
@@ -160,24 +188,21 @@ class Search:
             found = found | named if found and plan.words else found
             exact = (found & named).numbers
         hidden: dict[str, int] = {}
-        withdrawn = _NOTHING
-        if self.request.include_superseded:
-            withdrawn = np.concatenate(list(self.reader.hidden.values()))
-        else:
+        if not self.request.include_superseded:
             found, hidden = self._hide(found)
             if hidden and len(exact):
                 shown = found.mask[exact]
                 self._name_successors(exact[~shown])
                 exact = exact[shown]
-        docs = found.numbers
+        withdrawn = self._withdrawn()
+        docs = every = found.numbers
         if self.request.sort_by == "score" and not len(withdrawn):
             wanted = self.request.offset + self.request.limit
             docs = evaluation.contenders(docs, wanted)
             docs = np.union1d(docs, exact) if len(exact) else docs
         scores = np.round(evaluation.scores(docs), 4)
         order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
-        total = len(found)
-        return _Answer(stage.name, evaluation, total, docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        return Answer(stage.name, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
@@ -283,7 +308,7 @@ class Search:
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
 
-    def _explain_stage(self, answer: _Answer, plan: Plan, total: int) -> None:
+    def _explain_stage(self, answer: Answer, plan: Plan, total: int) -> None:
         """Say in a warning what relaxation did."""
         if answer.stage == "fuzzy":
             self._warnings.append("nothing had all words as written; words were matched with typos forgiven")

@@ -12,6 +12,7 @@ from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
 from rye.search.comparing import readable
+from rye.search.facets import Wanted, read_facets
 from rye.search.fields import (
     ALIASES,
     KEYWORD_FIELDS,
@@ -41,6 +42,27 @@ _EXAMPLES = {
     "proximity": 'for example {"enabled": true, "max_distance": 5}',
 }
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
+
+
+PLAIN: Mapping[str, Any] = {
+    "scope": "*",
+    "space": "all",
+    "limit": 10,
+    "offset": 0,
+    "sort_by": "score",
+    "fields": None,
+    "filters": None,
+    "fuzzy": None,
+    "proximity": None,
+    "mode": "keyword",
+    "level": None,
+    "relax": True,
+    "lenient": False,
+    "include_superseded": False,
+    "facets": (),
+    "explain": False,
+}
+"""The arguments of a search of which nothing is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +106,7 @@ class Request:
     relax: bool = True
     lenient: bool = False
     include_superseded: bool = False
+    facets: tuple[Wanted, ...] = ()
     explain: bool = False
 
     @property
@@ -119,6 +142,7 @@ def make_request(query: str, options: Mapping[str, Any]) -> Request:
         fuzzy_distance=distance,
         proximity=_proximity(options["proximity"]),
         level=_level(options["level"]),
+        facets=read_facets(options["facets"]),
         **{name: _flag(name, options[name]) for name in ("relax", "lenient", "include_superseded", "explain")},
     )
 

@@ -147,6 +147,7 @@ SEARCHES: tuple[dict[str, Any], ...] = (
     {"query": "threed orchestratr", "relax": False},
     {"query": "(thread OR", "lenient": True},
     {"query": "rye/file-system/read", "mode": "keyword"},
+    {"query": "*", "limit": 1, "facets": ["type", "tag:1", "verdict", "signer"]},
 )
 
 
@@ -182,6 +183,13 @@ def test_the_text_of_a_search_is_a_header_and_a_line_per_hit(shared: Session) ->
         none = await client.call_tool("rye_search", {"query": "qqqqzzzz", "relax": False})
         return text_of(many), text_of(loose), text_of(none)
 
+    faceted = {"query": "*", "space": "project", "limit": 1, "facets": ["verdict", "tag:1"]}
+    counted = shared.call("rye_search", **faceted)
+    assert text_of(counted).splitlines()[2:] == [
+        "by verdict: trusted 1, unsigned 1, untrusted 1",
+        "by tag: files 1, and 1 more values, none 2",
+        "next page: offset 1",
+    ]
     many, loose, none = shared.run(talk)
     head, first, second, note = many.splitlines()
     assert head == "[2 of 3 results -- all]"

@@ -88,6 +88,11 @@ _PARAMETERS = (
     ),
     Parameter("lenient", "Skip what cannot be parsed, with a warning.", _FLAG),
     Parameter("include_superseded", "Also superseded and deprecated items.", _FLAG),
+    Parameter(
+        "facets",
+        "Count matches by type, space, category, tag, verdict, signer or metadata key.",
+        {"type": "array", "items": {"type": "string"}, "default": []},
+    ),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 

@@ -35,6 +35,7 @@ OPTIONS: dict[str, Any] = {
     "relax": True,
     "lenient": False,
     "include_superseded": False,
+    "facets": (),
     "explain": False,
 }
 """The defaults of ``Registry.search``."""
