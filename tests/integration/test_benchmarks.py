@@ -12,7 +12,7 @@ import pytest
 
 from rye.items import Item
 from tests.benchmarks import engines, facets, refresh, registry, relations
-from tests.benchmarks.asking import KINDS, Query, queries, values_of, words_of
+from tests.benchmarks.asking import KINDS, SENTENCE, Query, queries, values_of, words_of
 from tests.benchmarks.corpus import BLOCK, LONG, Corpus
 from tests.benchmarks.ours import Rye
 from tests.benchmarks.peers import MODULES, peers
@@ -144,7 +144,7 @@ def test_a_whole_search_is_measured_over_signed_files(tmp_path: Path) -> None:
     """Pages of verified hits without and with a scan, and a command beside the imports it needs."""
     found = registry.measure(60, 40, each=1, rounds=1, pairs=1, folder=tmp_path)
     assert found["process"]["ratio"] > 1
-    assert set(found["page"]) == set(found["scan"]) == {"all", *KINDS}
+    assert set(found["page"]) == set(found["scan"]) == {"all", *KINDS, SENTENCE}
     text = registry.tables(found)
     assert "| fuzzy " in text
     assert "× its bare imports" in text
