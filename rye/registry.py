@@ -221,10 +221,11 @@ class Registry:
         space: str = "all",
         limit: int = 10,
         offset: int = 0,
+        mode: str = "keyword",
         include_superseded: bool = False,
         explain: bool = False,
     ) -> SearchResponse:
-        """Find items like one: those that share its rarest words, best first. Its own copies are left out.
+        """Find items like one: that share its rarest words, or mean the same, best first. Its own copies are left out.
 
         Args:
             item: ``type:id``, or an id that only one type has; it may be in any space.
@@ -232,6 +233,8 @@ class Registry:
             space: ``all``, ``project``, ``user`` or ``system``.
             limit: Hits on the page, 1 to 1,000.
             offset: Hits to skip.
+            mode: ``keyword``: by shared words; ``semantic``: by meaning; ``hybrid``: by both. Where meaning cannot be
+                searched, shared words answer, and a warning says why.
             include_superseded: Whether superseded, deprecated and yanked items are listed.
             explain: Whether each hit says which words it shares, and what each counts.
 
