@@ -33,7 +33,7 @@ class Near:
         asked: What was asked by meaning.
         threshold: The similarity of a semantic match.
         nearness: How near the items are.
-        evaluation: Where keyword scores and highlights come from.
+        evaluation: Where keyword scores and highlights come from: in semantic mode only what the query demands.
         docs: Shape ``(n,)``: the documents that count, ascending.
         blend: Their scores.
     """
@@ -104,8 +104,9 @@ class ByMeaning:
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
         demanded = ast.Everything() if plan.words else demands(plan.main)
+        evaluation = self.evaluate(demanded, plan)
         if plan.fixed or not isinstance(demanded, ast.Everything):
-            allowed &= self.evaluate(demanded, plan).docs
+            allowed &= evaluation.docs
         try:
             known = meaning()
             nearness = Nearness.of(known, self.text, allowed.mask)
@@ -113,7 +114,9 @@ class ByMeaning:
             self.warnings.append(self.instead(f"{error.message}; {error.hint}" if error.hint else error.message))
             return None
         self.warnings += [*known.warnings, *self._idle()]
-        docs, evaluation = allowed.numbers, self._evidence()
+        docs = allowed.numbers
+        if mode.name == "hybrid":
+            evaluation = self._evidence()
         threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
         blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
         asked = Asked(self.text, int(np.count_nonzero(blend.similarity >= threshold)), mode.name == "hybrid")
