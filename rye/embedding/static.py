@@ -1,8 +1,9 @@
 """The embedded model: WordLlama's 256 dimensions, from the files of its installed package and nowhere else.
 
-A text's vector is the mean of the vectors of its tokens. WordLlama's own loader imports an HTTP client and a schema
-library, and looks for the tokenizer in a folder its package does not have, so it would download one; opening the two
-files directly takes half the time and no network. None of the package's code is run.
+A text's vector is the mean of the vectors of its tokens, in lower case, of which the model knows most. WordLlama's own
+loader imports an HTTP client and a schema library, and looks for the tokenizer in a folder its package does not have,
+so it would download one; opening the two files directly takes half the time and no network. None of the
+package's code is run.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ class StaticEmbedder:
         """Named by its very bytes."""
         digest = self._tokenizer_digest.copy()
         digest.update(self._weights.data)
-        return f"wordllama:l2_supercat_256:{digest.hexdigest()[:16]}"
+        return f"wordllama:l2_supercat_256:lower:{digest.hexdigest()[:16]}"
 
     @property
     def dimensions(self) -> int:
@@ -88,8 +89,8 @@ class StaticEmbedder:
 
 
 def _encodable(text: str) -> str:
-    """Replace halves of surrogate pairs, which are no characters; an empty text has no tokens."""
-    return text if text.isascii() else text.encode("utf-8", "replace").decode()
+    """Return a text in lower case, with halves of surrogate pairs replaced, which are no characters."""
+    return text.lower() if text.isascii() else text.encode("utf-8", "replace").decode().lower()
 
 
 def _folder() -> Path:

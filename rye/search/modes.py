@@ -69,7 +69,7 @@ def read_mode(name: str, *, threshold: Any, source_boosts: Any, hybrid: Any) -> 
         _refuse("bad-hybrid", f"hybrid has no effect in mode {name!r}", "use mode='hybrid'")
     if threshold is not None:
         threshold = _between(
-            "bad-threshold", "threshold", threshold, high=1, hint="use a similarity from 0 to 1, such as 0.15"
+            "threshold", "threshold", threshold, high=1, hint="use a similarity from 0 to 1, such as 0.15"
         )
     return Mode(name, threshold, _boosts(source_boosts), _fusion(hybrid))
 
@@ -78,43 +78,46 @@ def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
     raise ArgumentError(code, message, hint=hint, **details)
 
 
-def _between(code: str, name: str, value: Any, *, high: float, hint: str) -> float:
+def _between(option: str, name: str, value: Any, *, high: float, hint: str) -> float:
     number = isinstance(value, (int, float)) and not isinstance(value, bool)
     if not number or not math.isfinite(value) or not 0 <= value <= high:
-        _refuse(code, f"{name} is {value!r}", hint, valid=[0, high])
+        _refuse(f"bad-{option}", f"{name} is {value!r}", hint, valid=[0, high])
     return float(value)
 
 
-def _mapping(code: str, name: str, value: Any, *, valid: tuple[str, ...], example: str) -> Mapping[str, Any]:
+def _mapping(option: str, name: str, value: Any, *, valid: tuple[str, ...], example: str) -> Mapping[str, Any]:
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        _refuse(code, f"{name} must be a mapping, not {value!r}", f"for example {example}")
+        _refuse(f"bad-{option}", f"{name} must be a mapping, not {value!r}", f"for example {example}")
     for key in value:
         if key not in valid:
             near = nearest(key, valid, 1) if isinstance(key, str) else []
             guess = f"did you mean {near[0]!r}? " if near else ""
-            _refuse(code, f"{name} has no option {key!r}", f"{guess}valid are {', '.join(valid)}", valid=list(valid))
+            _refuse(
+                f"bad-{option}",
+                f"{name} has no option {key!r}",
+                f"{guess}valid are {', '.join(valid)}",
+                valid=list(valid),
+            )
     return value
 
 
 def _boosts(value: Any) -> Mapping[str, float]:
-    code = "bad-source-boosts"
-    given = _mapping(code, "source_boosts", value, valid=tuple(BOOSTS), example='{"project": 1.2, "system": 1}')
+    option = "source-boosts"
+    given = _mapping(option, "source_boosts", value, valid=tuple(BOOSTS), example='{"project": 1.2, "system": 1}')
     hint = f"use a number above 0 and up to {MAX_BOOST}; 1 leaves similarities as they are"
     own = {
-        key: _between(code, f"source_boosts[{key!r}]", each, high=MAX_BOOST, hint=hint) for key, each in given.items()
+        key: _between(option, f"source_boosts[{key!r}]", each, high=MAX_BOOST, hint=hint) for key, each in given.items()
     }
     for key, factor in own.items():
         if factor == 0:
-            _refuse(code, f"source_boosts[{key!r}] is 0", f"{hint}; to leave a source out use space")
+            _refuse("bad-source-boosts", f"source_boosts[{key!r}] is 0", f"{hint}; to leave a source out use space")
     return {**BOOSTS, **own}
 
 
 def _fusion(value: Any) -> Fusion:
-    given = _mapping(
-        "bad-hybrid", "hybrid", value, valid=HYBRID, example='{"fusion": "rrf"} or {"min_keyword_score": 20}'
-    )
+    given = _mapping("hybrid", "hybrid", value, valid=HYBRID, example='{"fusion": "rrf"} or {"min_keyword_score": 20}')
     checked = {key: _fusion_option(key, each) for key, each in given.items()}
     fusion = Fusion(**checked)
     method = fusion.fusion
@@ -145,7 +148,7 @@ def _fusion_option(key: str, value: Any) -> Any:
         return value
     if key in _WEIGHTS:
         hint = f"use a number from 0 to {MAX_FUSION_WEIGHT}; only their ratio counts"
-        return _between("bad-hybrid", name, value, high=MAX_FUSION_WEIGHT, hint=hint)
+        return _between("hybrid", name, value, high=MAX_FUSION_WEIGHT, hint=hint)
     hint = "use a score from 0 to 1, or percent: what is above 1 is percent, up to 100"
-    score = _between("bad-hybrid", name, value, high=100, hint=hint)
+    score = _between("hybrid", name, value, high=100, hint=hint)
     return score / 100 if score > 1 else score

@@ -15,6 +15,8 @@ from rye.index.verdicts import VERDICT_NUMBER
 from rye.items.model import ItemType
 from rye.search.closeness import Closeness
 from rye.search.evaluate import Evaluation
+from rye.search.foreign import cut_short
+from rye.search.leaves import Found
 from rye.search.passages import Matches, matched
 from rye.search.reading import Read, Shelf
 from rye.search.results import LeafTrace, SearchResult
@@ -22,6 +24,9 @@ from rye.search.states import States
 from rye.signing import Signature, TrustSet, judge, remembering_verify
 
 _SHELF = Shelf()
+_EVERYWHERE = 4
+"""A word in more than one of so many items says little about any."""
+
 _KINDS = tuple(map(ItemType, TYPE_NAMES))
 
 
@@ -66,8 +71,9 @@ class Desk:
 
     def page(self, hits: Sequence[Hit]) -> Page:
         """Hydrate hits in order; one whose file is gone, or whose verdict no longer fits the query, is left out."""
-        results, warnings = [], []
-        matches = Matches([row.found for row in self.evaluation.scored], [hit.doc for hit in hits])
+        results, warnings, hiding = [], [], list[str]()
+        fused = any(hit.closeness is not None for hit in hits)
+        matches = Matches(self._told(few=fused), [hit.doc for hit in hits])
         for hit in hits:
             part, local = self.evaluation.reader.locate(hit.doc)
             path = part.segment.paths[local]
@@ -89,9 +95,10 @@ class Desk:
             shown = _Shown(hit, part, path, same, self.states.copies(kind, item_id, part))
             results.append(self._result(shown, read, signature, matches))
             if len(set(shown.copies)) > 1:
-                warnings += self.states.hiding(kind, item_id)
+                hiding += self.states.hiding(kind, item_id)
             if (twins := shown.copies.count(part.root.source)) > 1:
                 warnings.append(f"{kind}:{item_id} is in {twins} files of {part.root.source}; keep one of them")
+        warnings += cut_short(list(dict.fromkeys(hiding)))
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
 
     def _result(self, shown: _Shown, read: Read, signature: Signature, matches: Matches) -> SearchResult:
@@ -128,6 +135,12 @@ class Desk:
             similarity=near.similarity if near else None,
             hybrid=near.match(item) if near else None,
         )
+
+    def _told(self, *, few: bool) -> list[Found]:
+        """Return the leaves to mark; of the words of a description those that are not everywhere, if there are any."""
+        found = [row.found for row in self.evaluation.scored]
+        rare = [leaf for leaf in found if leaf.df * _EVERYWHERE < self.evaluation.reader.count] if few else []
+        return rare or found
 
     def _explained(self, hit: Hit) -> tuple[LeafTrace, ...]:
         traces = self.evaluation.explain(hit.doc)

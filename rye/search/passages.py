@@ -115,7 +115,7 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
         if number in _SINGLE and (found := _mark(getattr(item, TEXT_FIELDS[number]), what)):
             marks[TEXT_FIELDS[number]] = found
     within = None if section is None else _section_span(item, section)
-    preview, ranges = _preview(item, _mark(item.body, wanted[_BODY]) if _BODY in wanted else (), within)
+    preview, ranges = _preview(item, _mark_body(item, wanted[_BODY], within) if _BODY in wanted else (), within)
     if ranges:
         marks["preview"] = ranges
     return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
@@ -263,6 +263,14 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
             yield begin, text[begin:at]
             begin = at
     yield begin, text[begin:]
+
+
+def _mark_body(item: Item, wanted: _Wanted, within: tuple[int, int] | None) -> Ranges:
+    """Return what to mark in the body; words are looked for only where the passage will be."""
+    if within is None or wanted.places:
+        return _mark(item.body, wanted)
+    start, end = within
+    return tuple((start + first, start + last) for first, last in _mark(item.body[start:end], wanted))
 
 
 def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:40:19Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:wISP5Fbf7HYCo29nlXWP2_Fl9Ct0Tfn8AONUDFvLl41gt2EgS4u2PL-3gcgpW8rDoNMnOwx73zmziBjKhVUMBw:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
+# rye:signed:v2:2026-11-22T04:51:47Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:NhdS3LaxmHjj-2hdiqG7crdC-Zd0-4DQYaWgrp_LH3yYpJ5HO5yX0Qk1JWUxT64OP2v_Fed_IFIKhXv_vTzYCw:2fc3490c49087130d3a9e318c544650412355112eb8fe1dd3ab137c65505461f
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:40:19Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:1M8TJw1rpGA5GcBMEZfazXVabAp1rxBmj2R9A7XFo3Q4mNkQiFyqybFTvhzeTdLoQUs0hgqBXgvzW_0l72wABQ:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
+# rye:signed:v2:2026-11-22T04:51:47Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:kp2RwDyr3zm4Mnf903a4wvY-BICvFODfWtU3U-An7g3cCgCBN--xf_jQYSqe3yJ7GvBr1fqX8uB-KSTd7hLVAg:2fc3490c49087130d3a9e318c544650412355112eb8fe1dd3ab137c65505461f
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,
