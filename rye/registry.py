@@ -99,7 +99,9 @@ class Registry:
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
-        self._vectors = VectorIndexes(layout, self._indexes.folder, named=as_choice(embedder), progress=progress)
+        self._vectors = VectorIndexes(
+            layout, self._indexes.folder, named=as_choice(embedder), progress=progress, cancelled=cancelled
+        )
 
     @property
     def sources(self) -> tuple[str, ...]:
