@@ -112,11 +112,8 @@ class Likeness(Search):
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         near = self._near(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
-        if near is None:
-            found, scores_of = evaluation.docs & allowed, evaluation.scores
-        else:
-            found, scores_of = Docs(self.reader.size, numbers=near.docs[near.blend.matched]), near.scores
-        answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), scores_of=scores_of)
+        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) if near else evaluation.docs & allowed
+        answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), near=near)
         start, following = self.request.offset, self.request.offset + self.request.limit
         hits = [
             Hit(int(doc), float(score), exact=False, closeness=near.closeness(int(doc)) if near else None)

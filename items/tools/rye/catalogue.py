@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:51:47Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:NhdS3LaxmHjj-2hdiqG7crdC-Zd0-4DQYaWgrp_LH3yYpJ5HO5yX0Qk1JWUxT64OP2v_Fed_IFIKhXv_vTzYCw:2fc3490c49087130d3a9e318c544650412355112eb8fe1dd3ab137c65505461f
+# rye:signed:v2:2026-11-22T05:00:19Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:2bc03JitSTpE_8vFNfCoo7t2JtPZlDfzhGe3vRNTapiqs86JyiZjWfcIZwAikJ5REr8_w5XSHiU77WY_ltHUCQ:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

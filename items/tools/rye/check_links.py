@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:51:47Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:kp2RwDyr3zm4Mnf903a4wvY-BICvFODfWtU3U-An7g3cCgCBN--xf_jQYSqe3yJ7GvBr1fqX8uB-KSTd7hLVAg:2fc3490c49087130d3a9e318c544650412355112eb8fe1dd3ab137c65505461f
+# rye:signed:v2:2026-11-22T05:00:19Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:l2CTuch3lqvxhdaaNJPYrqqKR9StFiYLiyvMHGYBu1qqcEUMDYHuhF4kaBMAyz92sM_Fx2tsHIuK4V0_UJgAAA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

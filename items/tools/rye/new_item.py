@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:51:47Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:akeB9uZ-k49d0Ny4fkMT2wgR0kjriwfxTMhq2mLV0_Gc7XyHzvQvD08D-0MmDVgMkBTpMbAqUsRxmMgeWGEPDQ:2fc3490c49087130d3a9e318c544650412355112eb8fe1dd3ab137c65505461f
+# rye:signed:v2:2026-11-22T05:00:19Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:dW1l_9uVyd-eVEo3lueMOk5hsP5Um86VGpKduZ9TXJwa4Tl5fWSrdbRo_7JQLHrBzOz2GVsKoyJHCeipkgJiDA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:51:47Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:Yrb4u0UYbnelT4GHJ77E_wMIHZyvPOPdkJml7rDclG4koDMIX3XIHXKGwMRBkqx0MhE0GzoUpnN5qQNB9SmeBw:2fc3490c49087130d3a9e318c544650412355112eb8fe1dd3ab137c65505461f
+# rye:signed:v2:2026-11-22T05:00:19Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:iFyEySpMpaW_AerWlRIUxwvKmSFnmIyIsSCRC7KD7uo8OYRysd2kk1RpFtGnpOcYCkVzt_WeeLYPUzs6FjA-Ag:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:51:47Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:GFz7Aq7ruR_76LcyL5UI55-pUAoIeh9t4JGdTOG_SXSHzBCoW97pM0v7joMbSnYHc8DESlP2YqHiuEeKqTE-Ag:2fc3490c49087130d3a9e318c544650412355112eb8fe1dd3ab137c65505461f
+# rye:signed:v2:2026-11-22T05:00:19Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:HXFbZBhN4FNNxBGFpWVyLgQCmU4s7LMTbGWoRZ3fYJzit0zVILRfwkxTOixGrbP5-IpyNojxOBhsFAb3SrEEBA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
