@@ -11,7 +11,6 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 from rye.mcp.wording import for_client
-from rye.search.fusion import FUSIONS, Fusion
 from rye.search.modes import HYBRID
 
 __all__ = ["TOOL", "only_trusted"]
@@ -27,13 +26,6 @@ def _distance(low: int, high: int) -> dict[str, Any]:
     distance = {"type": "integer", "minimum": low, "maximum": high}
     properties = {"enabled": {"type": "boolean", "default": True}, "max_distance": distance}
     return {"type": "object", "properties": properties}
-
-
-def _fusion() -> dict[str, Any]:
-    """Return the schema of what ``hybrid`` may hold, as short as it goes: clients read it in every conversation."""
-    fusion = Fusion()
-    properties = {name: {"default": getattr(fusion, name)} for name in HYBRID}
-    return {"type": "object", "properties": properties | {"fusion": {"enum": list(FUSIONS)}}}
 
 
 _PARAMETERS = (
@@ -72,12 +64,12 @@ _PARAMETERS = (
     ),
     Parameter(
         "fuzzy",
-        "Forgive typos in every word; default max_distance: by its length.",
+        "Forgive typos in every word.",
         _distance(0, 2),
     ),
     Parameter(
         "proximity",
-        "Words near each other; default max_distance: 5.",
+        "Words near each other.",
         _distance(1, 1000),
     ),
     Parameter(
@@ -95,7 +87,7 @@ _PARAMETERS = (
         "Loosen words that find nothing.",
         {"type": "boolean", "default": True},
     ),
-    Parameter("lenient", "Skip what cannot be parsed, with a warning.", _FLAG),
+    Parameter("lenient", "Skip what cannot be parsed.", _FLAG),
     Parameter("include_superseded", "Also superseded and deprecated items.", _FLAG),
     Parameter(
         "facets",
@@ -104,7 +96,7 @@ _PARAMETERS = (
     ),
     Parameter("threshold", "Least similarity.", {"type": "number"}),
     Parameter("source_boosts", 'Semantic: {"project": 1.2, "user": 1.1, "system": 0.85}.', {"type": "object"}),
-    Parameter("hybrid", "min_*: 0-1 or percent.", _fusion()),
+    Parameter("hybrid", f"Of {', '.join(HYBRID)}.", {"type": "object"}),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 
@@ -121,7 +113,7 @@ Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT dra
 def _output() -> dict[str, Any]:
     from rye.search.results import SearchResponse
 
-    return schema_of(SearchResponse, 2)
+    return schema_of(SearchResponse, 0)
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
