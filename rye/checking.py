@@ -11,6 +11,7 @@ from rye.errors import ItemError
 from rye.layout import Layout
 from rye.processes import cores, verify_files
 from rye.reports import Unchecked, VerifiedItem, VerifyReport
+from rye.shadowing import Shadowing
 from rye.spaces import ItemFile, Root
 from rye.targets import Target, read_targets
 from rye.verifying import Outcome, Verifier
@@ -30,7 +31,7 @@ class Checking:
 
     Attributes:
         layout: The spaces, with those that a path among the texts added.
-        warnings: Keys and bundles that could not be used.
+        warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
         passed_over: Number of files that were named but, being unchanged, left out; known at the end.
     """
 
@@ -67,10 +68,14 @@ class Checking:
         matched: set[str] = set()
         roots = self.roots
         outcomes = verify_files(self._files(roots, matched), roots, self.verifier, processes=self._processes)
+        shadowing = Shadowing(self.layout.roots, self.verifier)
         for done, outcome in enumerate(outcomes, 1):
+            if isinstance(outcome, VerifiedItem):
+                shadowing.look(outcome)
             yield outcome
             if self._progress is not None:
                 self._progress(done, 0, "")
+        self.warnings += shadowing.warnings
         yield from self._problems
         if not self._all_named:
             for target in self._targets:

@@ -172,7 +172,7 @@ class Run:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """Keys and bundles that could not be used, and in the end what is to be known of manifests."""
+        """Keys and bundles that could not be used, and in the end hidden items of other signers, and of manifests."""
         return self.checking.warnings + (self.manifests.notes if self.manifests else ())
 
     @property

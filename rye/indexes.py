@@ -52,6 +52,14 @@ class State:
         """A reader over all roots."""
         return self.reader("all")
 
+    def keep(self, before: State | None) -> None:
+        """Take over the reader over all roots, with all it has worked out, from a state of the very same snapshots."""
+        mine = [found.snapshot for _, found in self.refreshed]
+        if before is not None and "everywhere" in vars(before):
+            others = [found.snapshot for _, found in before.refreshed]
+            if len(mine) == len(others) and all(one is other for one, other in zip(mine, others, strict=True)):
+                vars(self)["everywhere"] = before.everywhere
+
     def reader(self, space: str) -> Reader:
         """Return a reader over the roots of one space, or of all."""
         chosen: list[tuple[Root, Snapshot]] = []
@@ -150,8 +158,10 @@ class Indexes:
             overrides, problems = read_overrides(self._layout.roots)
             cached = (self._cache[1],) if self._cache[1] else ()
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *problems, *_file_warnings(refreshed))
-            self._state = State(refreshed, trust, overrides, warnings, began)
-            return self._state
+            state = State(refreshed, trust, overrides, warnings, began)
+            state.keep(self._state)
+            self._state = state
+            return state
 
 
 def _file_warnings(refreshed: Sequence[tuple[Root, Refreshed]]) -> list[str]:

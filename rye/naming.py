@@ -4,18 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from difflib import SequenceMatcher
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from rye.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
     from rye.reports import LoadedItem
 
-__all__ = ["load_named"]
+__all__ = ["key_named", "load_named"]
 
 
-def load_named(registry: Registry, item: str, space: str | None = None) -> LoadedItem:
+class _Items(Protocol):
+    """What a registry has for this."""
+
+    def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]: ...
+
+    def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem: ...
+
+
+def load_named(registry: _Items, item: str, space: str | None = None) -> LoadedItem:
     """Load an item by ``type:id`` or its id.
 
     Raises:
@@ -24,11 +31,28 @@ def load_named(registry: Registry, item: str, space: str | None = None) -> Loade
         ItemError: The file cannot be read as an item.
     """
     item_type, colon, item_id = item.partition(":")
+    key = (item_type, item_id) if colon else key_named(registry, item, space)
+    return registry.load(*key, space)
+
+
+def key_named(registry: _Items, item: str, space: str | None = None) -> tuple[str, str]:
+    """Return type and id of an item by ``type:id`` or its id.
+
+    Raises:
+        ArgumentError: ``ambiguous-item`` when several types have the id, ``bad-item``, ``bad-type``.
+        NotFoundError: There is none; the hint names the nearest.
+    """
+    given: object = item
+    if not isinstance(given, str) or not given.strip():
+        raise ArgumentError("bad-item", f"item is {item!r}", hint="name it as type:id, or by its id")
+    item_type, colon, item_id = item.partition(":")
+    names = registry.find(item_id if colon else item, space)
     if colon:
-        return registry.load(item_type, item_id, space)
-    names = registry.find(item, space)
+        if item not in names:
+            registry.load(item_type, item_id, space)  # knows what to say of an item that is not there
+        return item_type, item_id
     if len(names) == 1:
-        return registry.load(names[0].partition(":")[0], item, space)
+        return names[0].partition(":")[0], item
     raise _ambiguous(item, names) if names else _missing(registry, item, space)
 
 
@@ -37,7 +61,7 @@ def _ambiguous(item: str, names: Sequence[str]) -> ArgumentError:
     return ArgumentError("ambiguous-item", f"{item!r} names {len(names)} items", hint=hint, candidates=list(names))
 
 
-def _missing(registry: Registry, item: str, space: str | None) -> NotFoundError:
+def _missing(registry: _Items, item: str, space: str | None) -> NotFoundError:
     nearest: list[str] = []
     for item_type in ("directive", "tool", "knowledge"):
         try:

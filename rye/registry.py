@@ -11,42 +11,42 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from rye import items, signing
+from rye import signing
 from rye.embedding import Embedder
-from rye.errors import ArgumentError, ItemError, NotFoundError
+from rye.errors import ArgumentError
 from rye.index import cache
 from rye.index.container import DamagedError
-from rye.index.reader import Part, Reader
-from rye.index.reading import read_item
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.stopping import Cancelled
 from rye.indexes import Indexes, State, report_of
 from rye.layout import Layout, as_path, as_paths, as_seconds
 from rye.search.engine import Search, World
-from rye.search.fields import nearest
-from rye.search.request import SPACES, Request, make_request
+from rye.search.request import PLAIN, SPACES, Request, make_request
 from rye.search.results import SearchResponse
-from rye.search.states import States
 from rye.spaces import Root
 from rye.vectors import VectorIndexes, as_choice, vector_report
 
 if TYPE_CHECKING:
+    from rye.counting import Stats
     from rye.findings import Run
     from rye.keyring import Passphrase
     from rye.manifest_reports import ManifestReport, ManifestWritten
     from rye.policy import Policy
+    from rye.relations import Relations
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VectorReport, VerifyReport
     from rye.search.section_results import SectionResponse
+    from rye.search.why_results import Why
 
 __all__ = ["Registry"]
 
 PathLike = str | os.PathLike[str]
+T = TypeVar("T")
 
 
 class Registry:
@@ -99,7 +99,9 @@ class Registry:
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
-        self._vectors = VectorIndexes(layout, self._indexes.folder, named=as_choice(embedder), progress=progress)
+        self._vectors = VectorIndexes(
+            layout, self._indexes.folder, named=as_choice(embedder), progress=progress, cancelled=cancelled
+        )
 
     @property
     def sources(self) -> tuple[str, ...]:
@@ -124,6 +126,7 @@ class Registry:
         relax: bool = True,
         lenient: bool = False,
         include_superseded: bool = False,
+        facets: Sequence[str] = (),
         threshold: float | None = None,
         source_boosts: Mapping[str, float] | None = None,
         hybrid: Mapping[str, Any] | None = None,
@@ -149,6 +152,8 @@ class Registry:
             relax: Whether a bare bag of words that finds nothing is tried more broadly.
             lenient: Whether what does not parse is left out and reported instead of refused.
             include_superseded: Whether superseded and deprecated items are listed.
+            facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
+                ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
             threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
             source_boosts: Source → factor for its items' similarity in semantic mode.
             hybrid: ``fusion`` (``weighted``, ``rrf``), ``semantic_weight``, ``keyword_weight``, ``rrf_k``,
@@ -164,20 +169,95 @@ class Registry:
         options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
         return self._answer(make_request(query, options))
 
+    def why(
+        self,
+        query: str,
+        item: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        sort_by: str = "score",
+        fields: Mapping[str, str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        fuzzy: Mapping[str, Any] | None = None,
+        proximity: Mapping[str, Any] | None = None,
+        level: int | None = None,
+        relax: bool = True,
+        lenient: bool = False,
+        include_superseded: bool = False,
+    ) -> Why:
+        """Return why an item is a hit of a keyword search, at which rank, or everything that keeps it from being one.
+
+        Args:
+            query: As for :meth:`search`, and so are all other arguments but
+            item: ``type:id``, or an id that only one type has. Of its copies the first that is searched is meant.
+            scope: Where the search looks.
+            space: Which spaces it looks in.
+            sort_by: The order that the rank is of.
+            fields: Further queries on fields.
+            filters: Conditions.
+            fuzzy: Whether words forgive typos.
+            proximity: Whether words stand near each other.
+            level: Which fields are searched.
+            relax: Whether words that find nothing are tried more broadly.
+            lenient: Whether what does not parse is left out.
+            include_superseded: Whether superseded and deprecated items are listed.
+
+        Raises:
+            QueryError: The query is at fault.
+            ArgumentError: Another argument is, or the item is not named clearly.
+            NotFoundError: There is no such item.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        given = {name: value for name, value in locals().items() if name not in {"self", "query", "item"}}
+        from rye.explaining import why_of
+
+        request = make_request(query, {**PLAIN, **given})
+        return self._with_state(lambda state: why_of(state, request, item, self._world))
+
+    def similar(
+        self,
+        item: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        offset: int = 0,
+        include_superseded: bool = False,
+        explain: bool = False,
+    ) -> SearchResponse:
+        """Find items like one: those that share its rarest words, best first. Its own copies are left out.
+
+        Args:
+            item: ``type:id``, or an id that only one type has; it may be in any space.
+            scope: Where to look, as for :meth:`search`.
+            space: ``all``, ``project``, ``user`` or ``system``.
+            limit: Hits on the page, 1 to 1,000.
+            offset: Hits to skip.
+            include_superseded: Whether superseded and deprecated items are listed.
+            explain: Whether each hit says which words it shares, and what each counts.
+
+        Raises:
+            ArgumentError: An argument is not valid, or the item is not named clearly.
+            NotFoundError: There is no such item.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        given = {name: value for name, value in locals().items() if name not in {"self", "item"}}
+        from rye.explaining import similar_to
+
+        began = time.perf_counter()
+        request = make_request("", {**PLAIN, **given})
+        response = self._with_state(lambda state: similar_to(state, request, item, self._world))
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+
     def _answer(self, request: Request) -> SearchResponse:
         began = time.perf_counter()
-        state = self._indexes.current(self.max_staleness)
-        try:
-            response = Search(request, self._world(state, request)).run()
-        except DamagedError:
-            state = self._indexes.rebuild()
-            response = Search(request, self._world(state, request)).run()
-        return replace(
-            response,
-            warnings=(*state.warnings, *response.warnings),
-            stale=state.stale(request.space),
-            took_ms=round((time.perf_counter() - began) * 1e3, 3),
-        )
+        response = self._with_state(lambda state: self._answered(state, request))
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+
+    def _answered(self, state: State, request: Request) -> SearchResponse:
+        response = Search(request, self._world(state, request)).run()
+        return replace(response, warnings=(*state.warnings, *response.warnings), stale=state.stale(request.space))
 
     def sections(
         self,
@@ -225,18 +305,14 @@ class Registry:
 
         request = make_section_request(query, options)
         began = time.perf_counter()
-        state = self._indexes.current(self.max_staleness)
-        try:
-            response = SectionSearch(request, self._world(state, request.search)).run()
-        except DamagedError:
-            state = self._indexes.rebuild()
-            response = SectionSearch(request, self._world(state, request.search)).run()
-        return replace(
-            response,
-            warnings=(*state.warnings, *response.warnings),
-            stale=state.stale(request.search.space),
-            took_ms=round((time.perf_counter() - began) * 1e3, 3),
-        )
+
+        def answered(state: State) -> SectionResponse:
+            found = SectionSearch(request, self._world(state, request.search)).run()
+            warnings = (*state.warnings, *found.warnings)
+            return replace(found, warnings=warnings, stale=state.stale(request.search.space))
+
+        response = self._with_state(answered)
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
     def _world(self, state: State, request: Request) -> World:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
@@ -262,45 +338,29 @@ class Registry:
             NotFoundError: No such item; the hint names the nearest ids.
             ItemError: The file cannot be read as an item.
         """
-        if item_type not in TYPE_NAMES:
-            message = f"item type is {item_type!r}"
-            raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
-        if space is not None and space not in SPACES:
-            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-        state = self._indexes.current(self.max_staleness)
-        found = [
-            (part, local)
-            for part, local in state.everywhere.having_key(item_type, item_id)
-            if space in (None, "all", part.root.space)
-        ]
-        if not found:
-            raise _not_found(state.everywhere, item_type, item_id, space)
-        first = found[0][0].root
-        paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
-        if len(paths) > 1:
-            message = f"{item_type} {item_id!r} is in {len(paths)} files of {first.source}: {', '.join(paths)}"
-            hint = "keep one of them; which is meant cannot be told"
-            raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
-        return self._loaded(state, *found[0])
+        from rye.loading import load_item
 
-    def _loaded(self, state: State, part: Part, local: int) -> LoadedItem:
-        from rye.reports import LoadedItem
+        return load_item(self._indexes.current(self.max_staleness), item_type, item_id, space)
 
-        kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        path = part.segment.paths[local]
-        read = read_item(part.root, path, items.ItemType(kind), item_id)
-        now = signing.system_clock()
-        states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
-        shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
-        return LoadedItem(
-            item=read.item,
-            space=part.root.space,
-            bundle=part.root.bundle,
-            path=str(part.root.path / path),
-            content=read.data.decode("utf-8-sig"),
-            signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
-            shadows=shadows,
-            shadowed_by=shadowed_by,
+    def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
+        """Return what an item refers to, and what refers to it.
+
+        Args:
+            item: ``type:id``, or an id that only one type has.
+            direction: ``out`` for what it refers to, ``in`` for what refers to it, ``both``.
+            depth: How many steps to go, 1 to 32; each item and reference is met once, so cycles end.
+            limit: Relations listed, 1 to 1,000, the nearest first.
+
+        Raises:
+            NotFoundError: There is no such item; the hint names the nearest ids.
+            ArgumentError: Several types have the id, or another argument is not valid.
+        """
+        from rye.naming import key_named
+        from rye.relations import relations_of
+
+        key = key_named(self, item)
+        return relations_of(
+            self._indexes.current(self.max_staleness), key, direction=direction, depth=depth, limit=limit
         )
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
@@ -420,6 +480,28 @@ class Registry:
             force=force,
         )
 
+    def stats(self, space: str = "all") -> Stats:
+        """Return what there is in figures: items by type, verdict and signer, terms, sizes, copies and shadows.
+
+        Args:
+            space: ``all``, ``project``, ``user`` or ``system``.
+
+        Raises:
+            ArgumentError: There is no such space.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        _check_space(space)
+        from rye.counting import stats_of
+
+        return self._with_state(lambda state: stats_of(state, space))
+
+    def _with_state(self, work: Callable[[State], T]) -> T:
+        """Return what a function makes of the current state, of a rebuilt one where that turns out to be damaged."""
+        try:
+            return work(self._indexes.current(self.max_staleness))
+        except DamagedError:
+            return work(self._indexes.rebuild())
+
     def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
         """Check the items of each space against its signed manifest, where there is or was one.
 
@@ -487,14 +569,3 @@ class Registry:
 def _check_space(space: str) -> None:
     if space not in SPACES:
         raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-
-
-def _not_found(reader: Reader, item_type: str, item_id: str, space: str | None) -> NotFoundError:
-    elsewhere = list(dict.fromkeys(part.root.source for part, _ in reader.having_key(item_type, item_id)))
-    if elsewhere:
-        message = f"there is no {item_type} {item_id!r} in space {space}"
-        hint = f"it is in {', '.join(elsewhere)}; look there, or in all spaces"
-        return NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
-    near = nearest(f"{item_type}:{item_id}", reader.all_keys())
-    hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
-    return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)

@@ -16,6 +16,7 @@ class LoadedItem:
     """One item with its content and the verdict on exactly that content.
 
     ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
+    ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is hidden.
     """
 
     item: Item
@@ -26,6 +27,9 @@ class LoadedItem:
     signature: Signature
     shadows: tuple[str, ...] = ()
     shadowed_by: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    successor: str = ""
+    warnings: tuple[str, ...] = ()
 
     @property
     def ref(self) -> str:
@@ -56,6 +60,9 @@ class LoadedItem:
             "signature": self.signature.to_dict(),
             "shadows": list(self.shadows),
             "shadowed_by": list(self.shadowed_by),
+            "states": list(self.states),
+            "successor": self.successor,
+            "warnings": list(self.warnings),
             "content": self.content,
         }
 

@@ -16,6 +16,7 @@ from rye.index.meaning import Meaning
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
 from rye.index.shards import PROBE
+from rye.index.stopping import Cancelled, stoppable
 from rye.index.vectorizing import SpaceVectors
 from rye.index.vectors import Vectors
 from rye.layout import Layout
@@ -51,6 +52,7 @@ class VectorIndexes:
         folder_of: Returns the folder of a root's index.
         named: What the caller chose.
         progress: Told how far embedding is.
+        cancelled: Asked while embedding whether to stop.
     """
 
     def __init__(
@@ -60,11 +62,13 @@ class VectorIndexes:
         *,
         named: Choice | Embedder | None = None,
         progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
     ) -> None:
         self._layout = layout
         self._folder_of = folder_of
         self._named = named
         self._progress = progress
+        self._cancelled = cancelled
         self._lock = threading.Lock()
         self._spaces: dict[Root, SpaceVectors] = {}
         self._last: tuple[Reader, Meaning] | None = None
@@ -94,8 +98,9 @@ class VectorIndexes:
         Raises:
             UnavailableError: The embedder cannot be used.
             EnvironmentFault: The vectors cannot be written.
+            CancelledError: It has been cancelled; what was made stays.
         """
-        with self._lock:
+        with self._lock, stoppable(self._cancelled):
             if self._last is None or self._last[0].snapshots != reader.snapshots or self._last[1].vectors.missing:
                 self._last = reader, self._made(reader)
             return self._last[1]

@@ -48,11 +48,17 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "changes",
         "checking",
         "copying",
+        "counting",
+        "explaining",
         "findings",
+        "halfway",
         "indexes",
         "inventory",
         "keyring",
         "layout",
+        "listing",
+        "loading",
+        "locating",
         "manifest_reports",
         "manifests",
         "mending",
@@ -61,7 +67,9 @@ ROOM_OF: Mapping[str, str] = dict.fromkeys(
         "policy",
         "processes",
         "publishing",
+        "relations",
         "reports",
+        "shadowing",
         "targets",
         "trust_plans",
         "trust_reports",
@@ -87,6 +95,7 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "mcp": frozenset({"mcp"}),
     "numpy": frozenset({"embedding", "index", "search"}),
     "platformdirs": frozenset({"index", "manifest"}),
+    "prompt_toolkit": frozenset({"cli"}),
     "rapidfuzz": frozenset({"search"}),
     "rich": frozenset({"cli"}),
     "safetensors": frozenset({"embedding"}),
@@ -100,7 +109,12 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
 }
 """Import name of every third party and the rooms that may import it."""
 
-IMPORT_NAMES: Mapping[str, str] = {"pystemmer": "Stemmer", "pyyaml": "yaml", "whoosh-reloaded": "whoosh"}
+IMPORT_NAMES: Mapping[str, str] = {
+    "prompt-toolkit": "prompt_toolkit",
+    "pystemmer": "Stemmer",
+    "pyyaml": "yaml",
+    "whoosh-reloaded": "whoosh",
+}
 """Distributions whose import name differs."""
 
 READ_ONLY = frozenset({"wordllama"})

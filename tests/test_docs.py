@@ -35,7 +35,10 @@ from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
 from rye.query.limits import LIMITS
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
+from rye.search.figures import Figures
 from rye.search.results import LeafTrace, SearchResponse, SearchResult
+from rye.search.section_results import SectionHit, SectionResponse
+from rye.search.why_results import REASONS as REASONS_WHY
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
 
@@ -160,7 +163,7 @@ def test_the_page_of_the_command_line_lists_exactly_the_commands() -> None:
     """No command is left out, none is made up."""
     sections = re.findall(r"^## rye (\w+)$", DOCS["cli"], re.MULTILINE)
     assert sorted(sections) == sorted(commands())
-    assert len(sections) == 11
+    assert len(sections) == 17
 
 
 def test_every_environment_variable_is_documented() -> None:
@@ -240,6 +243,14 @@ def test_every_verdict_and_reason_code_is_documented() -> None:
     assert six >= set(map(str, Verdict))
 
 
+def test_every_reason_for_which_an_item_is_no_hit_is_documented() -> None:
+    """The table on the page has exactly the codes there are."""
+    table = {row[0].strip("`") for row in rows("looking-around") if len(row) == 2 and row[0].startswith("`")}
+    figures = set(Figures.__slots__)
+    assert table & set(REASONS_WHY) == set(REASONS_WHY)
+    assert {name for code in table for name in code.replace("`", "").split(", ")} - set(REASONS_WHY) == figures
+
+
 def documented_codes() -> set[tuple[str, str]]:
     """Return ``(code, class)`` of every row on the page of errors; one row may stand for several codes."""
     table = [row for row in rows("errors") if row[0].startswith("`") and len(row) == 4]
@@ -303,7 +314,7 @@ def test_every_limit_is_documented() -> None:
 # The Python API and its answers
 
 
-@pytest.mark.parametrize("method", ["search", "load", "verify", "sign"])
+@pytest.mark.parametrize("method", ["search", "sections", "why", "similar", "stats", "load", "refs", "verify", "sign"])
 def test_every_parameter_of_the_registry_is_documented(method: str) -> None:
     """Each method has a section with its signature, parameter for parameter, and its defaults."""
     text = section("python-api", method)
@@ -348,6 +359,14 @@ def test_every_field_of_an_answer_is_documented(heading: str, kind: type) -> Non
     assert named == set(kind.__annotations__)
     if kind is SearchResult:
         assert {field.name for field in fields(LeafTrace)} <= ticked(text)
+
+
+def test_every_field_of_a_section_is_documented() -> None:
+    """Each attribute of a section stands in the table, each of the response in a sentence below it."""
+    text = section("sections", "What a section brings")
+    table = {name for line in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in ticked(line)}
+    assert table == set(SectionHit.__annotations__)
+    assert set(SectionResponse.__annotations__) <= ticked(text)
 
 
 def test_the_public_members_of_the_registry_are_documented() -> None:

@@ -35,7 +35,7 @@ class SearchCommand(click.Command):
         try:
             return super().parse_args(ctx, self._tidied(ctx, args))
         except click.NoSuchOption as error:
-            hint = f"if it is part of the query: rye search -- {_quoted(error.option_name)}"
+            hint = f"if it is part of the query: rye {ctx.info_name} -- {_quoted(error.option_name)}"
             raise Refusal(error.format_message(), ctx, hint=hint) from error
 
     def _tidied(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
@@ -71,7 +71,7 @@ def _exclusion_error(ctx: click.Context, arg: str) -> Refusal:
     return Refusal(
         f"{arg!r} is no option; an exclusion that begins the query stands behind --",
         ctx,
-        hint=f"rye search -- {_quoted(arg)}",
+        hint=f"rye {ctx.info_name} -- {_quoted(arg)}",
     )
 
 

@@ -77,11 +77,12 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> Floats:
         """See :class:`rye.embedding.Embedder`; nothing is cut off."""
         found = np.zeros((len(texts), self.dimensions), np.float32)
+        weights = self._weights if len(texts) < _AT_A_TIME else self._weights.astype(np.float32)
         for start in range(0, len(texts), _AT_A_TIME):
             some = [_encodable(text) for text in texts[start : start + _AT_A_TIME]]
             for row, one in enumerate(self._tokenizer.encode_batch_fast(some, add_special_tokens=False), start):
                 if one.ids:
-                    found[row] = self._weights[one.ids].astype(np.float32).sum(axis=0)
+                    found[row] = weights[one.ids].astype(np.float32, copy=False).sum(axis=0)
         norms = np.linalg.norm(found, axis=1, keepdims=True)
         np.divide(found, norms, out=found, where=norms > 0)
         return found

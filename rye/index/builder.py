@@ -7,7 +7,7 @@ often it occurs, and everything after that is array arithmetic. The arrays are d
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,6 +16,8 @@ import numpy as np
 from rye.index import analysis, container, stopping
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, Ints, smallest
+from rye.index.relations import Edge
+from rye.index.relations_columns import EdgeWriter
 from rye.index.schema import (
     FIELD_BITS,
     OWN_KEYS,
@@ -79,13 +81,15 @@ class SegmentBuilder:
         self._entry_ids = array("i")
         self._entry_counts = array("i")
         self._own: list[tuple[str, ...]] = []
+        self._edges = EdgeWriter()
         self._columns = Columns()
 
     def __len__(self) -> int:
         return len(self._columns.ids)
 
-    def add(self, item: Item, place: Place, evidence: Evidence) -> None:
-        """Add one item; ``evidence`` is what its bytes prove."""
+    def add(self, item: Item, place: Place, evidence: Evidence, edges: Sequence[Edge] = ()) -> None:
+        """Add one item; ``evidence`` is what its bytes prove, ``edges`` are what it refers to."""
+        self._edges.add(len(self), edges)
         base = len(self) << FIELD_BITS
         for number, values in text_values(item):
             self._texts += values
@@ -114,8 +118,9 @@ class SegmentBuilder:
         """Write the segment to a new file and return how many documents it holds."""
         self._read_texts()
         texts, tf_bits = self._text_arrays()
+        edges = self._edges.arrays(self._columns.types, self._columns.ids)
         stopping.check()
-        arrays = texts | self._entry_arrays() | self._columns.arrays()
+        arrays = texts | self._entry_arrays() | self._columns.arrays() | edges
         container.write(path, arrays, meta_of(len(self), tf_bits))
         return len(self)
 

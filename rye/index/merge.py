@@ -12,6 +12,7 @@ from rye.index import container, stopping
 from rye.index.blocks import Blocks
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, smallest
+from rye.index.relations_columns import merged
 from rye.index.segment import Bools, Ints, Segment, slot_keys
 from rye.index.strings import Strings, ranges
 
@@ -58,6 +59,7 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     arrays |= _entries(segments, renumber)
     stopping.check()
     arrays |= _columns(segments, keeps)
+    arrays |= merged([(segment.edges, new) for segment, new in zip(segments, renumber, strict=True)])
     container.write(path, arrays, meta_of(docs, tf_bits))
     return docs
 

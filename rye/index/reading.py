@@ -11,6 +11,7 @@ from rye.errors import ItemError
 from rye.index import stopping
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Problem
+from rye.index.relations import edges_of
 from rye.index.schema import Place
 from rye.signing import Evidence, Origin
 from rye.spaces import ItemFile, Root
@@ -105,5 +106,6 @@ def read_files(
         if digests.get(file.rel_path) == read.evidence.content_digest:
             same.append(file.rel_path)
         else:
-            builder.add(read.item, Place(root.space, root.bundle, file.rel_path, file.suffix), read.evidence)
+            place = Place(root.space, root.bundle, file.rel_path, file.suffix)
+            builder.add(read.item, place, read.evidence, edges_of(read.item, read.suffix, read.data))
     return Digest(tuple(same), tuple(problems))

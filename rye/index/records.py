@@ -109,6 +109,11 @@ class Records(Sequence[Evidence]):
             found |= {"signature": line[_DIGEST:]} if "s" in columns else {}
         return evidence._replace(**found)
 
+    @property
+    def raw_content_digests(self) -> Array:
+        """Shape ``(docs, 32)``: that part of every evidence, zeros where it is not a SHA-256."""
+        return self._content
+
     def content_digest(self, doc: int) -> str:
         """Return that part of the evidence alone."""
         columns, evidence = self._rest(int(self._rest_of[doc]))

@@ -29,7 +29,7 @@ TYPE_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TYP
 SEPARATOR = "\x00"
 """Between key and value of a keyword entry."""
 
-HIDDEN_STATES = ("superseded", "deprecated")
+HIDDEN_STATES = ("superseded", "deprecated", "yanked")
 MAX_METADATA_VALUES = 500
 """Keyword entries kept of one item's metadata; what is beyond stays in the file."""
 
@@ -39,7 +39,7 @@ BUILT_IN_KEYS = (
 )
 """Keys of keyword entries that every index has; all others are metadata keys."""
 
-RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source"))
+RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by"))
 """Metadata keys that cannot be told from a built-in one and so get no entry of their own."""
 
 _MAX_VALUE = 1_000
@@ -86,13 +86,14 @@ def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def hidden_states(item: Item) -> set[str]:
-    """Return which of ``superseded`` and ``deprecated`` the item says of itself."""
+    """Return which of :data:`HIDDEN_STATES` the item says of itself."""
     status = str(item.metadata.get("status", "")).strip().casefold()
     found = {state for state in HIDDEN_STATES if status == state}
     if item.metadata.get("superseded_by"):
         found.add("superseded")
-    if item.metadata.get("deprecated") not in (None, False, "", "false", "False"):
-        found.add("deprecated")
+    for state in ("deprecated", "yanked"):
+        if item.metadata.get(state) not in (None, False, "", "false", "False"):
+            found.add(state)
     return found
 
 

@@ -19,6 +19,7 @@ doc.rank/.name        N        place by id and by name (:mod:`rye.index.ranks`)
 id.offsets/buffer     N        item ids
 path*                 N        what follows the id in the path (:class:`rye.index.paths.Paths`)
 evidence.*            N        what the bytes prove (:class:`rye.index.records.Records`)
+edge.*, target.*      R, T     what the items refer to, with lookup.* and key.* (:mod:`rye.index.relations_columns`)
 ====================  =======  ==============================================================================
 
 Every whole number is in the smallest unsigned dtype that holds its column.
@@ -40,6 +41,7 @@ from rye.index.dictionary import perhaps_near
 from rye.index.packing import Positions
 from rye.index.paths import Paths
 from rye.index.records import Records
+from rye.index.relations_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, Strings, ranges
 
@@ -128,17 +130,24 @@ class Segment:
     def _strings(self, name: str) -> Strings:
         return Strings(self._array(f"{name}.offsets"), self._file.buffer(f"{name}.buffer"))
 
+    def _blocks(self, name: str) -> Blocks:
+        return Blocks(
+            int(self._array(f"{name}.count")[0]),
+            self._strings(f"{name}.head"),
+            self._array(f"{name}.ends"),
+            self._file.buffer(f"{name}.blocks"),
+            bits=self._file.buffer(f"{name}.filter"),
+        )
+
     @cached_property
     def entries(self) -> Blocks:
         """The sorted keyword entries, ``key NUL value``."""
-        count, ends = int(self._array("entry.count")[0]), self._array("entry.ends")
-        return Blocks(
-            count,
-            self._strings("entry.head"),
-            ends,
-            self._file.buffer("entry.blocks"),
-            bits=self._file.buffer("entry.filter"),
-        )
+        return self._blocks("entry")
+
+    @cached_property
+    def edges(self) -> EdgeColumns:
+        """What its documents refer to."""
+        return EdgeColumns.read(self._array, self._blocks("target"))
 
     @cached_property
     def ids(self) -> Strings:
@@ -284,6 +293,16 @@ class Segment:
     def entry_range(self, key: str) -> tuple[int, int]:
         """Return the range of keyword entries with this key."""
         return self.entries.prefix_range(f"{key}{SEPARATOR}")
+
+    def entries_of(self, key: str) -> tuple[int, Ints, Numbers]:
+        """Return ``(first, bounds, docs)`` of the keyword entries with a key.
+
+        The documents of entry ``first + i`` are ``docs[bounds[i] : bounds[i + 1]]``.
+        """
+        low, high = self.entry_range(key)
+        bounds, docs = self._entry_bounds
+        borders = bounds[low : high + 1].astype(np.int64)
+        return low, borders - borders[0], docs[borders[0] : borders[-1]]
 
     @cached_property
     def has_twins(self) -> bool:

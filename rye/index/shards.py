@@ -181,8 +181,11 @@ def write_shard(folder: Path, model: str, arrays: dict[str, npt.NDArray[Any]]) -
     name = pattern(model).replace("*", uuid.uuid4().hex[:16])
     temporary = folder / f"{name}.{os.getpid()}.tmp"
     small = {kind: smallest(arrays[kind]) for kind in ("start", "section", "chunk")}
-    container.write(temporary, arrays | small, {"model": model, "recipe": RECIPE})
-    temporary.replace(folder / name)
+    try:
+        container.write(temporary, arrays | small, {"model": model, "recipe": RECIPE})
+        temporary.replace(folder / name)
+    finally:
+        temporary.unlink(missing_ok=True)
     return folder / name
 
 

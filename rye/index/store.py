@@ -81,6 +81,18 @@ class Snapshot:
         """The number of live items."""
         return sum(listed.count for listed in self.segments)
 
+    @property
+    def written(self) -> float:
+        """When it was written, in seconds since 1970; 0 where its files are gone by now."""
+        try:
+            return _manifest_path(self.folder, self.generation).stat().st_mtime
+        except OSError:
+            return 0.0
+
+
+def _manifest_path(folder: Path, generation: int) -> Path:
+    return folder / f"files-{generation}{EXTENSION}"
+
 
 @dataclass(frozen=True, slots=True)
 class Commit:
@@ -153,7 +165,7 @@ class Store:
             raise DamagedError(message) from error
         finally:
             self._storage.close_files()
-        manifest = Manifest.read(self._manifest_path(generation))
+        manifest = Manifest.read(_manifest_path(self.folder, generation))
         if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
             message = f"table of contents {generation} lists other segments than its manifest"
             raise DamagedError(message)
@@ -192,9 +204,6 @@ class Store:
         deleted = np.fromiter(entry.deleted_docs(), np.int64, entry.deleted_count())
         live[deleted] = False
         return Listed(entry, segment, live)
-
-    def _manifest_path(self, generation: int) -> Path:
-        return self.folder / f"files-{generation}{EXTENSION}"
 
     @contextmanager
     def locked(self, *, wait: float = 0.0) -> Iterator[bool]:
@@ -239,7 +248,7 @@ class Store:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
             manifest = replace(change.manifest, listing=_listing(entries))
-            manifest.write(self._manifest_path(generation))
+            manifest.write(_manifest_path(self.folder, generation))
             TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
         self._sweep(generation, entries)
         self._manifest = generation, manifest
@@ -298,7 +307,7 @@ class Store:
     def _sweep(self, generation: int, entries: Iterable[Any]) -> None:
         """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it."""
         clean_files(self._storage, INDEX_NAME, generation, list(entries))
-        keep = self._manifest_path(generation)
+        keep = _manifest_path(self.folder, generation)
         unfinished = self.folder.glob(f"_{INDEX_NAME}_*.toc.*")
         for path in (*unfinished, *self.folder.glob("files-*"), *self.folder.glob(RUNS)):
             if path != keep:

@@ -199,3 +199,9 @@ def _lined(text: Text) -> tuple[Text, Ids, Ids]:
 def escape(text: str) -> str:
     """Return a glob that matches just this text."""
     return re.sub(r"([*?\\])", r"\\\1", text)
+
+
+def literal(glob: str) -> str:
+    """Return the text that everything a glob matches begins with."""
+    found = re.match(r"(?:[^*?\\]|\\.)*", glob)
+    return re.sub(r"\\(.)", r"\1", found[0]) if found else ""

@@ -21,6 +21,7 @@ from rye import items, spaces
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
 from rye.errors import EnvironmentFault, ItemError
+from rye.index import stopping
 from rye.index.chunks import Chunk, chunks_of
 from rye.index.container import DamagedError
 from rye.index.merge import to_merge
@@ -132,6 +133,7 @@ class SpaceVectors:
         Raises:
             UnavailableError: The embedder cannot be used.
             EnvironmentFault: The vectors cannot be written.
+            CancelledError: It has been cancelled; what was made until then counts.
         """
         if self._last and self._last[0] is snapshot and not self._last[1].missing:
             return self._last[1]
@@ -219,6 +221,7 @@ class SpaceVectors:
         told(0, len(missing))
         try:
             while batch := _take(reading):
+                stopping.check()
                 chunks = [some for _, some in batch]
                 rows = self._embedder.embed([chunk.text for some in chunks for chunk in some])
                 if rows.shape[1] != len(probe):
@@ -234,10 +237,10 @@ class SpaceVectors:
         return True
 
     def _write(self, writer: ShardWriter) -> None:
-        """Write what was collected, if anything was."""
+        """Write what was collected, if anything was, also when the rest is not to be made any more."""
         if not writer.rows:
             return
-        with self._writing():
+        with self._writing(), stopping.stoppable(None):
             path = writer.write(self.folder, self._embedder.model)
         self._shards[path.name] = Shard(path, self._embedder.model)
 
@@ -327,6 +330,7 @@ class SpaceVectors:
         with self._writing():
             held = lock.acquire()
             while not held and time.monotonic() < deadline:
+                stopping.check()
                 time.sleep(0.02)
                 held = lock.acquire()
         try:

@@ -81,7 +81,15 @@ def search_text(answer: Mapping[str, Any]) -> str:
     hits = answer["results"]
     lines = [f"[{len(hits)} of {answer['total']} results -- {answer['stage']}]"]
     lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
-    return "\n".join([*lines, *_notes(answer)])
+    return "\n".join([*lines, *_facet_lines(answer["facets"]), *_notes(answer)])
+
+
+def _facet_lines(facets: Mapping[str, Any]) -> Iterator[str]:
+    for name, facet in facets.items():
+        said = [f"{short(row['value'])} {row['count']}" for row in facet["values"]]
+        said += [f"and {facet['other_values']} more values"] if facet["other_values"] else []
+        said += [f"none {facet['missing']}"] if facet["missing"] else []
+        yield f"by {short(name)}: {', '.join(said)}"
 
 
 def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
@@ -89,6 +97,8 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
     facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), short(source)]
     facts += ["exact"] if hit["exact"] else []
     facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
+    instead = f", see {short(hit['successor'])}" if hit["successor"] else ""
+    facts += [f"{', '.join(hit['states'])}{instead}"] if hit["states"] else []
     if (match := hit.get("hybrid")) is not None:
         facts.append(f"({match['total']:g}% total)")
     elif hit.get("similarity") is not None:
@@ -114,7 +124,8 @@ def _fused(match: Mapping[str, Any] | None) -> Iterator[str]:
 def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
     for trace in traces or ():
         leaf, field = short(trace["leaf"]), short(trace["field"])
-        yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f})"
+        words = short(", ".join(trace["words"]))
+        yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f}): {words}"
 
 
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:

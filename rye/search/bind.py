@@ -16,10 +16,20 @@ from rye.index import analysis, strings
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Bools
 from rye.query import ast
-from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Similar, State
+from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Refers, Similar, State
 from rye.search.comparing import readable
 from rye.search.expand import How, Pattern
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, canonical, kind_of, nearest
+from rye.search.fields import (
+    ALIASES,
+    KEYWORD_FIELDS,
+    RELATION_FIELDS,
+    STATES,
+    TEXT_FIELDS,
+    UNORDERED,
+    canonical,
+    kind_of,
+    nearest,
+)
 from rye.search.leaves import Leaf, Nearby, Run, Window
 from rye.search.repair import without
 
@@ -172,7 +182,7 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
     if name is None:
         return None
     _refuse_nesting(name, scope, node, context)
-    if name in TEXT_FIELDS or name in {"is", "signer"}:
+    if name in TEXT_FIELDS or name in UNORDERED:
         words = f"field {name!r} is text and has no order to compare by"
         hint = "ranges work on version, created, updated and metadata keys"
         _refuse(context, node, "field-kind", words, hint=hint)
@@ -215,12 +225,14 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
             glob = strings.escape(fold_value(text))
         case ast.Wildcard(pattern=pattern):
             glob = fold_value(pattern)
-        case ast.Fuzzy(text=text, distance=distance) if name not in {"is", "signer"}:
+        case ast.Fuzzy(text=text, distance=distance) if name not in UNORDERED:
             return Similar(name, fold_value(text), distance)
         case _:
             words = f"field {name!r} is compared as a whole and cannot take {node}"
             _refuse(context, node, "field-kind", words, hint=f"use {name}:value, {name}:val*, or quotes")
             return None
+    if name in RELATION_FIELDS:
+        return Refers(name, glob)
     kind = kind_of(name)
     if name != "is" and kind != "text" and not isinstance(node, ast.Wildcard) and readable(kind, node.text):
         same = Between(name, kind, node.text, node.text, include_low=True, include_high=True)

@@ -67,6 +67,14 @@ class State:
 
 
 @dataclass(frozen=True, slots=True)
+class Refers:
+    """Items that refer to one that a glob names, or are referred to by it; ``name`` is the field that says which."""
+
+    name: str
+    pattern: str
+
+
+@dataclass(frozen=True, slots=True)
 class Not:
     """What the operand does not match."""
 
@@ -87,7 +95,7 @@ class Any:
     operands: tuple[Bound, ...]
 
 
-Filter: TypeAlias = Has | Glob | Similar | Between | Changed | State
+Filter: TypeAlias = Has | Glob | Similar | Between | Changed | State | Refers
 """What includes or excludes without being scored."""
 
 Bound: TypeAlias = Everything | Filter | Leaf | Not | All | Any

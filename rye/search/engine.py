@@ -23,6 +23,7 @@ from rye.search.bound import asks_verdict
 from rye.search.by_meaning import ByMeaning, Near
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
+from rye.search.facets import count_facets, require_facets
 from rye.search.order import ranked
 from rye.search.page import Desk, Hit
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
@@ -32,6 +33,10 @@ from rye.search.states import States
 from rye.search.suggest import did_you_mean, is_unknown
 from rye.search.weights import Overrides, weights_for
 from rye.signing import TrustSet
+
+_NOTHING: Ints = np.empty(0, np.int64)
+_NAMED = 3
+"""Hidden items that a warning names because the query is their id or name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,17 +61,22 @@ class World:
 
 
 @dataclass(frozen=True, eq=False)
-class _Answer:
-    """What one stage found, after all filters: how many, and the first of them in order, to the end of the page."""
+class Answer:
+    """What one stage found, after all filters: all of it, and the first of it in order, to the end of the page."""
 
     stage: str
     evaluation: Evaluation
-    total: int
+    found: Ints
     docs: Ints
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
     hidden: dict[str, int]
     near: Near | None = None
+
+    @property
+    def total(self) -> int:
+        """How many were found."""
+        return len(self.found)
 
 
 class Search:
@@ -92,6 +102,8 @@ class Search:
         began = time.perf_counter()
         request = self.request
         plan = make_plan(request)
+        if request.facets:
+            require_facets(request.facets, self._metadata_keys())
         allowed = self.allowed()
         answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
         near = answer.near
@@ -101,15 +113,7 @@ class Search:
             Hit(int(doc), float(score), int(doc) in answer.exact, near.closeness(int(doc)) if near else None)
             for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
         ]
-        desk = Desk(
-            answer.evaluation,
-            self.states,
-            self.world.trust(),
-            self.world.now,
-            request.explain,
-            asks_verdict(answer.evaluation.query) or any(map(asks_verdict, self.filters)),
-        )
-        page = desk.page(hits)
+        page = self._desk(answer.evaluation).page(hits)
         suggestion = self._suggestion
         if not near and (total == 0 or answer.stage != "all"):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
@@ -131,8 +135,32 @@ class Search:
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
             hidden=answer.hidden,
+            facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
             method=self.method(near),
         )
+
+    def _desk(self, evaluation: Evaluation) -> Desk:
+        return Desk(
+            evaluation,
+            self.states,
+            self.world.trust(),
+            self.world.now,
+            self.request.explain,
+            asks_verdict(evaluation.query) or any(map(asks_verdict, self.filters)),
+        )
+
+    def _reachable(self, answer: Answer, total: int) -> Ints:
+        """Return the documents, ascending, that paging can reach."""
+        if not self.request.facets or answer.total == total:
+            return answer.found
+        scores = np.round(answer.evaluation.scores(answer.found), 4)
+        whole = replace(self.request, offset=0, limit=total)
+        order = ranked(self.reader, answer.found, scores, exact=_NOTHING, withdrawn=self.withdrawn(), request=whole)
+        return np.sort(answer.found[order])
+
+    def withdrawn(self) -> Ints:
+        """Return the documents that are listed only because superseded ones were asked for."""
+        return np.concatenate(list(self.reader.hidden.values())) if self.request.include_superseded else _NOTHING
 
     def method(self, near: Near | None) -> str:
         """Return what orders the hits."""
@@ -141,10 +169,10 @@ class Search:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
         return mode.fusion.fusion if near.asked.hybrid else "embedding"
 
-    def _first_answer(self, plan: Plan, allowed: Docs) -> _Answer:
+    def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
-        answer: _Answer | None = None
-        first: _Answer | None = None
+        answer: Answer | None = None
+        first: Answer | None = None
         fields = searched_fields(self.request.level)
         for stage in plan.stages(lambda word: is_unknown(self.reader, word, fields)):
             answer = self._answer(stage, plan, allowed)
@@ -156,28 +184,31 @@ class Search:
             raise AssertionError(message)
         return first if not answer.total else answer
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> _Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        exact = self._exact(allowed, plan) if stage.name == "all" else np.empty(0, np.int64)
+        exact = self._exact(allowed, plan) if stage.name == "all" else _NOTHING
         found = evaluation.docs & allowed
         return self._ordered(stage.name, evaluation, found, exact=exact, scores_of=evaluation.scores)
 
     def _ordered(
         self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, scores_of: Callable[[Ints], Floats]
-    ) -> _Answer:
+    ) -> Answer:
         """Return hits in order, with those whose id or name is the query, without those that are to be hidden."""
         if len(exact):
             found |= Docs(self.reader.size, numbers=exact)
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
             found, hidden = self.hide(found)
-            exact = exact[found.mask[exact]] if hidden else exact
+            if hidden and len(exact):
+                shown = found.mask[exact]
+                self._name_successors(exact[~shown])
+                exact = exact[shown]
         docs = found.numbers
         scores = np.round(scores_of(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, request=self.request)
-        return _Answer(stage, evaluation, len(docs), docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=self.withdrawn(), request=self.request)
+        return Answer(stage, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
 
-    def _by_meaning(self, plan: Plan, allowed: Docs) -> _Answer | None:
+    def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
         mode = self.request.mode
         if mode.name == "keyword":
@@ -269,7 +300,7 @@ class Search:
         return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
     def hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
-        """Leave out what is superseded or deprecated, and count it by reason."""
+        """Leave out what is superseded, deprecated or yanked, and count it by reason."""
         hidden = {}
         for state, docs in self.reader.hidden.items():
             these = Docs(self.reader.size, numbers=docs)
@@ -278,12 +309,19 @@ class Search:
                 found &= ~these
         return found, hidden
 
+    def _name_successors(self, docs: Ints) -> None:
+        """Say of what the query names exactly that it is hidden, and what takes its place."""
+        for doc in docs[:_NAMED].tolist():
+            states, successor = self.states.standing(doc)
+            instead = f"; see {successor}" if successor else ""
+            self._warnings.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
+
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
 
-    def _explain_stage(self, answer: _Answer, plan: Plan, total: int) -> None:
+    def _explain_stage(self, answer: Answer, plan: Plan, total: int) -> None:
         """Say in a warning what relaxation did."""
         if answer.stage == "fuzzy":
             self._warnings.append("nothing had all words as written; words were matched with typos forgiven")

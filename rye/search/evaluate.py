@@ -154,7 +154,9 @@ class Evaluation:
         """Return what each field gave each leaf of one document; the contributions sum to its score."""
         traces = []
         names = tuple(TEXT_FIELDS)
+        plain = sum(row.idf for row in self.scored)
         for row in self.scored:
+            words = row.found.words_in(doc)
             values = row.found.field_values(doc, self.weights)
             tf = sum(values.values())
             share = float(row.contributions(tf)) / tf / self.norm if tf > 0 and self.norm > 0 else 0.0
@@ -167,6 +169,9 @@ class Evaluation:
                     boost=row.found.leaf.boost,
                     tf=value,
                     contribution=value * share,
+                    weight=row.weight / self.norm,
+                    unboosted=row.idf / plain,
+                    words=words.get(field, {}),
                 )
                 for field, value in values.items()
                 if self.norm > 0

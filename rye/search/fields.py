@@ -75,8 +75,16 @@ KEYWORD_FIELDS: Mapping[str, KeywordField] = {
         KeywordField("updated", "date", "date of the last change from the metadata"),
         KeywordField("signer", "text", "fingerprint of the key that signed the item"),
         KeywordField("is", "text", "a verdict or state"),
+        KeywordField("references", "text", "id or type:id of an item that it refers to, be it there or not"),
+        KeywordField("referenced-by", "text", "id or type:id of an item that refers to it"),
     )
 }
+
+RELATION_FIELDS = ("references", "referenced-by")
+"""Keyword fields that are asked of the relations between items."""
+
+UNORDERED = frozenset({"is", "signer", *RELATION_FIELDS})
+"""Keyword fields that are not compared as values: they know neither ranges nor typos."""
 
 STATES: Mapping[str, str] = {
     **{str(verdict): f"the verdict is {verdict}" for verdict in Verdict},
@@ -85,6 +93,9 @@ STATES: Mapping[str, str] = {
     "shadowing": "a space of lower priority has the same type and id",
     "superseded": "status superseded, or superseded_by names a successor",
     "deprecated": "status deprecated, or deprecated is set",
+    "yanked": "status yanked, or yanked is set",
+    "orphan": "no other item refers to it",
+    "dangling": "it refers to what is not there",
 }
 
 ALIASES: Mapping[str, str] = {

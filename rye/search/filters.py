@@ -31,6 +31,16 @@ def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
             return states.signed_by("*")
         case bound.Glob(name="signer", pattern=pattern):
             return states.signed_by(pattern)
+        case bound.Has(name="references"):
+            return states.here(states.graph.referring)
+        case bound.Has(name="referenced-by"):
+            return ~states.having("orphan")
+        case bound.Refers(name=name, pattern=pattern):
+            graph = states.graph
+            nodes = graph.nodes_like(pattern)
+            if name == "references":
+                return states.here(graph.referring_to(nodes, graph.missing_like(pattern)))
+            return states.here(graph.referred_to_by(nodes))
     return _by_value(reader, node)
 
 

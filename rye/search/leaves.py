@@ -257,6 +257,34 @@ class Found:
                 places.setdefault(field, []).append((start & mask, end & mask))
         return places
 
+    def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
+        """Return per part of the leaf the terms of one document that it stands for, by field, with their frequencies.
+
+        Whether they stand where the leaf wants them is not asked.
+        """
+        part, local = self.reader.locate(doc)
+        index, segment = self.reader.parts.index(part), part.segment
+        found: dict[Pattern, dict[int, dict[str, int]]] = {}
+        for pattern in self._terms:
+            postings, _ = self._postings(index, part, pattern)
+            own = postings[segment.posting_doc[postings] == local]
+            terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
+            fields, tfs = segment.posting_field[own].tolist(), segment.frequencies(own).tolist()
+            found[pattern] = {}
+            for field, term, tf in zip(fields, segment.terms.take(terms), tfs, strict=True):
+                found[pattern].setdefault(field, {})[term] = tf
+        return found
+
+    def words_in(self, doc: int) -> dict[int, dict[str, int]]:
+        """Return the terms of one document that the leaf stands for, by field, the most frequent first."""
+        merged: dict[int, dict[str, int]] = {}
+        for fields in self.terms_in(doc).values():
+            for field, terms in fields.items():
+                merged.setdefault(field, {}).update(terms)
+        return {
+            field: dict(sorted(terms.items(), key=lambda pair: (-pair[1], pair[0]))) for field, terms in merged.items()
+        }
+
     def slots_of(self, docs: Ints) -> Slots:
         """Return what was found in some documents, ascending; each (document, field) once."""
         columns: list[list[npt.NDArray[Any]]] = [[np.empty(0, np.int64)] for _ in Slots._fields]

@@ -1,4 +1,4 @@
-"""The order of hits: exact first, then score, date or name, then source priority, id, type and path."""
+"""The order of hits: exact first, what is withdrawn last, then score, date or name, then priority, id, type, path."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rye.search.request import Request
 Key = Callable[[int], tuple[Any, ...]]
 
 
-def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, request: Request) -> Ints:
+def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, withdrawn: Ints, request: Request) -> Ints:
     """Return the hits up to the end of the page, in order, as indices into ``docs``.
 
     Args:
@@ -25,6 +25,7 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, request: 
         docs: The hits, ascending.
         scores: Their rounded scores.
         exact: Those whose id or name equals the query.
+        withdrawn: Those that are superseded, deprecated or yanked; by score, they come after what is not.
         request: Names the sort order and the page.
     """
     wanted = min(request.offset + request.limit, len(docs))
@@ -34,8 +35,9 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, request: 
     if request.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
-    elif len(exact):
-        primary = primary - 2.0 * np.isin(docs, exact)
+    else:
+        primary = primary - 4.0 * np.isin(docs, exact) if len(exact) else primary
+        primary = primary + 2.0 * np.isin(docs, withdrawn) if len(withdrawn) else primary
     return _first(reader, docs, primary, wanted)
 
 

@@ -93,6 +93,8 @@ class Desk:
                     continue
             shown = _Shown(hit, part, path, same, self.states.copies(kind, item_id, part))
             results.append(self._result(shown, read, signature, matches))
+            if len(set(shown.copies)) > 1:
+                warnings += self.states.hiding(kind, item_id)
             if (twins := shown.copies.count(part.root.source)) > 1:
                 warnings.append(f"{kind}:{item_id} is in {twins} files of {part.root.source}; keep one of them")
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
@@ -102,6 +104,7 @@ class Desk:
         section = near.section if near and shown.same_bytes else None
         found = matched(item, hit.doc, matches, same_bytes=shown.same_bytes, section=section)
         shadows, shadowed_by = self.states.sharing(shown.copies, root.source)
+        states, successor = self.states.standing(hit.doc)
         return SearchResult(
             id=item.id,
             name=item.name,
@@ -124,6 +127,8 @@ class Desk:
             matched_fields=found.fields,
             highlights=found.highlights,
             symbols=item.symbols,
+            states=states,
+            successor=successor,
             explain=self._explained(hit) if self.explain else None,
             similarity=near.similarity if near else None,
             hybrid=near.match(item) if near else None,

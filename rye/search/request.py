@@ -12,7 +12,17 @@ from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
 from rye.search.comparing import readable
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS, kind_of, nearest
+from rye.search.facets import Wanted, read_facets
+from rye.search.fields import (
+    ALIASES,
+    KEYWORD_FIELDS,
+    RELATION_FIELDS,
+    STATES,
+    TEXT_FIELDS,
+    UNORDERED,
+    kind_of,
+    nearest,
+)
 from rye.search.modes import MAX_SEMANTIC_LIMIT, MODES, Mode, read_mode
 
 SPACES = ("all", "project", "user", "system")
@@ -32,6 +42,30 @@ _EXAMPLES = {
     "proximity": 'for example {"enabled": true, "max_distance": 5}',
 }
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
+
+
+PLAIN: Mapping[str, Any] = {
+    "scope": "*",
+    "space": "all",
+    "limit": 10,
+    "offset": 0,
+    "sort_by": "score",
+    "fields": None,
+    "filters": None,
+    "fuzzy": None,
+    "proximity": None,
+    "mode": "keyword",
+    "level": None,
+    "relax": True,
+    "lenient": False,
+    "include_superseded": False,
+    "facets": (),
+    "threshold": None,
+    "source_boosts": None,
+    "hybrid": None,
+    "explain": False,
+}
+"""The arguments of a search of which nothing is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +109,7 @@ class Request:
     relax: bool = True
     lenient: bool = False
     include_superseded: bool = False
+    facets: tuple[Wanted, ...] = ()
     explain: bool = False
     mode: Mode = field(default_factory=Mode)
 
@@ -107,6 +142,7 @@ def make_request(query: str, options: Mapping[str, Any]) -> Request:
         fuzzy_distance=distance,
         proximity=_proximity(options["proximity"]),
         level=_level(options["level"]),
+        facets=read_facets(options["facets"]),
         **{name: _flag(name, options[name]) for name in ("relax", "lenient", "include_superseded", "explain")},
         mode=read_mode(mode, **{name: options[name] for name in ("threshold", "source_boosts", "hybrid")}),
     )
@@ -293,7 +329,7 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
         return _equal(name, key, value)
     operator, limit = compared[1], compared[2].strip()
     kind = kind_of(key)
-    if key in ("is", "signer") or not limit or not readable(kind, limit):
+    if key in UNORDERED or not limit or not readable(kind, limit):
         _refuse("bad-filter", f"filters[{name!r}] compares with {limit!r}", f"give a {kind} after {operator}")
     low, high = (limit, None) if operator[0] == ">" else (None, limit)
     inclusive = operator.endswith("=")
@@ -302,6 +338,8 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
 
 def _equal(name: str, key: str, value: str) -> bound.Bound:
     folded = fold_value(value)
+    if key in RELATION_FIELDS:
+        return bound.Refers(key, strings.escape(folded))
     if key != "is":
         return bound.Glob(key, strings.escape(folded))
     if folded not in STATES:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as made
 from typing import Any
 
 from rye.items.model import Symbol
+from rye.search.facets import Facet
 from rye.signing.model import Signature
 
 
@@ -14,7 +16,9 @@ from rye.signing.model import Signature
 class LeafTrace:
     """How one field fed one leaf of the query for one item.
 
-    ``contribution`` is this field's share of the item's score; the shares of all traces sum to the score.
+    ``contribution`` is this field's share of the item's score; the shares of all traces sum to the score. ``weight`` is
+    the most that the leaf could contribute, in all fields together, and ``unboosted`` what that were without any boost.
+    ``words`` are those of the field that the leaf stands for, with how often each occurs, the most frequent first.
     """
 
     leaf: str
@@ -24,6 +28,9 @@ class LeafTrace:
     boost: float
     tf: float
     contribution: float
+    weight: float = 0.0
+    unboosted: float = 0.0
+    words: Mapping[str, int] = made(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +61,8 @@ class HybridMatch:
 class SearchResult:
     """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own.
 
+    ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
+    what takes its place, or how it is written where that is not there.
     ``similarity`` is the cosine as it is, never boosted or fused; None in keyword search, or where there is no vector.
     """
 
@@ -76,8 +85,10 @@ class SearchResult:
     shadows: tuple[str, ...] = ()
     shadowed_by: tuple[str, ...] = ()
     matched_fields: tuple[str, ...] = ()
-    highlights: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
+    highlights: Mapping[str, tuple[tuple[int, int], ...]] = made(default_factory=dict)
     symbols: tuple[Symbol, ...] = ()
+    states: tuple[str, ...] = ()
+    successor: str = ""
     explain: tuple[LeafTrace, ...] | None = None
     similarity: float | None = None
     hybrid: HybridMatch | None = None
@@ -89,11 +100,15 @@ class SearchResult:
         data["signature"] = self.signature.to_dict()
         data["shadows"] = list(self.shadows)
         data["shadowed_by"] = list(self.shadowed_by)
+        data["states"] = list(self.states)
         data["matched_fields"] = list(self.matched_fields)
         data["highlights"] = {name: [list(span) for span in spans] for name, spans in self.highlights.items()}
         data["symbols"] = [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in self.symbols]
         if self.explain is not None:
-            data["explain"] = [{name: getattr(t, name) for name in LeafTrace.__slots__} for t in self.explain]
+            data["explain"] = [
+                {name: getattr(t, name) for name in LeafTrace.__slots__} | {"words": dict(t.words)}
+                for t in self.explain
+            ]
         if self.similarity is not None:
             data["similarity"] = self.similarity
         if self.hybrid is not None:
@@ -116,6 +131,7 @@ _PLAIN = (
     "version",
     "updated",
     "exact",
+    "successor",
 )
 
 
@@ -133,6 +149,7 @@ class SearchResponse:
         stale: True when the index could not be refreshed and an older snapshot answered.
         next_offset: Offset of the next page, or None on the last.
         hidden: How many matches were left out, by reason.
+        facets: By name, how many of all matches have each value.
         method: What ordered the hits: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` where
             the mode asked for could not answer, and a warning says why.
     """
@@ -151,7 +168,8 @@ class SearchResponse:
     stale: bool = False
     took_ms: float = 0.0
     next_offset: int | None = None
-    hidden: Mapping[str, int] = field(default_factory=dict)
+    hidden: Mapping[str, int] = made(default_factory=dict)
+    facets: Mapping[str, Facet] = made(default_factory=dict)
     method: str = "keyword"
 
     def to_dict(self) -> dict[str, Any]:
@@ -160,4 +178,5 @@ class SearchResponse:
         data["results"] = [hit.to_dict() for hit in self.results]
         data["warnings"] = list(self.warnings)
         data["hidden"] = dict(self.hidden)
+        data["facets"] = {name: facet.to_dict() for name, facet in self.facets.items()}
         return data

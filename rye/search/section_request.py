@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from rye.errors import ArgumentError
-from rye.search.request import Request, make_request
+from rye.search.request import PLAIN, Request, make_request
 
 __all__ = ["MAX_BUDGET", "MAX_SECTIONS", "SectionRequest", "make_section_request"]
 
@@ -22,19 +22,6 @@ MAX_BUDGET = 1_000_000
 """Largest ``max_chars``."""
 
 MAX_HALF_LIFE = 36_500
-
-_PLAIN: Mapping[str, Any] = {
-    "offset": 0,
-    "sort_by": "score",
-    "fields": None,
-    "fuzzy": None,
-    "proximity": None,
-    "level": None,
-    "relax": True,
-    "explain": False,
-    "source_boosts": None,
-    "hybrid": None,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +54,7 @@ def make_section_request(query: str, options: Mapping[str, Any]) -> SectionReque
         ArgumentError: One of them is not valid; the message lists what is.
     """
     own = {name: options[name] for name in ("recency_weight", "half_life_days", "authority_weight", "max_chars")}
-    search = make_request(query, {**_PLAIN, **{name: value for name, value in options.items() if name not in own}})
+    search = make_request(query, {**PLAIN, **{name: value for name, value in options.items() if name not in own}})
     if not query.strip():
         _refuse("bad-query", "the query is empty", "say what the sections are to be about")
     if search.limit > MAX_SECTIONS:

@@ -198,7 +198,9 @@ class SectionSearch:
         wanted = replace(self.request.search, limit=self.request.top_k)
         none = np.empty(0, np.int64)
         rounded = np.round(scores[scores > 0], 4)
-        return having[ranked(self.world.reader, having, rounded, exact=none, request=wanted)]
+        return having[
+            ranked(self.world.reader, having, rounded, exact=none, withdrawn=self._search.withdrawn(), request=wanted)
+        ]
 
     # reading
 

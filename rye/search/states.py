@@ -1,18 +1,24 @@
-"""What ``is:`` and ``signer:`` ask: verdicts, states the items declare, and shadowing between spaces."""
+"""What ``is:`` and ``signer:`` ask: verdicts, states the items declare, shadowing between spaces, and relations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
+from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rye.index.reader import Part, Reader
-from rye.index.schema import HIDDEN_STATES, SEPARATOR
-from rye.index.segment import Bools
+from rye.index.schema import HIDDEN_STATES, SEPARATOR, TYPE_NAMES
+from rye.index.segment import Bools, Ints, Segment
 from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
-from rye.signing import TrustSet, Verdict
+from rye.search.foreign import foreign_copy
+from rye.search.graph import Graph, graph_of
+from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
+
+_kept: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
 
 
 class States:
@@ -43,21 +49,79 @@ class States:
         if state in VERDICT_NUMBER:
             found: Bools = self.verdicts == VERDICT_NUMBER[state]
             return found
+        if state in {"orphan", "dangling"}:
+            return self.here(self.graph.orphans if state == "orphan" else self.graph.dangling)
         return self._shadow("higher" if state == "shadowed" else "lower")
+
+    @property
+    def graph(self) -> Graph:
+        """The relations between the items of all spaces."""
+        return graph_of(self._everywhere)
+
+    def standing(self, doc: int) -> tuple[tuple[str, ...], str]:
+        """Return which of :data:`HIDDEN_STATES` a document is in, and what takes its place, as far as it is known."""
+        found = tuple(state for state, docs in self._reader.hidden.items() if _holds(docs, doc))
+        if not found:
+            return (), ""
+        part, local = self._reader.locate(doc)
+        there = next(each for each in self._everywhere.parts if each.listed is part.listed)
+        return found, self.graph.successor(there.base + local)
+
+    def hiding(self, item_type: str, item_id: str) -> tuple[str, ...]:
+        """Return a sentence for each copy that the winning copy of an item hides though another key signed it."""
+        copies = list(self._everywhere.having_key(item_type, item_id))
+        signed = [self._signature(part, local) for part, local in copies]
+        hider = copies[0][0].root.source if copies else ""
+        sentences = (
+            foreign_copy(f"{item_type}:{item_id}", (hider, signed[0]), (part.root.source, signature))
+            for (part, _), signature in zip(copies, signed, strict=True)
+            if part.root.source != hider
+        )
+        return tuple(filter(None, sentences))
+
+    def _signature(self, part: Part, doc: int) -> Signature:
+        segment, root = part.segment, part.root
+        origin = Origin(root.space, root.bundle, TYPE_NAMES[segment.types[doc]], segment.ids[doc])
+        evidence = segment.evidence[doc]
+        return judge(evidence, origin=origin, trust=self._trust(), now=self._now, verify=remembering_verify)
+
+    def here(self, mask: Bools) -> Bools:
+        """Return a mask of the documents of all spaces as one of those of the spaces searched."""
+        if self._reader is self._everywhere:
+            return mask
+        bases = {id(part.listed): part.base for part in self._everywhere.parts}
+        starts = [(bases[id(part.listed)], part.segment.docs) for part in self._reader.parts]
+        return np.concatenate([np.zeros(0, bool), *(mask[start : start + docs] for start, docs in starts)])
 
     @cached_property
     def _columns(self) -> list[VerdictColumn]:
         trust = self._trust()
         digest = trust.digest(self._now)[:16]
-        return [
-            verdict_column(part.file(f".{digest}.ryx"), part.segment, part.root, trust=trust, now=self._now)
-            for part in self._reader.parts
-        ]
+        return [self._column(part, part.file(f".{digest}.ryx"), trust) for part in self._reader.parts]
+
+    def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:
+        """Return the verdicts on a segment; the last ones stay with the segment as long as it is open."""
+        kept = _kept.get(part.segment)
+        if kept is None or kept[0] != path:
+            column = verdict_column(path, part.segment, part.root, trust=trust, now=self._now)
+            kept = _kept[part.segment] = path, column
+        return kept[1]
 
     @cached_property
     def verdicts(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
         """Shape ``(size,)``: the verdict number of every document."""
         return np.concatenate([column.verdicts for column in self._columns] or [np.zeros(0, np.uint8)])
+
+    def signers(self, docs: Ints) -> dict[str, int]:
+        """Return how many of some documents, ascending, each signer signed; the empty name stands for nobody."""
+        found: dict[str, int] = {}
+        borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
+        for at, (part, column) in enumerate(zip(self._reader.parts, self._columns, strict=True)):
+            counts = np.bincount(column.signer_of[docs[borders[at] : borders[at + 1]] - part.base])
+            for number in np.flatnonzero(counts).tolist():
+                name = column.signers[number]
+                found[name] = found.get(name, 0) + int(counts[number])
+        return found
 
     def signed_by(self, glob: str) -> Bools:
         """Return a mask of the documents whose signer's fingerprint matches a glob; no signer matches nothing."""
@@ -71,7 +135,7 @@ class States:
 
     def _shadow(self, direction: str) -> Bools:
         """Return which documents have the same type and id in a root of higher (or lower) priority."""
-        keys = [_live_keys(part) for part in self._everywhere.parts]
+        keys = [_living(part) for part in self._everywhere.parts]
         rank = self._rank
         mask = np.zeros(self._reader.size, bool)
         for part in self._reader.parts:
@@ -81,9 +145,10 @@ class States:
                 place = rank[other.root.source]
                 if place < own if direction == "higher" else place > own:
                     others |= found.keys()
-            mine = _live_keys(part)
-            docs = [doc for key in mine.keys() & others for doc in mine[key]]
-            mask[np.asarray(docs, np.int64) + part.base] = True
+            mine = _living(part) if others else {}
+            entries = np.asarray([mine[key] for key in mine.keys() & others], np.int64)
+            docs = part.segment.entry_docs(np.sort(entries)) if len(entries) else entries
+            mask[docs[part.live[docs]] + part.base] = True
         return mask
 
     def copies(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
@@ -118,12 +183,15 @@ class States:
         return {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
 
 
-def _live_keys(part: Part) -> dict[str, list[int]]:
-    """Return ``type:id`` → live documents of one segment."""
-    low, high = part.segment.entry_range("key")
-    keys: dict[str, list[int]] = {}
-    for entry in range(low, high):
-        docs = [doc for doc in part.segment.entry_docs(np.asarray([entry])).tolist() if part.live[doc]]
-        if docs:
-            keys[part.segment.entries[entry].partition(SEPARATOR)[2]] = docs
-    return keys
+def _holds(ordered: Ints, number: int) -> bool:
+    at = int(np.searchsorted(ordered, number))
+    return at < len(ordered) and int(ordered[at]) == number
+
+
+def _living(part: Part) -> dict[str, int]:
+    """Return ``type:id`` of every live document of one segment, and the number of that keyword entry."""
+    first, bounds, docs = part.segment.entries_of("key")
+    if not len(docs):
+        return {}
+    some = first + np.flatnonzero(np.logical_or.reduceat(part.live[docs], bounds[:-1]))
+    return dict(zip(part.segment.entries.take(some), some.tolist(), strict=True))

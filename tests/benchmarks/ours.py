@@ -38,6 +38,7 @@ OPTIONS = {
     "relax": False,
     "lenient": False,
     "include_superseded": True,
+    "facets": (),
     "explain": False,
 }
 """Of every search: the one query is measured, without the further stages that follow when it finds nothing."""

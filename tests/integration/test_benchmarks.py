@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rye.items import Item
-from tests.benchmarks import engines, refresh, registry
+from tests.benchmarks import engines, facets, refresh, registry
 from tests.benchmarks.asking import KINDS, Query, queries, values_of, words_of
 from tests.benchmarks.corpus import BLOCK, LONG, Corpus
 from tests.benchmarks.ours import Rye
@@ -156,3 +156,11 @@ def test_a_refresh_is_measured_beside_a_bare_walk(tmp_path: Path) -> None:
     assert found["unchanged_ms"] > 0
     assert found["one_changed"]["p95"] >= found["one_changed"]["p50"]
     assert "| nothing changed, of the walk " in refresh.tables(found)
+
+
+def test_facets_are_measured_beside_their_queries(tmp_path: Path) -> None:
+    """Of each kind of query, six facets alone and together."""
+    found = facets.measure(60, each=1, rounds=1, folder=tmp_path)
+    assert set(found["kinds"]) == set(KINDS)
+    assert all(row["all six"] > 0 for row in found["kinds"].values())
+    assert "all six, of the query" in facets.tables(found)

@@ -90,10 +90,15 @@ def test_named_bundles_join_those_of_the_environment(shop: Workshop, tmp_path: P
 
 
 def test_an_explanation_adds_up(shop: Workshop) -> None:
-    """The table below a hit ends in the score of its line."""
-    done = shop.run("search", "deploy build", "--space", "project", "--explain")
-    score = done.out.splitlines()[2].split("  ")[1]
-    assert float(done.out.splitlines()[-1].split()[-1]) == pytest.approx(float(score), abs=2e-4)
+    """What the parts of the query gave a hit, and what their fields gave, sums to the score of its line."""
+    done = shop.run("search", "deploy build", "--space", "project", "--explain", "-n", "1")
+    lines = done.out.splitlines()
+    score = float(lines[2].split("  ")[1])
+    parts = [float(line.split()[1]) for line in lines[5:] if "of 0." in line]
+    fields = [float(line.split()[0]) for line in lines[5:] if "of 0." not in line]
+    assert len(parts) == 2
+    assert sum(parts) == pytest.approx(score, abs=2e-4)
+    assert sum(fields) == pytest.approx(score, abs=1e-3)
 
 
 @pytest.mark.parametrize(

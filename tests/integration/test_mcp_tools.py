@@ -46,14 +46,15 @@ def untimed(response: Mapping[str, Any]) -> dict[str, Any]:
 
 @pytest.mark.parametrize("mode", ERAS)
 def test_the_tools_are_listed_small_and_described_in_full(sim: SpaceSim, mode: str) -> None:
-    """Four tools in 8.5 of 12 kB: each says its purpose, siblings, errors and examples; every argument has a schema."""
+    """Six tools below 12 kB: each says its purpose, its siblings, errors and examples; every argument has a schema."""
 
     async def talk(client: Client) -> types.ListToolsResult:
         return await client.list_tools()
 
     listed = with_client(sim, talk, mode=mode)
-    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) <= 9_472
-    assert [tool.name for tool in listed.tools] == ["rye_search", "rye_load", "rye_verify", "rye_sign"]
+    assert len(listed.model_dump_json(by_alias=True, exclude_none=True, exclude={"meta"}).encode()) < 12_000
+    names = [tool.name for tool in listed.tools]
+    assert names == ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify", "rye_sign"]
     for tool in listed.tools:
         said = tool.description or ""
         assert "Errors" in said
@@ -147,6 +148,7 @@ SEARCHES: tuple[dict[str, Any], ...] = (
     {"query": "threed orchestratr", "relax": False},
     {"query": "(thread OR", "lenient": True},
     {"query": "rye/file-system/read", "mode": "keyword"},
+    {"query": "*", "limit": 1, "facets": ["type", "tag:1", "verdict", "signer"]},
     {"query": "read", "mode": "semantic", "threshold": 0.1, "source_boosts": {"system": 1}},
     {"query": "read a file", "mode": "hybrid", "hybrid": {"fusion": "rrf", "require_keyword_match": True}},
 )
@@ -184,6 +186,13 @@ def test_the_text_of_a_search_is_a_header_and_a_line_per_hit(shared: Session) ->
         none = await client.call_tool("rye_search", {"query": "qqqqzzzz", "relax": False})
         return text_of(many), text_of(loose), text_of(none)
 
+    faceted = {"query": "*", "space": "project", "limit": 1, "facets": ["verdict", "tag:1"]}
+    counted = shared.call("rye_search", **faceted)
+    assert text_of(counted).splitlines()[2:] == [
+        "by verdict: trusted 1, unsigned 1, untrusted 1",
+        "by tag: files 1, and 1 more values, none 2",
+        "next page: offset 1",
+    ]
     many, loose, none = shared.run(talk)
     head, first, second, note = many.splitlines()
     assert head == "[2 of 3 results -- all]"

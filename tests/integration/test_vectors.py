@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rye import Registry
-from rye.errors import ArgumentError, EnvironmentFault, UnavailableError
+from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
 from rye.index import vectorizing
 from rye.index.chunks import chunks_of
 from rye.index.meaning import Meaning
@@ -193,7 +193,8 @@ def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None
         data = path.read_bytes()
         path.unlink()
         if spoil in {"cut", "garbage", "empty", "flipped"}:
-            flipped = data[:-500] + bytes([data[-500] ^ 1]) + data[-499:]
+            last = len(data.rstrip(b"\0")) - 1  # what follows is padding
+            flipped = data[:last] + bytes([data[last] ^ 1]) + data[last + 1 :]
             path.write_bytes({"cut": data[:-64], "garbage": b"x" * 99, "empty": b"", "flipped": flipped}[spoil])
     embedder = Hashed()
     registry = sim.registry(embedder=embedder)
@@ -263,6 +264,20 @@ def test_progress_is_told(sim: SpaceSim) -> None:
     sim.registry(embedder=Hashed(), progress=lambda *what: told.append(what)).embed()
     assert (6, 6, "meaning of project") in told
     assert (1, 1, "meaning of system:shop") in told
+
+
+def test_cancelling_stops_it_and_keeps_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The caller's word ends the work between two batches; the next time only the rest is made."""
+    monkeypatch.setattr(vectorizing, "TEXTS_AT_A_TIME", 2)
+    stopping = Hashed()
+    sim.registry().refresh()
+    with pytest.raises(CancelledError):
+        sim.registry(embedder=stopping, cancelled=lambda: len(stopping.texts) > 3).embed()
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    assert registry.embed().missing == 0
+    assert_right(sim, registry, embedder)
+    assert not any("tool0" in text for text in embedder.texts)
 
 
 def test_killed_processes_leave_what_can_be_used(sim: SpaceSim) -> None:

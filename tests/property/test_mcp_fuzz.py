@@ -24,6 +24,7 @@ ARGUMENTS = {
     "rye_search": "query scope project_path space limit offset sort_by fields filters fuzzy proximity mode level relax "
     "lenient include_superseded explain",
     "rye_load": "item project_path space offset limit copy_to",
+    "rye_refs": "item project_path direction depth limit",
     "rye_verify": "target project_path space limit offset",
     "rye_sign": "target project_path space dry_run",
 }

@@ -179,11 +179,12 @@ def states(doc: NaiveDoc, docs: Sequence[NaiveDoc]) -> set[str]:
 
 
 def withdrawn(doc: NaiveDoc) -> set[str]:
-    """Return which of ``superseded`` and ``deprecated`` an item says of itself."""
+    """Return which of ``superseded``, ``deprecated`` and ``yanked`` an item says of itself."""
     flat = flatten(doc.item.metadata)
-    status = {value.casefold() for value in flat.get("status", ())} & {"superseded", "deprecated"}
+    status = {value.casefold() for value in flat.get("status", ())} & {"superseded", "deprecated", "yanked"}
     if flat.get("superseded_by"):
         status.add("superseded")
-    if "true" in {value.casefold() for value in flat.get("deprecated", ())}:
-        status.add("deprecated")
+    for state in ("deprecated", "yanked"):
+        if "true" in {value.casefold() for value in flat.get(state, ())}:
+            status.add(state)
     return status

@@ -136,7 +136,7 @@ def order(hit: Hit, sort_by: str) -> tuple[Any, ...]:
         moment = read_date(item.updated or item.created)
         age = datetime.max.replace(tzinfo=UTC) - moment if moment else timedelta.max
         return age, *tie
-    return not hit.exact, -round(hit.score, 4), *tie
+    return not hit.exact, bool(withdrawn(hit.doc)), -round(hit.score, 4), *tie
 
 
 def relaxations(corpus: Corpus, query: ast.Node, options: NaiveOptions) -> Iterator[tuple[str, ast.Node]]:

@@ -73,9 +73,10 @@ METADATA: Mapping[str, tuple[Any, ...]] = {
     "min_version": ("1.0", "1.0.0-beta", "2", "none"),
     "reviewed_at": ("2026-01", "2026-02-18", "never"),
     "runtime": ({"kind": "python", "level": 3}, {"kind": "bash", "tags": ["a", "b"]}, {"kind": None}),
-    "references": (["read", "deploy"], ["Read"], []),
+    "uses": (["read", "deploy"], ["Read"], []),
     "status": ("active", "superseded", "Deprecated", "active", "active"),
     "deprecated": (True, False, False),
+    "yanked": (True, False, False, False),
     "superseded_by": ("read", "", []),
 }
 """Metadata that an item has beside its own fields, each key with values of several kinds."""

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:14:05Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:3oKlVwYDqRVHYKgXiTqgfs8qIJ07azbq3UFXU92W6UlrOXV4jmoj2m7I-eRsorp5olULYbFQp-OcHFrPm1UVDw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
+# rye:signed:v2:2026-11-22T04:40:19Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:wISP5Fbf7HYCo29nlXWP2_Fl9Ct0Tfn8AONUDFvLl41gt2EgS4u2PL-3gcgpW8rDoNMnOwx73zmziBjKhVUMBw:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

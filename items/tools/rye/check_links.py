@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:14:05Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:FuUGZKyZcciLjSImWVSOMDamjShwcI83TD-Ea_CCvoMpEhN-j76pZtvQvji7Pvif9QaKK14lLdf54TT8DhBeDw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
+# rye:signed:v2:2026-11-22T04:40:19Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:1M8TJw1rpGA5GcBMEZfazXVabAp1rxBmj2R9A7XFo3Q4mNkQiFyqybFTvhzeTdLoQUs0hgqBXgvzW_0l72wABQ:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:14:05Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:d0X0Rwz_SwnFVKrf9WPeZ4zHLcTdSlUtc9tVIZP7UQepHODzrGq3r6E2jg02jDAJKgUT7zSkPokOzXfnpdu1Dw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
+# rye:signed:v2:2026-11-22T04:40:19Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:_AabuAz3FCZgCG1LoXlicnIEJKFOGu8Np78NEsUrzt0P5DU269Fulh_-ERiOfnAAaBgEPKYHYLNjYQOiefY1AQ:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:14:05Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:xVTSAbIio6N91LEBgH4zUn8A_yu0a6Yk26ZYp9-oJRfc9LPmuOABQpLe1NOFePkpmkfZKe0LswOiG7iGGrrIAw:32c44bd12be5b13b257671da23dd20f1f8c858c36103b750303921ccf5d38bb5
+# rye:signed:v2:2026-11-22T04:40:19Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:bJCexXiNLLjuDYX4EahwYkEi0C8jDdA_CEz_UaewdCjvuG4NpAkyiOpgH3JKGwbjd5TB2oOFwKnJVdN3316RAw:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

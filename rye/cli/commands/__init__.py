@@ -7,7 +7,25 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import completion, index, keys, manifest, mcp, query, search, sections, show, sign, trust, verify
+from rye.cli.commands import (
+    completion,
+    index,
+    keys,
+    listing,
+    manifest,
+    mcp,
+    query,
+    refs,
+    search,
+    sections,
+    show,
+    sign,
+    similar,
+    stats,
+    trust,
+    verify,
+    why,
+)
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -42,6 +60,7 @@ _ENTRIES = (
             ("rye search 'title:deploy OR tag:ci' --sort date", "query syntax is quoted from the shell"),
             ("rye search -- -draft", "a query that begins with an exclusion"),
             ("rye search '*' --filter 'version>=2.0' --ids", "every item of version 2 or newer, as type:id"),
+            ("rye search 'deploy*' --facets type,tag,verdict", "what there is to narrow it down by"),
             ("rye search is:trusted --space system --json", "the whole answer for a program"),
         ),
     ),
@@ -62,6 +81,46 @@ _ENTRIES = (
             ("rye show rye/query-language", "by id alone, when only one type has it"),
             ("rye show rye/query-language --raw", "the bytes of the file and nothing else"),
         ),
+    ),
+    Entry(
+        refs.command,
+        "Show what an item refers to, and what refers to it.",
+        (
+            ("rye refs knowledge:rye/ci", "both, one step away"),
+            ("rye refs rye/ci --direction in --depth 3", "what depends on it, near or far"),
+            ("rye refs rye/ci --format mermaid", "a drawing to put into Markdown; dot for Graphviz"),
+        ),
+    ),
+    Entry(
+        why.command,
+        "Tell why an item is a hit of a query, or is none.",
+        (
+            ("rye why 'verify signatures' knowledge:rye/ci", "rank, words, shares of the score, and neighbours"),
+            ("rye why 'verify -ci' rye/ci", "which part of the query keeps it out"),
+            ("rye why deploy rye/ci --scope tool --json", "scope and filters are looked at, too"),
+        ),
+    ),
+    Entry(
+        similar.command,
+        "Find items that share the rarest words of one.",
+        (
+            ("rye similar knowledge:rye/ci", "best first, with the words they share"),
+            ("rye similar rye/ci --scope directive --ids", "of one type only"),
+        ),
+    ),
+    Entry(
+        listing.command,
+        "List items with version, verdict and description.",
+        (
+            ("rye list", "every item of every space"),
+            ("rye list 'tool.rye.*' --space system", "the tools of a namespace"),
+            ("rye list knowledge --sort date -n 5", "the newest entries"),
+        ),
+    ),
+    Entry(
+        stats.command,
+        "Count items by space, type, verdict and signer.",
+        (("rye stats", "of all spaces"), ("rye stats --space project --json", "of the project, for a program")),
     ),
     Entry(
         query.command,

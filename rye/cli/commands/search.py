@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.arguments import SearchCommand, parse_boosts, parse_fields, parse_filters, parse_fuzzy, parse_proximity
-from rye.cli.options import Place, ask, json_option, only_one, place_options, refuse, space_option
+from rye.cli.options import Place, ask, given, json_option, only_one, place_options, refuse, space_option
 from rye.cli.terminal import Terminal, note, say, say_json, say_raw
+from rye.cli.typed import answer_typed, somebody_types
 
 if TYPE_CHECKING:
     from rye.search.results import SearchResponse
@@ -112,6 +113,15 @@ def _choices(*values: str) -> Any:
 @click.option("--no-relax", is_flag=True, help="Do not try a looser reading when nothing has all words.")
 @click.option("--lenient", is_flag=True, help="Leave out what cannot be read in the query instead of refusing it.")
 @click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
+@click.option(
+    "--facets",
+    multiple=True,
+    default=(),
+    metavar="NAMES",
+    shell_complete=_choices("type", "space", "category", "tag", "verdict", "signer"),
+    help="Count all matches by these fields, joined by commas: type, space, category, tag, verdict, signer, bundle, "
+    "author, version or a metadata key; tag:25 lists up to 25 values.",
+)
 @click.option("--explain", is_flag=True, help="Show how each hit got its score.")
 @place_options("project", "bundle", "trust", "cache-dir", "max-staleness", "embedder")
 @json_option
@@ -121,39 +131,54 @@ def _choices(*values: str) -> Any:
 def command(query: tuple[str, ...], **options: Any) -> int:
     """Find items by words, phrases, fields and verdicts.
 
-    The words of QUERY are joined by blanks; without any, everything in scope is listed. The forms of a query are in
+    The words of QUERY are joined by blanks; without any, everything in scope is listed, or on a terminal searched as
+    you type: Enter shows the item that is marked, Esc leaves. The forms of a query are in
     the knowledge item rye/query-language, and `rye query` shows how one is read.
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
     only_one("as_json", "as_jsonl", "as_ids")
     if options["as_ids"]:
-        refuse("explain", because="with --ids")
+        refuse("explain", "facets", because="with --ids")
     else:
         refuse("null", because="without --ids")
-    place = Place.take(options)
+    if options["as_jsonl"]:
+        refuse("facets", because="with --jsonl")
+    place, meant = Place.take(options), _take_meaning(options)
+    if not query and not any(map(given, _AT_ONCE)) and somebody_types():
+        typed = {name: options[name] for name in options if name not in _AT_ONCE}
+        return answer_typed(place, read_arguments(typed) | meant)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
-    arguments = _arguments(options)
+    arguments = read_arguments(options) | meant | {"facets": ",".join(options["facets"])}
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
-    _answer(response, **form)
+    _answer(response, sort_by=options["sort_by"], **form)
     return 0 if response.results else 1
 
 
-def _arguments(options: dict[str, Any]) -> dict[str, Any]:
-    dates = {name: options.pop(name) for name in ("date_from", "date_to")}
+_AT_ONCE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset")
+"""What asks for an answer at once, and not for a line to type in."""
+
+
+def _take_meaning(options: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of a search by meaning out of all of them, and return what they ask."""
     hybrid = {name: value for name in _HYBRID if (value := options.pop(name)) is not None}
+    boosts = parse_boosts(options.pop("source_boosts"))
+    return {"threshold": options.pop("threshold"), "source_boosts": boosts, "hybrid": hybrid or None}
+
+
+def read_arguments(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options of a search by keyword as :meth:`rye.Registry.search` takes them."""
+    dates = {name: options.pop(name) for name in ("date_from", "date_to")}
     return options | {
         "fields": parse_fields(options["fields"]) or None,
         "filters": parse_filters(options["filters"], **dates) or None,
         "fuzzy": parse_fuzzy(options["fuzzy"]),
         "proximity": parse_proximity(options["proximity"]),
-        "source_boosts": parse_boosts(options["source_boosts"]),
-        "hybrid": hybrid or None,
         "relax": not options.pop("no_relax"),
     }
 
 
-def _answer(response: SearchResponse, *, as_json: bool, as_jsonl: bool, as_ids: bool, null: bool) -> None:
+def _answer(response: SearchResponse, *, sort_by: str, as_json: bool, as_jsonl: bool, as_ids: bool, null: bool) -> None:
     if as_json:
         say_json(response.to_dict())
         return
@@ -168,7 +193,7 @@ def _answer(response: SearchResponse, *, as_json: bool, as_jsonl: bool, as_ids: 
         for line in render_ids(response):
             say(line)
     else:
-        for line in render_search(response, Terminal.of(sys.stdout)):
+        for line in render_search(response, Terminal.of(sys.stdout), sort_by=sort_by):
             say(line)
     for line in render_notes(response, Terminal.of(sys.stderr)):
         note(line)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
 from rye.mending import Mending
@@ -9,7 +11,7 @@ from rye.reports import LoadedItem
 from rye.signing import REASONS
 from rye.signing.model import Signature
 
-__all__ = ["plural", "remedy", "signed_by", "size", "source_label", "verdict_label"]
+__all__ = ["plural", "remedy", "signed_by", "size", "source_label", "verdict_label", "warning_lines"]
 
 _SELF_EXPLAINING = {"trusted", "unsigned"}
 
@@ -63,3 +65,12 @@ def size(count: int) -> str:
             break
         value, unit = value / 1024, larger
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
+
+
+def warning_lines(warnings: Sequence[str], *, stale: bool, terminal: Terminal) -> Iterator[str]:
+    """Yield what there is to be warned of, a line each."""
+    warning = terminal.style("warning:", "yellow")
+    if stale:
+        yield f"{warning} the index could not be refreshed; an older state of the files answered"
+    for text in warnings:
+        yield f"{warning} {inline(text)}"

@@ -2,28 +2,53 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
-from rye.cli.render.parts import source_label, verdict_label
-from rye.cli.render.table import table
+from rye.cli.render.explain import contrast_line, render_explained
+from rye.cli.render.facets import render_facets
+from rye.cli.render.parts import source_label, verdict_label, warning_lines
 from rye.cli.terminal import Terminal
 from rye.cli.text import Spans, cells, inline, passage
+from rye.search.contrast import contrast
 from rye.search.results import HybridMatch, SearchResponse, SearchResult
 
-__all__ = ["render_ids", "render_notes", "render_search"]
+__all__ = ["render_ids", "render_notes", "render_search", "render_similar"]
 
 _INDENT = "    "
-_HOW_TO_SEE = {"superseded": "--include-superseded shows them", "deprecated": "--include-superseded shows them"}
+_SHARED = 10
+_HOW_TO_SEE = dict.fromkeys(("superseded", "deprecated", "yanked"), "--include-superseded shows them")
 
 
-def render_search(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield the header and every hit of the page."""
+def render_search(response: SearchResponse, terminal: Terminal, *, sort_by: str = "score") -> Iterator[str]:
+    """Yield the header, every hit of the page, where explained with what puts it before the next, and the facets."""
     head = f"[{len(response.results)} of {response.total} results -- {inline(response.stage)}]"
     yield terminal.style(head, bold=True)
     digits = len(str(response.offset + len(response.results)))
     for rank, hit in enumerate(response.results, start=response.offset + 1):
         yield ""
         yield from _hit(f"{rank:>{digits}}.", hit, terminal)
+        following = response.results[rank - response.offset : rank - response.offset + 1]
+        if hit.explain and following:
+            apart = contrast_line(contrast(hit, following[0], sort_by=sort_by))
+            yield _INDENT + terminal.dim(f"before {rank + 1}.: {apart}")
+    yield from render_facets(response.facets, terminal)
+
+
+def render_similar(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
+    """Yield the header and every hit with the words that it shares."""
+    plain = replace(response, results=tuple(replace(hit, explain=None) for hit in response.results))
+    lines = list(render_search(plain, terminal))
+    shared = iter(response.results)
+    for at, line in enumerate(lines):
+        yield line
+        if at and (at + 1 == len(lines) or not lines[at + 1]):
+            gains: defaultdict[str, float] = defaultdict(float)
+            for trace in next(shared).explain or ():
+                gains[trace.leaf] += trace.contribution
+            words = ", ".join(inline(leaf) for leaf in sorted(gains, key=lambda leaf: -gains[leaf])[:_SHARED])
+            yield f"{_INDENT}{terminal.dim('shares')} {words}"
 
 
 def render_ids(response: SearchResponse) -> Iterator[str]:
@@ -34,11 +59,7 @@ def render_ids(response: SearchResponse) -> Iterator[str]:
 
 def render_notes(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
     """Yield what there is to say about the search besides its hits."""
-    warning = terminal.style("warning:", "yellow")
-    if response.stale:
-        yield f"{warning} the index could not be refreshed; an older state of the files answered"
-    for text in response.warnings:
-        yield f"{warning} {inline(text)}"
+    yield from warning_lines(response.warnings, stale=response.stale, terminal=terminal)
     for reason, count in response.hidden.items():
         how = _HOW_TO_SEE.get(reason)
         yield f"hidden: {count} {inline(reason)}" + (f" ({how})" if how else "")
@@ -79,8 +100,11 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
+    if hit.states:
+        instead = f", see {inline(hit.successor)}" if hit.successor else ""
+        yield _INDENT + terminal.style(f"{', '.join(hit.states)}{instead}", "magenta")
     if hit.explain is not None:
-        yield from _explained(hit, terminal)
+        yield from render_explained(hit, terminal, _INDENT)
 
 
 def _nearness(hit: SearchResult) -> Iterator[str]:
@@ -106,25 +130,3 @@ def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
     width = None if terminal.width is None else terminal.width - cells(_INDENT)
     for line in passage(text, spans, light=terminal.light, width=width):
         yield _INDENT + line
-
-
-def _explained(hit: SearchResult, terminal: Terminal) -> Iterator[str]:
-    traces = hit.explain or ()
-    if not traces:
-        yield _INDENT + terminal.dim(f"no part of the query gives a score: {hit.score:.4f}")
-        return
-    rows = [
-        (
-            inline(trace.leaf),
-            inline(trace.field),
-            str(trace.df),
-            f"{trace.idf:.4f}",
-            f"{trace.boost:g}",
-            f"{trace.tf:.4f}",
-            f"{trace.contribution:.4f}",
-        )
-        for trace in traces
-    ]
-    rows.append(("", "", "", "", "", "sum", f"{sum(trace.contribution for trace in traces):.4f}"))
-    for line in table(("leaf", "field", "df", "idf", "boost", "tf", "share"), rows, numbers=5):
-        yield _INDENT + terminal.dim(line)

@@ -28,7 +28,7 @@ _SHOWN = {
     "version",
 }
 
-_REMARKABLE = {"shadows", "shadowed by"}
+_REMARKABLE = {"shadows", "shadowed by", "warning", "state", "see instead"}
 
 
 def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
@@ -64,6 +64,9 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "path", loaded.path
     yield "shadows", ", ".join(loaded.shadows)
     yield "shadowed by", ", ".join(loaded.shadowed_by)
+    yield "warning", "; ".join(loaded.warnings)
+    yield "state", ", ".join(loaded.states)
+    yield "see instead", loaded.successor
     yield "category", item.category
     yield "version", item.version
     yield "author", item.author

@@ -7,11 +7,11 @@ Example::
 
 from collections.abc import Mapping
 
-from rye.mcp.tools import load, search, sections, sign, verify
+from rye.mcp.tools import load, refs, search, sections, sign, verify
 from rye.mcp.tools.tool import Tool
 
 __all__ = ["TOOLS"]
 
 TOOLS: Mapping[str, Tool] = {
-    each.name: each for each in (search.TOOL, sections.TOOL, load.TOOL, verify.TOOL, sign.TOOL)
+    each.name: each for each in (search.TOOL, sections.TOOL, load.TOOL, refs.TOOL, verify.TOOL, sign.TOOL)
 }

@@ -143,6 +143,11 @@ def _text(data: Mapping[str, Any]) -> str:
     lines.append(f"{said}: {short(data['signature']['reason'], 500)}")
     if data["shadowed_by"]:
         lines.append(f"shadowed by {short(', '.join(data['shadowed_by']))}")
+    if data["states"]:
+        lines.append(
+            f"{', '.join(data['states'])}" + (f", see {short(data['successor'])}" if data["successor"] else "")
+        )
+    lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
     if data["copied"]:
         done = "copied to" if data["copied"]["written"] else "is there already, with the same bytes:"
         lines.append(f"{done} {short(data['copied']['path'], 500)}")

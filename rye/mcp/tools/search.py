@@ -97,6 +97,11 @@ _PARAMETERS = (
     ),
     Parameter("lenient", "Skip what cannot be parsed, with a warning.", _FLAG),
     Parameter("include_superseded", "Also superseded and deprecated items.", _FLAG),
+    Parameter(
+        "facets",
+        "Count matches by type, space, category, tag, verdict, signer or metadata key.",
+        {"type": "array", "items": {"type": "string"}, "default": []},
+    ),
     Parameter("threshold", "Least similarity.", {"type": "number"}),
     Parameter("source_boosts", 'Semantic: {"project": 1.2, "user": 1.1, "system": 0.85}.', {"type": "object"}),
     Parameter("hybrid", "min_*: 0-1 or percent.", _fusion()),

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from rye.mcp.parameters import Parameter, take_arguments
-from rye.mcp.shapes import schema_of
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
@@ -17,44 +16,42 @@ DEFAULT_CHARS = 20_000
 """Characters of all texts together, where the call says nothing."""
 
 _LONGEST = 1_000_000
-_WEIGHT = {"type": "number", "default": 0, "minimum": 0, "maximum": 1}
+_QUERY = 5_000
 
 _PARAMETERS = (
-    Parameter("query", "What the sections are to be about.", required=True),
-    Parameter("scope", "As for rye_search.", {"type": "string", "default": "*"}),
+    Parameter("query", "Subject or question.", required=True),
+    Parameter("scope", "As rye_search.", {"type": "string", "default": "*"}),
     PROJECT_PATH,
     SPACE,
     Parameter("limit", "Sections.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}),
     Parameter(
         "mode",
-        "Meaning and words, or one.",
-        {"type": "string", "enum": ["hybrid", "semantic", "keyword"], "default": "hybrid"},
+        "Meaning, words or both.",
+        {"enum": ["hybrid", "semantic", "keyword"], "type": "string", "default": "hybrid"},
     ),
-    Parameter("filters", "As for rye_search.", {"type": "object", "default": {}}),
-    Parameter("threshold", "Least similarity.", {"type": "number", "minimum": 0, "maximum": 1}),
-    Parameter("recency_weight", "Part of the score that hangs on age.", _WEIGHT),
-    Parameter("half_life_days", "Age that halves that part.", {"type": "number", "default": 30}),
-    Parameter("authority_weight", "Part that hangs on the signer.", _WEIGHT),
-    Parameter("include_superseded", "Also of superseded items.", {"type": "boolean", "default": False}),
-    Parameter("lenient", "Leave out what cannot be read.", {"type": "boolean", "default": False}),
+    Parameter("filters", "As rye_search.", {"type": "object", "default": {}}),
+    Parameter("threshold", "Least similarity.", {"type": "number"}),
+    Parameter("recency_weight", "Share of age, 0-1.", {"type": "number", "default": 0}),
+    Parameter("half_life_days", "For that.", {"type": "number", "default": 30}),
+    Parameter("authority_weight", "Share of trust, 0-1.", {"type": "number", "default": 0}),
+    Parameter("include_superseded", "As rye_search.", {"type": "boolean", "default": False}),
+    Parameter("lenient", "As rye_search.", {"type": "boolean", "default": False}),
     Parameter(
         "max_chars",
-        "Characters of all texts together.",
+        "Of all texts.",
         {"type": "integer", "default": DEFAULT_CHARS, "minimum": 1, "maximum": _LONGEST},
     ),
 )
 
 _DESCRIPTION = """\
-Get whole sections of knowledge, directives and tools on a subject, by meaning and words, verified and ready to cite.
-Use it to answer a question from the text; to find an item to use, rye_search; for all of an item, rye_load.
-Read-only; runs nothing.
-Example: {"query": "how are keys revoked", "limit": 3, "max_chars": 6000}"""
+Whole sections on a subject, by meaning and words, verified, ready to cite. Read-only.
+Use it to answer from text; rye_search finds items, rye_load reads all of one.
+Errors say what is valid.
+Examples: {"query": "how are keys revoked"}; {"query": "rollback", "max_chars": 6000}"""
 
 
 def _output() -> dict[str, Any]:
-    from rye.search.section_results import SectionResponse
-
-    return schema_of(SectionResponse, depth=0)
+    return {"type": "object"}
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
@@ -67,14 +64,16 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.sections(query, **arguments)
-    data = tidy(response.to_dict(), longest=_LONGEST)
+    whole = response.to_dict()
+    hits = [tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)} for hit in whole.pop("results")]
+    data = {"results": hits} | tidy(whole, longest=_QUERY)
     data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
     return Answer(sections_text(data), data)
 
 
 TOOL = Tool(
     name="rye_sections",
-    title="Retrieve sections",
+    title="Sections",
     description=_DESCRIPTION,
     parameters=lambda _options: _PARAMETERS,
     output=_output,

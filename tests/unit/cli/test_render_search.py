@@ -5,6 +5,8 @@ from __future__ import annotations
 from rye.cli.render.search import render_ids, render_notes, render_search
 from rye.cli.terminal import PLAIN, Terminal
 from rye.cli.text import cells
+from rye.search.facets import Facet
+from rye.search.results import LeafTrace
 from tests.unit.cli.samples import ESCAPED, HOSTILE, hit, response, signature, trace
 
 
@@ -101,14 +103,40 @@ def test_hostile_item_text_never_reaches_the_terminal() -> None:
         assert not set(text) & set(HOSTILE) - set("[2Jeviltx1mA")
 
 
-def test_an_explanation_is_a_table_that_sums_to_the_score() -> None:
-    """Each leaf and field has its line, the last one is the sum."""
-    explained = hit(score=0.4, explain=(trace(), trace("ci", "tags", 0.15)))
-    lines = list(render_search(response(explained), PLAIN))[5:]
-    assert lines[0].split() == ["leaf", "field", "df", "idf", "boost", "tf", "share"]
-    assert lines[1].split() == ["deploy", "title", "3", "1.5000", "1", "2.0000", "0.2500"]
-    assert lines[-1].split() == ["sum", "0.4000"]
-    assert len({len(line) for line in lines}) == 1
+def test_an_explanation_draws_what_each_part_gave_of_what_it_could_and_in_which_words() -> None:
+    """A bar for each part, as long as it could be; below it fields by share, with their words; what a boost did."""
+    title = LeafTrace("deploy^2", "title", 3, 1.5, 2.0, 2.0, 0.125, 0.5, 0.25, {"deploys": 2, "deploy": 1})
+    name = LeafTrace("deploy^2", "name", 3, 1.5, 2.0, 2.0, 0.25, 0.5, 0.25, {"deploy": 1})
+    tags = LeafTrace("ci", "tags", 1, 1.5, 1.0, 2.0, 0.125, 0.25, 0.5, {"ci": 1})
+    first, second = hit(score=0.5, explain=(title, name, tags)), hit(score=0.125, explain=(tags,))
+    lines = list(render_search(response(first, second), PLAIN))
+    assert lines[5:12] == [
+        f"    deploy^2  0.3750  {'█' * 9}░░░  of 0.5000, in 3 items, boost 2: without boosts of 0.2500",
+        "              0.2500  name: deploy",
+        "              0.1250  title: deploys ×2, deploy",
+        "    ci        0.1250  ███░░░  of 0.2500, in 1 item",
+        "              0.1250  tags: ci",
+        "    before 2.: +0.3750: deploy^2 in name +0.2500, deploy^2 in title +0.1250",
+        "",
+    ]
+    plain = "\n".join(render_search(response(first), Terminal(unicode=False)))
+    assert f"{'#' * 9}..." in plain
+    assert "deploys x2" in plain
+
+
+def test_what_decides_between_equal_scores_is_said() -> None:
+    """Exactness, space, id; or the order that was asked for."""
+    one = hit(explain=(trace(),))
+    others = {
+        "its id or name is the query": (hit(exact=True, explain=(trace(),)), one),
+        "scores are equal, and its space comes first": (one, hit(source="user")),
+        "scores are equal, so the id decides": (one, hit(id="z")),
+    }
+    for words, (first, second) in others.items():
+        assert f"    before 2.: {words}" in list(render_search(response(first, second), PLAIN))
+    later = hit(name="z", updated="2025")
+    assert "    before 2.: by name" in list(render_search(response(one, later), PLAIN, sort_by="name"))
+    assert "    before 2.: by date" in list(render_search(response(one, later), PLAIN, sort_by="date"))
 
 
 def test_an_explanation_without_scoring_leaves_says_so() -> None:
@@ -142,3 +170,23 @@ def test_nothing_found_says_what_was_searched() -> None:
     assert list(render_notes(response(total=3, offset=9), PLAIN)) == [
         "nothing from offset 9 on; the last of 3 hits is before it"
     ]
+
+
+def test_facets_stand_below_the_hits_each_value_with_number_and_bar() -> None:
+    """Hostile values are written out; what is not listed and who has none is said; no marks where none can be shown."""
+    facets = {"tag": Facet(((HOSTILE, 8), ("ci", 4)), other_values=3, others=5, missing=2), "author": Facet(())}
+    lines = list(render_search(response(hit(), facets=facets), PLAIN))[5:]
+    width = cells(ESCAPED[:47] + "…")
+    assert lines == [
+        "",
+        "tag",
+        f"  {ESCAPED[:47]}…  8  {'█' * 20}",
+        f"  {'ci'.ljust(width)}  4  {'█' * 10}",
+        "  and 3 more, 5 together",
+        "  none: 2",
+        "",
+        "author",
+        "  no match has any",
+    ]
+    plain = list(render_search(response(facets={"tag": Facet((("ci", 4),))}), Terminal(unicode=False)))
+    assert plain[-1] == f"  ci  4  {'#' * 20}"

@@ -35,6 +35,7 @@ OPTIONS: dict[str, Any] = {
     "relax": True,
     "lenient": False,
     "include_superseded": False,
+    "facets": (),
     "threshold": None,
     "source_boosts": None,
     "hybrid": None,

@@ -63,14 +63,15 @@ def test_the_page_is_that_of_a_full_sort(
     hits = np.asarray(sorted(data.draw(st.sets(st.integers(0, len(docs) - 1)))), np.int64)
     scores = np.asarray([data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])) for _ in hits])
     exact = np.asarray(sorted(data.draw(st.sets(st.sampled_from(hits.tolist())))) if len(hits) else [], np.int64)
+    withdrawn = np.asarray(sorted(data.draw(st.sets(st.integers(0, len(docs) - 1)))), np.int64)
     sort_by = data.draw(st.sampled_from(["score", "name", "date"]))
     asked = request(limit=data.draw(st.integers(1, 8)), offset=data.draw(st.integers(0, 6)), sort_by=sort_by)
 
     def key(index: int) -> tuple[object, ...]:
         doc = int(hits[index])
-        return naive_key(*docs[doc], primary=(doc not in exact, -scores[index]), sort_by=sort_by)
+        return naive_key(*docs[doc], primary=(doc not in exact, doc in withdrawn, -scores[index]), sort_by=sort_by)
 
-    found_order = ranked(Reader(snapshots), hits, scores, exact=exact, request=asked).tolist()
+    found_order = ranked(Reader(snapshots), hits, scores, exact=exact, withdrawn=withdrawn, request=asked).tolist()
     end = asked.offset + asked.limit
     assert len(set(found_order)) == min(end, len(hits))
     assert [key(index) for index in found_order] == sorted(map(key, range(len(hits))))[:end]
@@ -81,5 +82,5 @@ def test_undated_items_come_last(tmp_path: Path) -> None:
     items = [item("none"), item("old", created="2020"), item("new", updated="2026-05"), item("bad", updated="soon")]
     over = Reader([(ROOTS[0], snapshot(tmp_path, [items]))])
     hits = np.arange(4)
-    found = ranked(over, hits, np.ones(4), exact=hits[:0], request=request(sort_by="date"))
+    found = ranked(over, hits, np.ones(4), exact=hits[:0], withdrawn=hits[:0], request=request(sort_by="date"))
     assert [items[index].id for index in found] == ["new", "old", "bad", "none"]

@@ -235,3 +235,30 @@ def test_a_field_that_does_not_exist_is_refused(name: str, near: str | None) -> 
         require_field(name, KEYS)
     assert caught.value.code == "unknown-field"
     assert ([*caught.value.details["nearest"], None])[0] == near
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ((), []),
+        (None, []),
+        ("", []),
+        (["type", "tag:25"], [("type", 10), ("tag", 25)]),
+        ("type, tag:100", [("type", 10), ("tag", 100)]),
+        (("tag", "tag:3"), [("tag", 3)]),
+    ],
+)
+def test_facets_are_read_from_names(given: object, expected: list[tuple[str, int]]) -> None:
+    """A sequence or one text with commas, each name maybe with how many values to list; the last word counts."""
+    assert list(request(facets=given).facets) == expected
+
+
+@pytest.mark.parametrize(
+    "given", [7, {"type": 1}, [1], ["tag:0"], ["tag:101"], ["tag:x"], [":3"], "type,,tag", [f"k{n}" for n in range(21)]]
+)
+def test_facets_that_cannot_be_read_are_refused(given: object) -> None:
+    """Other values, no number that is allowed, no name, too many."""
+    with pytest.raises(ArgumentError) as raised:
+        request(facets=given)
+    assert raised.value.code == "bad-facets"
+    assert raised.value.hint

@@ -1,0 +1,355 @@
+"""Relations between the items of all spaces: every reference resolved at once, as arrays, and kept with the reader.
+
+A *node* is what a type and an id name, in whatever spaces; its documents are the copies. The copies of the space of
+highest priority win: only what they refer to counts for who is referred to. References are joined with nodes by sorting
+the keys of :mod:`rye.index.relations_forms`; no string is compared and no document looked at one by one.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from rye.index import strings
+from rye.index.reader import Part, Reader
+from rye.index.relations import KIND_NUMBER
+from rye.index.relations_columns import UNSURE, Keys
+from rye.index.relations_forms import BY_NAME, TYPED
+from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER, fold_value
+from rye.index.segment import Bools, Ints
+from rye.index.strings import Strings, ranges
+from rye.search.rows import fresh
+
+MAX_CANDIDATES = 10
+"""Items that one ambiguous reference is taken to name; the rest of the same name are left out."""
+
+_ANY_TYPE = np.uint64(3)
+_NOBODY = -1
+
+
+def graph_of(everywhere: Reader) -> Graph:
+    """Return the relations of all spaces, resolved when first asked for."""
+    found = _GRAPHS.get(everywhere)
+    if found is None:
+        found = _GRAPHS[everywhere] = Graph(everywhere)
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Nodes:
+    """What there is to refer to.
+
+    Attributes:
+        of_doc: Shape ``(size,)``: the node of each document, -1 for a deleted one.
+        first: Shape ``(n,)``: the document of each node that comes first.
+        keys: Shape ``(n,)``: id keys, ascending.
+        winning: Shape ``(size,)``: whether a document is of the space that wins.
+    """
+
+    of_doc: Ints
+    first: Ints
+    keys: Keys
+    winning: Bools
+
+
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """All references of live documents, but for possible mentions that name nothing.
+
+    Attributes:
+        docs: Shape ``(r,)``: who refers, ascending.
+        kinds: Shape ``(r,)``: numbers of :data:`rye.index.relations.KINDS`.
+        lines: Shape ``(r,)``: lines in the file.
+        targets: Shape ``(r,)``: global numbers of what is written.
+        starts: Shape ``(r + 1,)``: the nodes that reference r names are ``named[starts[r]:starts[r + 1]]``: none where
+            it dangles, several where it is ambiguous.
+        named: Nodes.
+    """
+
+    docs: Ints
+    kinds: Ints
+    lines: Ints
+    targets: Ints
+    starts: Ints
+    named: Ints
+
+    @cached_property
+    def counts(self) -> Ints:
+        """Shape ``(r,)``: how many items each may name."""
+        return np.diff(self.starts)
+
+    @cached_property
+    def owners(self) -> Ints:
+        """For each of ``named`` the reference that names it."""
+        return np.repeat(np.arange(len(self.docs)), self.counts)
+
+
+class Ends(NamedTuple):
+    """References of winning documents by one of their ends: those of node n are ``edges[starts[n]:starts[n + 1]]``."""
+
+    edges: Ints
+    starts: Ints
+
+    @classmethod
+    def sort(cls, edges: Ints, nodes: Ints, count: int) -> Ends:
+        """Return edges by the node at one end of each."""
+        order = np.argsort(nodes, kind="stable")
+        return cls(edges[order], np.searchsorted(nodes[order], np.arange(count + 1)))
+
+    def of(self, nodes: Ints) -> Ints:
+        """Return the edges of some nodes."""
+        return self.edges[ranges(self.starts[nodes], self.starts[nodes + 1])]
+
+
+class _Resolved(NamedTuple):
+    """What all targets name: how many nodes each, where they begin among ``nodes``, and whether by their name."""
+
+    counts: Ints
+    starts: Ints
+    nodes: Ints
+    by_name: Bools
+
+
+class Graph:
+    """The relations of all spaces of a registry.
+
+    Args:
+        reader: All of them, highest priority first.
+    """
+
+    def __init__(self, reader: Reader) -> None:
+        # not the reader itself, which is the key that this is kept under
+        self._parts = reader.parts
+        self._live = reader.live
+        self._size = reader.size
+        self._columns = [part.segment.edges for part in reader.parts]
+        self._bases = np.cumsum([0, *(len(columns.ends) - 1 for columns in self._columns)])
+
+    @cached_property
+    def nodes(self) -> Nodes:
+        """What there is to refer to."""
+        docs = np.flatnonzero(self._live)
+        keys = _joined([columns.id_keys for columns in self._columns], np.uint64)
+        distinct, first, which = np.unique(keys[docs], return_index=True, return_inverse=True)
+        of_doc = np.full(self._size, _NOBODY, np.int64)
+        of_doc[docs] = which
+        first = docs[first] if len(docs) else docs
+        sources = {source: at for at, source in enumerate(dict.fromkeys(part.root.source for part in self._parts))}
+        root = _joined([np.full(part.segment.docs, sources[part.root.source]) for part in self._parts], np.int64)
+        winning = np.zeros(self._size, bool)
+        winning[docs] = root[docs] == root[first[which]]
+        return Nodes(of_doc, first, distinct, winning)
+
+    @cached_property
+    def edges(self) -> Edges:
+        """All references, resolved."""
+        found, columns = self._resolved, self._columns
+        docs = _joined(
+            [each.docs.astype(np.int64) + part.base for each, part in zip(columns, self._parts, strict=True)]
+        )
+        kinds = _joined([each.kinds for each in columns], np.uint8)
+        lines = _joined([each.lines.astype(np.int64) for each in columns])
+        targets = _joined(
+            [each.targets.astype(np.int64) + base for each, base in zip(columns, self._bases.tolist(), strict=False)]
+        )
+        counts = found.counts[targets]
+        nothing = (kinds >= UNSURE) & ((counts == 0) | (found.by_name[targets] & (counts > 1)))
+        kinds &= UNSURE - 1
+        itself = (kinds == KIND_NUMBER["mentions"]) & self._names_itself(docs, targets)
+        kept = self._live[docs] & ~nothing & ~itself
+        targets, counts = targets[kept], counts[kept]
+        return Edges(
+            docs=docs[kept],
+            kinds=kinds[kept],
+            lines=lines[kept],
+            targets=targets,
+            starts=_ends(counts),
+            named=found.nodes[ranges(found.starts[targets], found.starts[targets + 1])],
+        )
+
+    def _names_itself(self, docs: Ints, targets: Ints) -> Bools:
+        """Return which references may name the very item that they stand in."""
+        resolved = self._resolved
+        owners = np.repeat(np.arange(len(docs)), resolved.counts[targets])
+        named = resolved.nodes[ranges(resolved.starts[targets], resolved.starts[targets + 1])]
+        found = np.zeros(len(docs), bool)
+        found[owners[named == self.nodes.of_doc[docs][owners]]] = True
+        return found
+
+    @cached_property
+    def _resolved(self) -> _Resolved:
+        """What each target that is written anywhere names: what its first lookup finds that finds anything."""
+        numbered = zip(self._columns, self._bases.tolist(), strict=False)
+        owners = _joined([np.repeat(np.arange(len(e.ends) - 1), np.diff(e.ends)) + base for e, base in numbered])
+        keys = _joined([each.keys for each in self._columns], np.uint64)
+        hows = _joined([each.hows for each in self._columns], np.uint8)
+        named = (hows & BY_NAME) > 0
+        last = np.where(hows & TYPED, keys, keys | _ANY_TYPE)
+        names, by_name = self._names
+        low, high = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
+        for table, which in ((self.nodes.keys, ~named), (names, named)):
+            at = np.flatnonzero(which)
+            at = at[np.argsort(keys[at])]  # looked up in order, they take a sixth of the time
+            low[at] = np.searchsorted(table, keys[at])
+            high[at] = np.searchsorted(table, last[at], side="right")
+        hits = np.flatnonzero(high > low)
+        hits = hits[fresh(owners[hits])]
+        low, high, named = low[hits], np.minimum(high[hits], low[hits] + MAX_CANDIDATES), named[hits]
+        counts, told = np.zeros(int(self._bases[-1]), np.int64), np.zeros(int(self._bases[-1]), bool)
+        counts[owners[hits]], told[owners[hits]] = high - low, named
+        found, are_names = ranges(low, high), np.repeat(named, high - low)
+        found[are_names] = by_name[found[are_names]]
+        return _Resolved(counts, _ends(counts), found, told)
+
+    @cached_property
+    def _names(self) -> tuple[Keys, Ints]:
+        """Name keys of all nodes, ascending, and the nodes in that order."""
+        keys = _joined([columns.name_keys for columns in self._columns], np.uint64)[self.nodes.first]
+        order = np.argsort(keys, kind="stable")
+        return keys[order], order
+
+    def written(self, targets: Ints) -> list[str]:
+        """Return what is written for some global numbers of targets."""
+        numbers = np.searchsorted(self._bases, targets, side="right") - 1
+        rows = zip(numbers.tolist(), (targets - self._bases[numbers]).tolist(), strict=True)
+        return [self._columns[number].texts[at] for number, at in rows]
+
+    @cached_property
+    def outward(self) -> Ends:
+        """References by the node that refers."""
+        counted = np.flatnonzero(self.nodes.winning[self.edges.docs])
+        return Ends.sort(counted, self.nodes.of_doc[self.edges.docs[counted]], len(self.nodes.keys))
+
+    @cached_property
+    def inward(self) -> Ends:
+        """References by the nodes that they name."""
+        edges = self.edges
+        rows = np.flatnonzero(self.nodes.winning[edges.docs][edges.owners])
+        return Ends.sort(edges.owners[rows], edges.named[rows], len(self.nodes.keys))
+
+    @cached_property
+    def orphans(self) -> Bools:
+        """Shape ``(size,)``: whether no other item refers to a document, by whatever copy of it."""
+        nodes, edges = self.nodes, self.edges
+        docs = edges.docs[edges.owners]
+        counts = nodes.winning[docs] & (nodes.of_doc[docs] != edges.named)
+        referred = np.zeros(len(nodes.keys) + 1, bool)  # the last is that of deleted documents
+        referred[edges.named[counts]] = True
+        return self._live & ~referred[nodes.of_doc]
+
+    @cached_property
+    def dangling(self) -> Bools:
+        """Shape ``(size,)``: whether a document refers to something that is not there."""
+        return self._mask(self.edges.docs[self.edges.counts == 0])
+
+    @cached_property
+    def referring(self) -> Bools:
+        """Shape ``(size,)``: whether a document refers to anything."""
+        return self._mask(self.edges.docs)
+
+    def referring_to(self, nodes: Ints, targets: Ints) -> Bools:
+        """Return which documents refer to any of some nodes, or to any of some targets that name nothing."""
+        wanted = np.zeros(len(self.nodes.keys), bool)
+        wanted[nodes] = True
+        mask = self._mask(self.edges.docs[self.edges.owners[wanted[self.edges.named]]])
+        if len(targets):
+            mask[self.edges.docs[np.isin(self.edges.targets, targets)]] = True
+        return mask
+
+    def referred_to_by(self, nodes: Ints) -> Bools:
+        """Return which documents the winning documents of some nodes refer to."""
+        wanted = np.zeros(len(self.nodes.keys) + 1, bool)
+        wanted[nodes] = True
+        edges, found = self.edges, np.zeros(len(self.nodes.keys) + 1, bool)
+        docs = edges.docs[edges.owners]
+        found[edges.named[wanted[self.nodes.of_doc[docs]] & self.nodes.winning[docs]]] = True
+        return found[self.nodes.of_doc] & self._live
+
+    def successor(self, doc: int) -> str:
+        """Return ``type:id`` of what takes the place of a document; as written where it is not there, or empty.
+
+        That is what the document names, or else what says that it supersedes it.
+        """
+        edges, number = self.edges, self.nodes.of_doc[doc]
+        low, high = np.searchsorted(edges.docs, [doc, doc + 1])
+        own = low + np.flatnonzero(edges.kinds[low:high] == KIND_NUMBER["superseded_by"])
+        named = own[edges.counts[own] > 0]
+        if len(named):
+            return ":".join(self.key_of(int(edges.named[edges.starts[named[0]]])))
+        if len(own):
+            return self.written(edges.targets[own[:1]])[0]
+        rows = edges.owners[(edges.named == number) & (edges.kinds[edges.owners] == KIND_NUMBER["supersedes"])]
+        nodes = self.nodes.of_doc[edges.docs[rows]][self.nodes.winning[edges.docs[rows]]]
+        nodes = nodes[nodes != number]
+        return ":".join(self.key_of(int(nodes[0]))) if len(nodes) else ""
+
+    def place_of(self, node: int) -> tuple[Part, int]:
+        """Return the part and the number there of the document of a node that comes first."""
+        doc = int(self.nodes.first[node])
+        part = self._parts[bisect_right(self._parts, doc, key=attrgetter("base")) - 1]
+        return part, doc - part.base
+
+    def key_of(self, node: int) -> tuple[str, str]:
+        """Return ``(type, id)`` of a node."""
+        part, local = self.place_of(node)
+        return TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
+
+    def _mask(self, docs: Ints) -> Bools:
+        mask = np.zeros(self._size, bool)
+        mask[docs] = True
+        return mask
+
+    def nodes_like(self, pattern: str) -> Ints:
+        """Return the nodes whose id, or ``type:id``, matches a folded glob; a plain word also by the name."""
+        kind, colon, rest = pattern.partition(":")
+        typed = bool(colon) and kind in TYPE_NUMBER
+        glob = rest if typed else pattern
+        docs = self._having("id", glob)
+        if not len(docs) and "/" not in glob:
+            docs = self._having("name", glob)
+        nodes = np.unique(self.nodes.of_doc[docs])
+        nodes = nodes[nodes >= 0]
+        return nodes[(self.nodes.keys[nodes] & _ANY_TYPE) == TYPE_NUMBER[kind]] if typed else nodes
+
+    def _having(self, key: str, glob: str) -> Ints:
+        """Return the documents with a keyword entry that matches a glob."""
+        found = [np.empty(0, np.int64)]
+        literal = strings.literal(glob)
+        for part in self._parts:
+            entries = part.segment.entries
+            within = entries.prefix_range(f"{key}{SEPARATOR}{literal}")
+            docs = part.segment.entry_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
+            found.append(docs + part.base)
+        return np.concatenate(found)
+
+    def missing_like(self, pattern: str) -> Ints:
+        """Return the targets that name nothing and whose text, with or without its type, matches a folded glob."""
+        texts, targets = self._missing
+        return np.unique(targets[texts.matching(pattern)])
+
+    @cached_property
+    def _missing(self) -> tuple[Strings, Ints]:
+        """The folded texts of all targets that name nothing, each also without its type, and which targets they are."""
+        targets = np.unique(self.edges.targets[self.edges.counts == 0])
+        pairs = list(zip(map(fold_value, self.written(targets)), targets.tolist(), strict=True))
+        pairs += [(text.partition(":")[2], at) for text, at in pairs if text.partition(":")[0] in TYPE_NUMBER]
+        pairs.sort()
+        offsets, buffer = strings.pack([text for text, _ in pairs])
+        return Strings(offsets, buffer.data), np.asarray([at for _, at in pairs], np.int64)
+
+
+def _joined(columns: list[Any], kind: Any = np.int64) -> Any:
+    return np.concatenate([np.empty(0, kind), *columns])
+
+
+def _ends(counts: Ints) -> Ints:
+    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
+
+
+_GRAPHS: WeakKeyDictionary[Reader, Graph] = WeakKeyDictionary()

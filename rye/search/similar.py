@@ -1,0 +1,137 @@
+"""Items like an item: those that share its rarest words, by the evaluator that answers queries.
+
+The words that tell an item best from others, by BM25F, become a query of which any part will do; each is boosted by
+what it gives the item itself. There is no list of words to leave out: what all items have tells nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rye.index.reader import Part, Reader
+from rye.index.schema import TYPE_NAMES
+from rye.index.segment import Ints, slot_keys
+from rye.query import ast
+from rye.search import bound
+from rye.search.bind import searched_fields
+from rye.search.docs import Docs
+from rye.search.engine import Search
+from rye.search.evaluate import Evaluation, idf
+from rye.search.expand import How, Pattern, document_frequencies
+from rye.search.fields import K1
+from rye.search.leaves import Leaf, Run
+from rye.search.order import ranked
+from rye.search.page import Hit
+from rye.search.results import SearchResponse
+from rye.search.weights import Weights, weights_for
+
+MAX_TELLING = 25
+"""Words of an item that similar ones are looked for by."""
+
+_LEAST = 10
+"""How many times less than the best word one may tell."""
+
+_PERHAPS = 8 * MAX_TELLING
+"""Words that are counted in all segments, those first that tell most in the item's own."""
+
+
+class Telling(NamedTuple):
+    """A word of an item, what it gives the item (``tf~ / (k1 + tf~)``), and how rare it is."""
+
+    text: str
+    share: float
+    idf: float
+
+
+def telling_words(reader: Reader, part: Part, local: int) -> list[Telling]:
+    """Return the words that tell a document best from others, best first; another document has each of them, too.
+
+    Args:
+        reader: All documents.
+        part: The part of it that has the document.
+        local: Its number there.
+    """
+    terms, shares = _shares(part, local, weights_for(reader))
+    own = np.log1p((part.segment.docs + 0.5) / (part.segment.term_docs[terms] + 0.5)) * shares
+    best = np.argsort(-own, kind="stable")[:_PERHAPS]
+    words, shares = part.segment.terms.take(terms[best]), shares[best].tolist()
+    counts = _frequencies(reader, words)
+    found = [
+        Telling(word, share, idf(reader.count, df))
+        for word, share, df in zip(words, shares, counts, strict=True)
+        if df > 1
+    ]
+    found.sort(key=lambda word: (-word.share * word.idf, word.text))
+    return [word for word in found[:MAX_TELLING] if word.share * word.idf * _LEAST >= found[0].share * found[0].idf]
+
+
+def _shares(part: Part, local: int, weights: Weights) -> tuple[Ints, np.ndarray[tuple[int], np.dtype[np.float64]]]:
+    """Return the terms of a document, ascending, and ``tf~ / (k1 + tf~)`` of each."""
+    segment = part.segment
+    postings = np.flatnonzero(segment.posting_doc[:] == local)
+    slots = slot_keys(np.full(len(postings), local), segment.posting_field[postings])
+    tf = segment.frequencies(postings) * weights.normalized(part, slots)
+    numbers = np.searchsorted(segment.term_postings, postings.astype(segment.term_postings.dtype), side="right") - 1
+    terms, which = np.unique(numbers, return_inverse=True)
+    total = np.bincount(which, tf, len(terms))
+    return terms, total / (K1 + total)
+
+
+def _frequencies(reader: Reader, words: Sequence[str]) -> list[int]:
+    """Return in how many live documents each word occurs."""
+    counts = np.zeros(len(words), np.int64)
+    fields = searched_fields(None)
+    for part in reader.parts:
+        numbers = np.asarray([part.segment.terms.find(word) for word in words], np.int64)
+        known = np.flatnonzero(numbers >= 0)
+        order = known[np.argsort(numbers[known])]
+        counts[order] += document_frequencies(part, numbers[order], fields)
+    return [int(count) for count in counts]
+
+
+class Likeness(Search):
+    """A search for items like one; its request says where to look and which page, and has no query."""
+
+    def like(self, part: Part, local: int) -> SearchResponse:
+        """Return the items that share most with a document of ``world.everywhere``, without its own copies."""
+        kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
+        words = telling_words(self.world.everywhere, part, local)
+        evaluation = Evaluation(self.reader, _query(words), self.weights, self.states)
+        own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
+        found = evaluation.docs & self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
+        hidden: dict[str, int] = {}
+        if not self.request.include_superseded:
+            found, hidden = self.hide(found)
+        docs = found.numbers
+        scores = np.round(evaluation.scores(docs), 4)
+        order = ranked(
+            self.reader, docs, scores, exact=np.empty(0, np.int64), withdrawn=self.withdrawn(), request=self.request
+        )
+        window = slice(self.request.offset, self.request.offset + self.request.limit)
+        hits = [Hit(int(docs[at]), float(scores[at]), exact=False) for at in order[window]]
+        page = self._desk(evaluation).page(hits)
+        following = self.request.offset + self.request.limit
+        return SearchResponse(
+            results=page.results,
+            total=len(docs) - (len(hits) - len(page.results)),
+            query=f"{kind}:{item_id}",
+            scope=self.request.scope,
+            space=self.request.space,
+            limit=self.request.limit,
+            offset=self.request.offset,
+            stage="similar",
+            warnings=page.warnings,
+            next_offset=following if following < len(docs) else None,
+            hidden=hidden,
+        )
+
+
+def _query(words: Sequence[Telling]) -> bound.Bound:
+    fields = searched_fields(None)
+    leaves = [
+        Leaf(Run((Pattern(word.text, How.EXACT),), (0,)), fields, word.share, "", ast.Word(word.text)) for word in words
+    ]
+    return bound.Any(tuple(leaves)) if leaves else bound.Not(bound.Everything())

@@ -1,0 +1,75 @@
+"""While items are verified: which of them hide one of another signer in a space of lower priority."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Final
+
+from rye.items import ItemType
+from rye.items.files import split_name
+from rye.reports import VerifiedItem
+from rye.search.foreign import foreign_copy
+from rye.spaces import ItemFile, Root
+from rye.verifying import Verifier
+
+__all__ = ["MAX_HIDING_WARNINGS", "Shadowing"]
+
+MAX_HIDING_WARNINGS: Final = 20
+"""Items named for hiding another signer's; the rest are counted."""
+
+_FOLDERS: Final = 1 << 10
+
+
+class Shadowing:
+    """Looks for the hidden copies of verified items. Memory does not grow with their number.
+
+    Args:
+        roots: All spaces, highest priority first.
+        verifier: Judges the copies as it judges the items.
+    """
+
+    def __init__(self, roots: Sequence[Root], verifier: Verifier) -> None:
+        self._roots = roots
+        self._verifier = verifier
+        self._place = {root.source: at for at, root in enumerate(roots)}
+        self._said: list[str] = []
+        self._more = 0
+        self._names = lru_cache(_FOLDERS)(_names)
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """A sentence for each of the first, and how many more there are."""
+        more = (f"and {self._more} more items that hide those of another signer",) if self._more else ()
+        return (*self._said, *more)
+
+    def look(self, item: VerifiedItem) -> None:
+        """Note it if an item hides one that another key signed."""
+        for root, file in self._copies(item):
+            copy = self._verifier.check(root, file)
+            if not isinstance(copy, VerifiedItem):
+                continue
+            text = foreign_copy(item.ref, (item.source, item.signature), (root.source, copy.signature))
+            if text and len(self._said) < MAX_HIDING_WARNINGS:
+                self._said.append(text)
+            elif text:
+                self._more += 1
+
+    def _copies(self, item: VerifiedItem) -> Iterator[tuple[Root, ItemFile]]:
+        """Yield the files of lower spaces that have an item's type and id."""
+        after = self._place.get(item.source, len(self._roots)) + 1
+        kind = ItemType(item.type)
+        folder, _, stem = f"{kind.folder}/{item.id}".rpartition("/")
+        for root in self._roots[after:]:
+            if root.holds(item.id):
+                for name in self._names(root.path, folder):
+                    if name.startswith(stem) and split_name(kind, name)[0] == stem:
+                        yield root, ItemFile.at(f"{folder}/{name}")
+
+
+def _names(root: os.PathLike[str], folder: str) -> tuple[str, ...]:
+    try:
+        return tuple(os.listdir(os.path.join(root, folder)))  # noqa: PTH118, PTH208 - names only, for every folder
+    except OSError:
+        return ()

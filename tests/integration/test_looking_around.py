@@ -1,0 +1,256 @@
+"""Lists, figures and facets over the furnished spaces, from Python and from real processes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rye.errors import ArgumentError
+from rye.listing import list_items
+from rye.search import request
+from tests.support.spacesim import SpaceSim, furnish
+from tests.unit.cli.workshop import FILES, ROOT, Workshop, lay
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
+    """Lay the furnished spaces; tests of this module only read them."""
+    found = SpaceSim(tmp_path_factory.mktemp("sim"))
+    furnish(found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """Lay the workshop; tests of this module only read it."""
+    return lay(tmp_path_factory.mktemp("shop"))
+
+
+# figures
+
+
+def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
+    """Items by type, verdict and signer, states, copies and twins: of each space, and of all together."""
+    sim = SpaceSim(tmp_path)
+    furnish(sim)
+    body = sim.path("project", "knowledge/threads/orchestrator.md").read_bytes()
+    sim.write("user", "knowledge/threads/copy.md", body)
+    sim.write("project", "tools/demo/twin.py", "pass\n")
+    sim.write("project", "tools/demo/twin.sh", "true\n")
+    sim.write("project", "knowledge/bad.md", b"\xff\xfe")
+    stats = sim.registry().stats()
+    by_source = {space.source: space for space in stats.spaces}
+    project = by_source["project"]
+    assert dict(project.figures.types) == {"tool": 3, "knowledge": 1, "directive": 1}
+    assert dict(project.figures.verdicts) == {"unsigned": 3, "trusted": 1, "untrusted": 1}
+    assert (project.figures.twins, project.figures.copies, project.unreadable, project.files) == (2, 0, 1, 6)
+    assert project.file_bytes == sum(path.stat().st_size for path in sim.root("project").rglob("*") if path.is_file())
+    assert (by_source["user"].figures.superseded, by_source["user"].figures.deprecated) == (1, 1)
+    assert project.index_bytes > 0 <= project.index_age < 60
+    total = stats.total
+    assert total.items == sum(space.figures.items for space in stats.spaces)
+    assert total.copies == 2
+    assert (total.shadowing, total.shadowed) == (2, 2)
+    assert sum(total.signers.values()) + total.verdicts["unsigned"] == total.items
+    assert total.terms <= sum(space.figures.terms for space in stats.spaces)
+    assert total.words == sum(space.figures.words for space in stats.spaces)
+    assert json.loads(json.dumps(stats.to_dict()))["total"]["items"] == total.items
+    assert [space.source for space in sim.registry().stats("user").spaces] == ["user"]
+
+
+def test_figures_follow_what_is_deleted_and_added(tmp_path: Path) -> None:
+    """After edits, with deleted documents and small segments in the index, they are those of a fresh index."""
+    sim = SpaceSim(tmp_path)
+    furnish(sim)
+    registry = sim.registry()
+    registry.stats()
+    sim.delete("user", "knowledge/notes/old.md")
+    sim.write("project", "knowledge/extra.md", "# Extra\n\nOne more.\n")
+    sim.write("project", "tools/rye/file-system/read.py", '"""Read."""\n')
+    found, fresh = registry.stats().to_dict()["total"], sim.fresh().stats().to_dict()["total"]
+    assert {**found, "terms": 0} == {**fresh, "terms": 0}  # terms of what is deleted go with the next merge
+
+
+def test_a_space_that_does_not_exist_has_no_figures(sim: SpaceSim) -> None:
+    """The error lists what is valid."""
+    with pytest.raises(ArgumentError, match="space is 'nowhere'"):
+        sim.registry().stats("nowhere")
+
+
+# lists
+
+
+def test_a_list_has_every_item_however_many_pages_that_takes(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With pages of two items it is what one page of all is; limit and offset count items."""
+    registry = sim.registry()
+    whole = registry.search("", limit=1000)
+    monkeypatch.setattr("rye.listing.MAX_LIMIT", 2)
+    found = list_items(registry)
+    assert found.results == whole.results
+    assert (found.total, found.next_offset, found.hidden) == (whole.total, None, whole.hidden)
+    part = list_items(registry, limit=3, offset=1)
+    assert part.results == whole.results[1:4]
+    assert part.next_offset == 4
+    assert registry.max_staleness == 0
+    assert request.MAX_LIMIT == 1000
+    with pytest.raises(ArgumentError, match="limit is 0"):
+        list_items(registry, limit=0)
+
+
+def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
+    """Type and id, version, verdict, source, description; superseded ones are counted, and shown on demand."""
+    done = shop.run("list", "--space", "project")
+    assert done.status == 0
+    assert len(done.out.splitlines()) == len(FILES) - 1
+    (line,) = [line for line in done.out.splitlines() if "tool:demo/deploy" in line]
+    assert line.split("  ")[0] == "tool:demo/deploy"
+    assert "2.1.0  – unsigned" in line
+    assert line.endswith("Deploy a build to a server.")
+    assert "hidden: 1 superseded" in done.err
+    assert "\x1b" not in done.out
+    assert len(shop.run("list", "--space", "project", "--include-superseded").out.splitlines()) == len(FILES)
+
+
+def test_the_forms_of_a_list_agree(shop: Workshop) -> None:
+    """As ids, as JSON and as lines of JSON, by scope, order, limit and offset."""
+    ids = shop.run("list", "tool", "--space", "project", "--ids").out.split()
+    assert ids == ["tool:demo/deploy", "tool:demo/twin"]
+    whole = json.loads(shop.run("list", "tool", "--space", "project", "--json").out)
+    assert [f"{hit['type']}:{hit['id']}" for hit in whole["results"]] == ids
+    lines = shop.run("list", "tool", "--space", "project", "--jsonl").out.splitlines()
+    assert [json.loads(line)["id"] for line in lines] == ["demo/deploy", "demo/twin"]
+    assert shop.run("list", "tool", "--space", "project", "--ids", "-0").out == "".join(f"{name}\0" for name in ids)
+    assert shop.run("list", "--space", "project", "--sort", "name", "-n", "1", "--ids").out.split() == [ids[0]]
+    assert shop.run("list", "tool", "--space", "project", "--offset", "1", "--ids").out.split() == [ids[1]]
+    assert shop.run("list", "tool", "--space", "user").status == 1
+    assert shop.run("list", "gadget").status == 2
+    assert shop.run("list", "--limit", "0").status == 2
+
+
+def test_the_command_shows_figures(shop: Workshop) -> None:
+    """A line per space, then what they hold; as JSON the same numbers; 1 where there is nothing."""
+    done = shop.run("stats", "--space", "project")
+    assert done.status == 0
+    assert done.out.splitlines()[0].split() == [
+        "source", "items", "directives", "tools", "knowledge", "files", "index", "changed"
+    ]  # fmt: skip
+    assert done.out.splitlines()[1].split()[:5] == ["project", "7", "1", "2", "4"]
+    assert "– unsigned 7" in done.out
+    found = json.loads(shop.run("stats", "--space", "project", "--json").out)
+    assert found["total"]["types"] == {"knowledge": 4, "tool": 2, "directive": 1}
+    assert shop.run("stats", "--space", "user").status == 1
+
+
+def test_facets_of_the_command_count_every_match(shop: Workshop) -> None:
+    """Below the hits of a page of one; with forms that have no place for them they are refused."""
+    done = shop.run("search", "*", "--space", "project", "-n", "1", "--facets", "type,verdict:1")
+    assert done.status == 0
+    assert "\ntype\n  knowledge  3  " in done.out
+    assert "\nverdict\n  unsigned  6  " in done.out
+    found = json.loads(shop.run("search", "*", "--space", "project", "--facets", "type", "--json").out)
+    assert found["facets"]["type"]["values"][0] == {"value": "knowledge", "count": 3}
+    for form in ("--ids", "--jsonl"):
+        assert shop.run("search", "*", "--facets", "type", form).status == 2
+    wrong = shop.run("search", "*", "--facets", "tpye")
+    assert wrong.status == 2
+    assert "did you mean type" in wrong.err
+
+
+def test_hostile_items_are_listed_harmlessly(shop: Workshop) -> None:
+    """No control character of a title or description reaches the terminal."""
+    out = shop.run("list", "--space", "project", FORCE_COLOR="1", NO_COLOR="").out
+    assert "\x1b]0" not in out
+    assert "\x07" not in out
+    assert "\u202e" not in out
+
+
+def test_the_commands_load_neither_mcp_nor_whoosh_on_help() -> None:
+    """Help needs nothing of the registry."""
+    code = (
+        "import sys\nfrom rye.cli import main\nassert main(['list', '--help']) == 0\n"
+        "assert not {'numpy', 'whoosh', 'mcp', 'prompt_toolkit'} & set(sys.modules)"
+    )
+    env = dict(os.environ) | {"PYTHONPATH": str(ROOT)}
+    subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, check=True)
+
+
+# why
+
+
+def test_why_tells_rank_words_and_neighbours_and_exits_0(shop: Workshop) -> None:
+    """A hit: its place, the parts of the query with the words that matched, and who comes next and why."""
+    done = shop.run("why", "server guide OR deploy", "knowledge:demo/guide", "--space", "project")
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert lines[0].startswith("knowledge:demo/guide  0.")
+    assert lines[1] == "hit 1 of 3 -- all"
+    assert any(line.strip().startswith("✓ server  title: servers") for line in lines)
+    assert any(line.strip().startswith("✗ deploy  no word for 'deploy'") for line in lines)
+    assert any(line.startswith("after it   2. ") and "guide in " in line for line in lines)
+    found = json.loads(shop.run("why", "server", "knowledge:demo/guide", "--space", "project", "--json").out)
+    assert (found["found"], found["rank"], found["reasons"]) == (True, 1, [])
+    assert found["hit"]["explain"][0]["words"]
+
+
+def test_why_names_what_keeps_an_item_out_and_exits_1(shop: Workshop) -> None:
+    """The part under NOT, the scope, the filter, the state: all of them; what is no item is said as by show."""
+    done = shop.run(
+        "why", "server -run", "demo/guide", "--scope", "tool", "--filter", "version=9", "--space", "project"
+    )
+    assert done.status == 1
+    assert "run: the item has run in description; run in content, which is excluded [excluded]" in done.out
+    assert "tool: knowledge:demo/guide lies outside the scope [scope]" in done.out
+    assert "version=9: version is 1.0.0 [filter]" in done.out
+    assert "is:superseded: the item is superseded" in shop.run("why", "server", "demo/old").out
+    assert shop.run("why", "server", "demo/old", "--include-superseded").status == 0
+    assert shop.run("why", "direcive", "demo/release", "--fuzzy").status == 1
+    nothing = shop.run("why", "server", "demo/giude")
+    assert (nothing.status, "did you mean" in nothing.err) == (1, True)
+    assert shop.run("why", "server", "demo/twin").status == 2
+    assert shop.run("why", "titel:x", "demo/guide").status == 2
+    assert shop.run("why", "server", "gadget:demo/guide").status == 2
+
+
+def test_hostile_words_are_explained_harmlessly(shop: Workshop) -> None:
+    """Neither a title nor a note of the item changes the terminal."""
+    done = shop.run("why", "title:zzz OR trap", "demo/trap", FORCE_COLOR="1", NO_COLOR="")
+    assert done.status == 0
+    assert "\x1b]0" not in done.out
+    assert "\u202e" not in done.out
+
+
+def test_a_search_explains_each_hit_and_what_puts_it_before_the_next(shop: Workshop) -> None:
+    """Bars with fields and words; no mark where none can be shown."""
+    done = shop.run("search", "server^2", "--space", "project", "--explain")
+    assert done.status == 0
+    assert "░" in done.out
+    assert "title: servers" in done.out
+    assert ", boost 2: without boosts of 1.0000" in done.out
+    assert "    before 2.: +0." in done.out
+    plain = shop.run("search", "server", "--space", "project", "--explain", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert "###" in plain.out
+    assert plain.out.isascii()
+    assert "\\u" not in plain.out
+
+
+# likeness
+
+
+def test_the_command_finds_what_is_like_an_item(shop: Workshop) -> None:
+    """Each hit says which words it shares; as ids and as JSON; what is no item exits 1."""
+    done = shop.run("similar", "demo/guide", "--space", "project")
+    assert done.status == 0
+    assert "results -- similar]" in done.out
+    assert "\n    shares " in done.out
+    assert "server" in done.out.partition("    shares ")[2].splitlines()[0]
+    ids = shop.run("similar", "demo/guide", "--space", "project", "--ids").out.split()
+    whole = json.loads(shop.run("similar", "demo/guide", "--space", "project", "--json").out)
+    assert [f"{hit['type']}:{hit['id']}" for hit in whole["results"]] == ids != []
+    assert "of 0." in shop.run("similar", "demo/guide", "--explain").out
+    assert shop.run("similar", "demo/nothing").status == 1
+    assert shop.run("similar", "demo/twin").status == 2

@@ -1,0 +1,274 @@
+"""Relations and withdrawn items as people and agents meet them: real processes, hostile names, several spaces."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rye import ArgumentError, NotFoundError, Registry
+from tests.support.mcp_server import session, text_of
+from tests.support.signed import ANN, EVE
+from tests.support.spacesim import SpaceSim, no_own_items
+from tests.unit.cli.workshop import Workshop, lay
+
+HOSTILE = 'x"];evil["y\\'
+
+
+def note(text: str, **metadata: Any) -> str:
+    """Return a knowledge item."""
+    lines = [f"{key}: {json.dumps(value)}" for key, value in metadata.items()]
+    return "\n".join(["---", *lines, "---", "", text, ""])
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[SpaceSim]:
+    """Lay items that refer to each other in a circle, across spaces, and to nothing."""
+    (tmp_path / "none").mkdir()
+    with no_own_items(tmp_path / "none"):
+        found = SpaceSim(tmp_path)
+        found.add("project", "knowledge/ops/a.md", note("See knowledge:ops/b.", references=["ops/run", "ops/gone"]))
+        found.add("user", "knowledge/ops/b.md", note("See knowledge:ops/c."))
+        found.add("system:shop", "knowledge/ops/c.md", note("See knowledge:ops/a.", references=["twin"]))
+        found.add("system:shop", "tools/ops/run.py", '"""Run."""\n')
+        found.add("project", "tools/x/twin.py", '"""One."""\n')
+        found.add("project", "knowledge/y/twin.md", note("Two."))
+        yield found
+
+
+def pairs(registry: Registry, item: str, **options: Any) -> list[tuple[str, str, int]]:
+    """Return who refers to what, and how far away."""
+    answer = registry.refs(item, **options)
+    return [(each.item, each.target or each.written, each.distance) for each in answer.relations]
+
+
+def test_a_circle_ends_however_deep_one_looks(sim: SpaceSim) -> None:
+    """Three items that refer to each other are met once, in either direction."""
+    out = pairs(sim.registry(), "knowledge:ops/b", direction="out", depth=32)
+    assert ("knowledge:ops/c", "knowledge:ops/a", 2) in out
+    assert ("knowledge:ops/a", "knowledge:ops/b", 3) in out
+    assert len(out) == len(set(out)) == 6
+    into = pairs(sim.registry(), "ops/b", direction="in", depth=32)
+    assert into == [
+        ("knowledge:ops/a", "knowledge:ops/b", 1),
+        ("knowledge:ops/c", "knowledge:ops/a", 2),
+        ("knowledge:ops/b", "knowledge:ops/c", 3),
+    ]
+
+
+def test_dangling_and_ambiguous_references_are_kept_as_such(sim: SpaceSim) -> None:
+    """What is not there has no target; what may be either of two names both, and orphans neither."""
+    registry = sim.registry()
+    (gone,) = [each for each in registry.refs("ops/a").relations if each.written == "ops/gone"]
+    assert (gone.state, gone.target, gone.candidates) == ("dangling", "", ())
+    (twin,) = [each for each in registry.refs("ops/c", direction="out").relations if each.kind == "references"]
+    assert (twin.state, twin.candidates) == ("ambiguous", ("knowledge:y/twin", "tool:x/twin"))
+    assert registry.refs("x/twin", direction="in").relations == (twin,)
+    assert registry.search("is:orphan").total == 0
+
+
+def test_a_reference_comes_and_goes_with_the_files(sim: SpaceSim) -> None:
+    """What was dangling is resolved once the item is there, and the winner of the spaces is the one meant."""
+    registry = sim.registry()
+    assert registry.search("is:dangling").total == 1
+    sim.add("user", "tools/ops/gone.py", '"""Here now. See ops/a."""\n')
+    assert registry.search("is:dangling").total == 0
+    assert [hit.id for hit in registry.search("references:ops/gone").results] == ["ops/a"]
+    assert [hit.id for hit in registry.search("referenced-by:tool:ops/gone").results] == ["ops/a"]
+    sim.add("project", "tools/ops/gone.py", '"""Hides it, and refers to nothing."""\n')
+    assert [hit.source for hit in registry.search("references:ops/a scope").results] == []
+    assert {hit.source for hit in registry.search("references:ops/a").results} == {"system", "user"}
+    assert registry.search("referenced-by:tool:ops/gone").total == 0
+    sim.delete("project", "tools/ops/gone.py")
+    assert registry.search("referenced-by:tool:ops/gone").total == 1
+
+
+def test_hundreds_of_references_in_each_of_several_spaces(sim: SpaceSim) -> None:
+    """Numbers are kept small in each segment, and do not run over where segments are read together."""
+    for source in ("project", "user", "system:shop"):
+        for at in range(3):
+            named = [f"many/{source.partition(':')[0]}{at}-{n}" for n in range(90)]
+            sim.add(source, f"knowledge/lists/{source.partition(':')[0]}{at}.md", note("A list.", references=named))
+    sim.add("user", "tools/many/system2-89.py", '"""The last."""\n')
+    sim.add("project", "tools/many/user1-7.py", '"""One between."""\n')
+    registry = sim.registry()
+    assert pairs(registry, "many/system2-89", direction="in") == [
+        ("knowledge:lists/system2", "tool:many/system2-89", 1)
+    ]
+    assert pairs(registry, "many/user1-7", direction="in") == [("knowledge:lists/user1", "tool:many/user1-7", 1)]
+    assert [hit.id for hit in registry.search("references:many/project0-3").results] == ["lists/project0"]
+
+
+def test_relations_cross_spaces_whatever_space_is_searched(sim: SpaceSim) -> None:
+    """The space searched limits what is found, not what is referred to."""
+    registry = sim.registry()
+    assert [hit.id for hit in registry.search("references:ops/b", space="project").results] == ["ops/a"]
+    assert [hit.id for hit in registry.search("referenced-by:ops/a", space="system").results] == ["ops/run"]
+    assert registry.search("is:dangling", space="user").total == 0
+    assert registry.search("*", filters={"references": "ops/b"}).total == 1
+    assert registry.search("*", filters={"is": "dangling"}).total == 1
+
+
+@pytest.mark.parametrize(
+    ("item", "options", "code"),
+    [
+        ("knowledge:ops/zz", {}, "item-not-found"),
+        ("ops/zz", {}, "item-not-found"),
+        ("", {}, "bad-item"),
+        ("wrong:x", {}, "bad-type"),
+        ("ops/a", {"direction": "up"}, "bad-direction"),
+        ("ops/a", {"depth": 0}, "bad-depth"),
+        ("ops/a", {"depth": True}, "bad-depth"),
+        ("ops/a", {"limit": 1001}, "bad-limit"),
+    ],
+)
+def test_what_cannot_be_asked_is_an_error(sim: SpaceSim, item: str, options: dict[str, Any], code: str) -> None:
+    """The error names what is valid."""
+    with pytest.raises((ArgumentError, NotFoundError)) as raised:
+        sim.registry().refs(item, **options)
+    assert raised.value.code == code
+    assert raised.value.hint
+
+
+def test_a_limit_is_told(sim: SpaceSim) -> None:
+    """The nearest relations are listed, all are counted."""
+    answer = sim.registry().refs("ops/a", depth=5, limit=2)
+    assert (len(answer.relations), answer.total > 2, answer.truncated) == (2, True, True)
+
+
+# withdrawn items
+
+
+def test_a_withdrawn_item_names_its_successor_and_comes_last(sim: SpaceSim) -> None:
+    """By its own word or by that of the item that supersedes it; hidden unless asked for, and counted."""
+    sim.add("project", "knowledge/old/one.md", note("Zebra zebra zebra.", title="Zebra", superseded_by="new/one"))
+    sim.add("project", "knowledge/old/two.md", note("Zebra zebra zebra.", title="Zebra", status="yanked"))
+    sim.add("project", "knowledge/new/one.md", note("A zebra among many other words.", supersedes="old/two"))
+    registry = sim.registry()
+    usual = registry.search("zebra")
+    assert [hit.id for hit in usual.results] == ["new/one"]
+    assert usual.hidden == {"superseded": 1, "yanked": 1}
+    asked = registry.search("zebra", include_superseded=True).results
+    assert [(hit.id, hit.states, hit.successor) for hit in asked] == [
+        ("new/one", (), ""),
+        ("old/one", ("superseded",), "knowledge:new/one"),
+        ("old/two", ("yanked",), "knowledge:new/one"),
+    ]
+    assert asked[0].score < asked[1].score
+    named = registry.search("old/two", relax=False)
+    assert named.total == 0
+    assert "knowledge:old/two is yanked, so hidden; see knowledge:new/one" in named.warnings
+    loaded = registry.load("knowledge", "old/one")
+    assert (loaded.states, loaded.successor) == (("superseded",), "knowledge:new/one")
+    assert [hit.id for hit in registry.search("is:yanked", include_superseded=True).results] == ["old/two"]
+
+
+# another signer's item is hidden
+
+
+def test_hiding_an_item_of_another_signer_is_a_warning_everywhere(sim: SpaceSim) -> None:
+    """An unsigned or strangely signed item above a signed one; the same signer above its own is none."""
+    sim.write("project", "tools/ops/run.py", '"""Run, but mine."""\n')
+    said = "tool:ops/run of project hides that of system:shop: unsigned here, signed with key "
+    registry = sim.registry()
+    assert any(text.startswith(said) for text in registry.search("run").warnings)
+    assert registry.load("tool", "ops/run").warnings[0].startswith(said)
+    run = registry.check(space="project")
+    assert list(run)
+    assert any(text.startswith(said) for text in run.warnings)
+    assert any(text.startswith(said) for text in registry.verify("tool:ops/run").warnings)
+    sim.sign("project", "tools/ops/run.py", EVE)
+    assert "signed with key" in registry.load("tool", "ops/run").warnings[0].partition(" here")[0]
+    sim.write("user", "knowledge/ops/a.md", note("Mine, too."))
+    sim.sign("user", "knowledge/ops/a.md", ANN)
+    assert registry.load("knowledge", "ops/a").warnings == ()
+
+
+def test_the_warning_does_not_change_the_status(sim: SpaceSim) -> None:
+    """An override that is trusted is all well for ``verify``, and still told."""
+    sim.add("project", "tools/ops/run.py", '"""Run, but mine."""\n')
+    run = sim.registry().check("tool:ops/run", space="project")
+    assert [type(entry).__name__ for entry in run] == ["VerifiedItem"]
+    assert run.status == 0
+    assert len(run.warnings) == 1
+
+
+# the command and the tool
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Workshop:
+    """Lay the workshop, with an item whose references are hostile."""
+    found = lay(tmp_path)
+    hostile = note(
+        "See tool:demo/deploy.", title="Hub", references=[HOSTILE, "demo/guide", "a\x1b[31mb/%%&#x", 'no"\u202e`b']
+    )
+    (found.project / ".ai/knowledge/demo/hub.md").write_text(hostile, encoding="utf-8")
+    return found
+
+
+def test_the_command_answers_in_every_format(shop: Workshop) -> None:
+    """Text, JSON and two drawings of the same relations; nothing but text stands in any of them."""
+    text = shop.run("refs", "demo/hub")
+    assert (text.status, text.out.splitlines()[0]) == (0, "[4 of 4 relations -- both, depth 1]")
+    assert "\x1b" not in text.out
+    data = json.loads(shop.run("refs", "demo/hub", "--json").out)
+    assert data == json.loads(shop.run("refs", "demo/hub", "--format", "json").out)
+    assert [each["state"] for each in data["relations"]].count("resolved") == 2
+    dot = shop.run("refs", "demo/hub", "--format", "dot").out
+    quoted = re.sub(r'"(?:[^"\\]|\\.)*"', "S", dot)
+    assert re.fullmatch(
+        r"digraph rye \{\n  rankdir=LR;\n  node \[shape=box\];\n"
+        r"(  n\d+ (-> n\d+ )?\[label=S(, style=dashed)?\];\n)+\}\n",
+        quoted,
+    )
+    mermaid = shop.run("refs", "demo/hub", "--format", "mermaid").out
+    allowed = r'flowchart LR\n(  n\d+[\[(]"[\w ./:+@,#;-]*"[\])]\n)+(  n\d+ (-->|-\.->)\|\w+\| n\d+\n)+'
+    assert re.fullmatch(allowed, mermaid)
+
+
+@pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+def test_graphviz_reads_the_drawing(shop: Workshop) -> None:
+    """The real program takes it for one graph with as many nodes as there are items."""
+    drawing = shop.run("refs", "demo/hub", "--format", "dot").out
+    done = subprocess.run(["dot", "-Tplain"], input=drawing, capture_output=True, text=True, check=True)
+    assert sum(line.startswith("node ") for line in done.stdout.splitlines()) == 5
+
+
+def test_the_command_says_what_is_wrong(shop: Workshop) -> None:
+    """No such item, no relations, and a depth that cannot be."""
+    assert shop.run("refs", "demo/zzz").status == 1
+    lone = shop.run("refs", "directive:demo/release")
+    assert (lone.status, lone.out.splitlines()[0]) == (1, "[0 of 0 relations -- both, depth 1]")
+    assert "bad-depth" in shop.run("refs", "demo/hub", "--depth", "99").err
+    assert shop.run("refs", "demo/hub", "--direction", "up").status == 2
+    assert shop.run("refs", "demo/hub", "--json", "--format", "dot").status == 2
+
+
+def test_the_text_draws_each_relation_from_the_nearer_end(shop: Workshop) -> None:
+    """What refers to the item has its arrow inward, two steps away too."""
+    into = shop.run("refs", "tool:demo/deploy", "--direction", "in", "--depth", "2").out
+    assert "← knowledge:demo/hub" in into
+    out = shop.run("refs", "demo/old", "--direction", "out").out
+    assert "superseded_by → knowledge:demo/guide" in out
+
+
+@pytest.mark.parametrize("more", [(), ("--require", "trusted")])
+def test_the_tool_answers_agents(sim: SpaceSim, more: tuple[str, ...]) -> None:
+    """The structured answer is that of the façade; a server of trusted items withholds what is not."""
+    sim.write("project", "knowledge/ops/loose.md", note("See knowledge:ops/b."))
+    wanted = ["knowledge:ops/a"] if more else ["knowledge:ops/a", "knowledge:ops/loose"]
+    with session(sim, *more) as found:
+        result = found.call("rye_refs", item="knowledge:ops/b", direction="in")
+        data = result.structured_content or {}
+        assert [each["item"] for each in data["relations"]] == wanted
+        assert data["withheld"] == (1 if more else 0)
+        assert "knowledge:ops/a -mentions-> knowledge:ops/b  line" in text_of(result)
+        assert ("loose" in text_of(result)) == (not more)
+        assert found.refused("rye_refs", item="ops/zz")["code"] == "item-not-found"

@@ -1,0 +1,117 @@
+"""Sections as an agent and a person get them: the tool and the command answer as the registry does."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from rye import Registry
+from tests.support.mcp_server import Session, session, text_of
+from tests.support.spacesim import SpaceSim
+from tests.unit.cli.workshop import Workshop, lay
+
+GUIDE = "---\ntitle: Guide\n---\n# Deploy\n\nPush it out.\n\n## Rollback\n\nUndo a release.\u202e\n"
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
+    """Lay spaces with a guide; tests of this module only read them."""
+    found = SpaceSim(tmp_path_factory.mktemp("sim"))
+    found.add("project", "knowledge/ops/guide.md", GUIDE)
+    found.write("user", "knowledge/ops/unsigned.md", GUIDE)
+    return found
+
+
+@pytest.fixture(scope="module")
+def shared(sim: SpaceSim) -> Iterator[Session]:
+    """Keep one server whose embedder is off, so that the answers need no model."""
+    with session(sim, env={"RYE_EMBEDDER": "none"}) as found:
+        yield found
+
+
+def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -> None:
+    """The structured answer is the response; the text has place, verdict and the section, harmless."""
+    result = shared.call("rye_sections", query="undo release", space="project", limit=1)
+    registry = Registry(
+        sim.project, user=sim.user, more_bundles=tuple(sim.bundles.values()), cache_dir=sim.cache, embedder="none"
+    )
+    expected = registry.sections("undo release", space="project", limit=1, max_chars=20_000).to_dict()
+    assert result.structured_content is not None
+    (got,), (hit,) = result.structured_content["results"], expected["results"]
+    assert got["text"] == "Undo a release.\\u202e"
+    assert {name: got[name] for name in got if name not in {"text", "snippet"}} == {
+        name: hit[name] for name in hit if name not in {"text", "snippet"}
+    }
+    text = text_of(result)
+    assert text.startswith("[1 of 1 sections -- keyword]\n\n1. knowledge:ops/guide  ")
+    assert "trusted  project | Deploy > Rollback | lines 9-11\nUndo a release.\\u202e" in text
+    assert "searching by meaning is turned off" in text
+
+
+def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shared: Session) -> None:
+    """Texts are cut where the call says; a server that shows only trusted items shows no other section."""
+    answer = shared.answer("rye_sections", query="push it out", max_chars=5)
+    assert [hit["text"] for hit in answer["results"]] == ["Push "]
+    assert answer["results"][0]["truncated"]
+    sources = {
+        hit["source_handle"]
+        for hit in shared.answer("rye_sections", query="undo release", scope="knowledge.ops.*")["results"]
+    }
+    assert sources == {"project", "user"}
+    with session(sim, "--require", "trusted", env={"RYE_EMBEDDER": "none"}) as strict:
+        hits = strict.answer("rye_sections", query="undo release", scope="knowledge.ops.*")["results"]
+    assert {hit["source_handle"] for hit in hits} == {"project"}
+
+
+def test_the_tool_says_what_is_wrong(shared: Session) -> None:
+    """Errors have the codes of the registry; nothing found is an answer."""
+    assert shared.refused("rye_sections", query="x", limit=51)["code"] == "bad-limit"
+    assert shared.refused("rye_sections", query="x", recency_weight=2)["code"] == "bad-recency-weight"
+    assert shared.refused("rye_sections", query=" ")["code"] == "bad-query"
+    assert "no section found" in text_of(shared.call("rye_sections", query="qqqzzz", space="project"))
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """Lay the workshop, with a guide; tests of this module only read it."""
+    found = lay(tmp_path_factory.mktemp("shop"))
+    path = found.project / ".ai" / "knowledge" / "ops" / "guide.md"
+    path.parent.mkdir(parents=True)
+    path.write_text(GUIDE, encoding="utf-8")
+    return found
+
+
+def test_the_command_shows_whole_sections(shop: Workshop) -> None:
+    """Place, verdict and anchor, then the text, with what could change a terminal written out."""
+    done = shop.run("sections", "undo", "release", "--embedder", "none", "--space", "project", "--limit", "1")
+    assert done.status == 0
+    lines = done.out.splitlines()
+    assert lines[0] == "[1 of 2 sections -- keyword]"
+    assert lines[2].startswith("1. knowledge:ops/guide  ")
+    assert lines[3] == "    Deploy > Rollback"
+    assert "guide.md:8-10  anchor " in lines[4]
+    assert lines[5] == "    Undo a release.\\u202e"
+    assert "warning: keyword results instead of hybrid ones" in done.err
+
+
+def test_the_command_answers_programs_and_people(shop: Workshop) -> None:
+    """JSON is the whole response; snippets stand for texts; a budget cuts and says so."""
+    words = ("sections", "undo", "release", "--embedder", "none", "--space", "project")
+    data = json.loads(shop.run(*words, "--json").out)
+    assert data["method"] == "keyword_fallback"
+    assert data["results"][0]["heading_path"] == ["Deploy", "Rollback"]
+    assert "Undo a release." in shop.run(*words, "--snippets").out
+    cut = shop.run(*words, "--max-chars", "4")
+    assert "    Undo\n    … " in cut.out
+    aged = json.loads(shop.run(*words, "--recency-weight", "1", "--half-life", "0.0001", "--json").out)
+    assert aged["results"][0]["score"] < data["results"][0]["score"]
+
+
+def test_the_command_says_what_is_wrong(shop: Workshop) -> None:
+    """Nothing found is status 1, an argument that is not valid 2."""
+    assert shop.run("sections", "qqqzzz", "--embedder", "none", "--space", "project").status == 1
+    for wrong in ("--limit 99", "--mode x", "--embedder x", "--max-chars 0", "--snippets --json"):
+        assert shop.run("sections", "x", *wrong.split()).status == 2, wrong
+    assert shop.run("sections").status == 2

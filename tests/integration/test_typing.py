@@ -1,0 +1,183 @@
+"""``rye search`` without a query, as a person at a terminal sees it: a real process in a pseudo-terminal."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from tests.support.typist import DOWN, ENTER, ESCAPE, INTERRUPT, PAGE_DOWN, Typist
+from tests.unit.cli.workshop import FILES, Workshop, lay
+
+pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals")
+
+LEFT = b"\x1b[?1049l"
+"""What a terminal is told when the screen is to be as it was before."""
+
+
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
+    """Lay the workshop; tests of this module only read it."""
+    return lay(tmp_path_factory.mktemp("shop"))
+
+
+def sit_down(shop: Workshop, *words: str, **env: str) -> Typist:
+    """Start ``rye search`` at a terminal, without the items of rye itself."""
+    return Typist(
+        "search", "--space", "project", *words, cwd=shop.project, env={**shop.env, "TERM": "xterm-256color", **env}
+    )
+
+
+def test_hits_follow_what_is_typed_and_enter_shows_the_item(shop: Workshop) -> None:
+    """All items at first, then those of the letters so far; the marked one stands beside them; 0 once it is shown."""
+    with sit_down(shop) as typist:
+        screen = typist.wait_for(f"[{len(FILES) - 1} of {len(FILES) - 1} results -- all]")
+        assert screen.startswith("search:")
+        typist.type("serv")
+        typist.wait_for("[2 of 2 results -- all]")
+        typist.type("er")
+        screen = typist.wait_for("search: server")
+        assert "knowledge:demo/guide  Guide to servers" in typist.wait_for("[2 of 2 results -- all]")
+        assert "How a server is run." in screen
+        typist.type(DOWN)
+        typist.wait_for("def run():")
+        typist.type(ENTER)
+        assert typist.end() == 0
+        assert LEFT in typist.raw
+        assert "tool:demo/deploy" in typist.screen
+        assert '__version__ = "2.1.0"' in typist.screen
+
+
+def test_escape_leaves_the_screen_as_it_was(shop: Workshop) -> None:
+    """Status 1, since nothing was chosen; nothing of the screen stays. Control-C is an interrupt."""
+    for key, status in ((ESCAPE, 1), ("\x04", 1), (INTERRUPT, 130)):
+        with sit_down(shop) as typist:
+            typist.wait_for("results -- all]")
+            typist.type(key)
+            assert typist.end() == status
+            assert LEFT in typist.raw
+            assert "results" not in typist.raw.partition(LEFT)[2].decode()
+
+
+def test_a_query_that_is_half_typed_is_no_error(shop: Workshop) -> None:
+    """An open quote, an operator without operand, a field that does not exist: what can be read is searched."""
+    with sit_down(shop) as typist:
+        typist.wait_for("results -- all]")
+        for text in (
+            '"server',
+            "server AND ",
+            "(server OR",
+            "title:gui",
+            "server -",
+            "is:uns",
+            "nofield:x server",
+            "[[]",
+        ):
+            typist.type(text)
+            screen = typist.wait_for(f"search: {text}".rstrip())
+            assert "error" not in screen
+            assert "results -- " in screen
+            typist.type("\x15")  # Control-U empties the line
+            typist.wait_for("search:\n")
+        typist.type("title:gui")
+        assert "knowledge:demo/guide" in typist.wait_for("[1 of 1 results -- all]")
+        typist.type("\x15is:uns")
+        typist.wait_for(f"[{len(FILES) - 1} of {len(FILES) - 1} results -- all]")
+        typist.type(ESCAPE)
+        assert typist.end() == 1
+
+
+def test_enter_at_once_chooses_among_the_hits_of_what_was_typed(shop: Workshop) -> None:
+    """Keys that come faster than searches are not answered by an older search; without a hit there is no choice."""
+    with sit_down(shop) as typist:
+        typist.wait_for("results -- all]")
+        typist.type("qqqqzzzzxxxx" + ENTER)
+        typist.wait_for("[0 of 0 results")
+        typist.type("\x15release it" + ENTER)
+        assert typist.end() == 0
+        assert "directive:demo/release" in typist.screen
+
+
+def test_hostile_items_do_nothing_to_the_terminal(shop: Workshop) -> None:
+    """Titles and bodies with control characters are written out, in the list, beside it, and when they are shown."""
+    with sit_down(shop) as typist:
+        typist.wait_for("results -- all]")
+        typist.type("trap")
+        typist.wait_for("\\x1b]0;owned\\x07")
+        typist.type(ENTER)
+        assert typist.end() == 0
+        assert b"\x1b]0;owned" not in typist.raw
+        assert b"\x07" not in typist.raw
+        assert "\u202e".encode() not in typist.raw
+
+
+def test_the_options_of_the_search_hold_for_what_is_typed(shop: Workshop) -> None:
+    """Scope and state narrow it; a narrow terminal shows the item below; no colour where none is wanted."""
+    with sit_down(shop, "--scope", "tool", NO_COLOR="1") as typist:
+        typist.wait_for("[2 of 2 results -- all]")
+        typist.type(ESCAPE)
+        typist.end()
+        assert b"\x1b[0;36" not in typist.raw
+    with Typist(
+        "search", "--include-superseded", "--space", "project", cwd=shop.project,
+        env={**shop.env, "TERM": "xterm"}, columns=60, lines=50,
+    ) as typist:  # fmt: skip
+        typist.wait_for(f"[{len(FILES)} of {len(FILES)} results -- all]")
+        typist.type("old")
+        screen = typist.wait_for("How a server was run.")
+        assert screen.index("knowledge:demo/old  Old\n") < screen.index("How a server was run.")
+        typist.type(PAGE_DOWN + ESCAPE)
+        typist.end()
+
+
+def test_being_told_to_end_gives_the_terminal_back(shop: Workshop) -> None:
+    """SIGTERM in the middle of it: the screen is as it was, and the process ends by that signal."""
+    with sit_down(shop) as typist:
+        typist.wait_for("results -- all]")
+        os.kill(typist.pid, signal.SIGTERM)
+        assert typist.end() in {-signal.SIGTERM, 143}
+        assert LEFT in typist.raw
+
+
+@pytest.mark.parametrize("words", [("--json",), ("--ids",), ("--limit", "2"), ("",)])
+def test_what_asks_for_an_answer_at_once_gets_it_on_a_terminal_too(shop: Workshop, words: tuple[str, ...]) -> None:
+    """A form, a page, or an empty query that was written."""
+    with sit_down(shop, *words) as typist:
+        assert typist.end() == 0
+        assert b"\x1b[?1049h" not in typist.raw
+
+
+def test_a_terminal_that_cannot_be_drawn_on_gets_a_list(shop: Workshop) -> None:
+    """As does what is no terminal: everything in scope."""
+    with sit_down(shop, TERM="dumb") as typist:
+        assert typist.end() == 0
+        assert b"results -- all]" in typist.raw
+    done = shop.run("search", "--space", "project")
+    assert (done.status, done.out.splitlines()[0]) == (0, f"[{len(FILES) - 1} of {len(FILES) - 1} results -- all]")
+
+
+def test_a_search_with_a_query_loads_nothing_of_it(shop: Workshop) -> None:
+    """Neither on a terminal nor elsewhere is it paid for by others."""
+    code = (
+        "import sys\nfrom rye.cli import main\nassert main(['search', 'deploy', '--space', 'project']) == 0\n"
+        "assert not {'prompt_toolkit', 'asyncio', 'rye.cli.browse'} & set(sys.modules)"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=shop.project, env=dict(shop.env), capture_output=True, check=True)
+
+
+def test_fast_keys_are_answered_by_the_last_of_them(shop: Workshop) -> None:
+    """Fifty keys come faster than searches; what is shown in the end is what was typed."""
+    with sit_down(shop) as typist:
+        typist.wait_for("results -- all]")
+        for letter in "guide" * 10:
+            typist.type(letter)
+            time.sleep(0.005)
+        typist.wait_for("guide" * 10)
+        typist.type("\x15guide")
+        assert "knowledge:demo/guide" in typist.wait_for("[1 of 1 results -- all]")
+        typist.type(ESCAPE)
+        assert typist.end() == 1

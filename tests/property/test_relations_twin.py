@@ -1,0 +1,111 @@
+"""Relations over random spaces are those that the naive twin finds, for every item, direction and depth."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rye import Registry
+from tests.support.naive_relations import File, Key, NaiveRelations, Written
+from tests.support.spacesim import SpaceSim, no_own_items, split_path
+
+SOURCES = ("project", "user", "system:shop")
+PATHS = (
+    *("tools/run.py", "tools/ops/run.py", "tools/ops/fix_it.py", "tools/ops/b-note.py"),
+    *("knowledge/a.md", "knowledge/ops/a.md", "knowledge/ops/b-note.md", "knowledge/deep/ops/b-note.md"),
+    *("knowledge/ops/run.md", "directives/ops/run.md", "directives/ops/go-on.md"),
+)
+TEXTS = (
+    *("a", "run", "b-note", "fix_it", "go-on", "ops/a", "ops/run", "ops/run.md", "ops.fix_it", "b-note.md"),
+    *("tool:ops/run", "tool:run", "knowledge:b-note", "directive:ops/gone", "tools/ops/run.py", "knowledge/ops/a.md"),
+    *("ops/gone", "nowhere", "deep/ops/b-note", "tool:ops/b-note"),
+)
+LINKS = ("./a.md", "b-note.md", "../a.md", "../deep/ops/b-note.md", "gone.md")
+KEYS = (("references", "references"), ("executor_id", "executor"), ("extends", "extends"), ("requires", "requires"))
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Leave out rye's own items."""
+    with no_own_items(tmp_path_factory.mktemp("none")):
+        yield
+
+
+@st.composite
+def files(draw: st.DrawFn) -> list[tuple[File, str]]:
+    """Draw the files of three spaces, each with the references that stand in it, and its text."""
+    places = draw(st.sets(st.tuples(st.sampled_from(SOURCES), st.sampled_from(PATHS)), min_size=2, max_size=8))
+    return [_file(draw, source, path) for source, path in sorted(places)]
+
+
+def _file(draw: st.DrawFn, source: str, path: str) -> tuple[File, str]:
+    kind, item_id, suffix = split_path(path)
+    keys = draw(st.lists(st.sampled_from(KEYS), max_size=2, unique=True))
+    stated = [(key, name, draw(st.sampled_from(TEXTS))) for key, name in keys]
+    markdown = suffix == ".md"
+    lines, written = (["---"] if markdown else []), []
+    for key, name, text in stated:
+        lines.append(f"{key}: [{text}]" if markdown else f'__{key}__ = "{text}"')
+        written.append(Written(name, text, "metadata", len(lines)))
+    lines += ["---", "", "# Title", ""] if markdown else ["", "# what follows is a comment"]
+    forms = ("typed", "slash", "span", "link", "plain") if markdown else ("slash", "plain")
+    for form in draw(st.lists(st.sampled_from(forms), max_size=3)):
+        text = draw(st.sampled_from(LINKS if form == "link" else [each for each in TEXTS if _fits(each, form)]))
+        marked = {"span": f"`{text}`", "link": f"[so]({text})"}.get(form, text)
+        lines.append(f"{'' if markdown else '# '}See {marked}, and so on.")
+        if form != "plain" and not (form == "link" and "/" not in item_id and text.startswith("..")):
+            written.append(Written("mentions", text, form, len(lines)))
+    unique = {(each.kind, each.text, each.form): each for each in reversed(written)}
+    ordered = sorted(unique.values(), key=lambda each: each.line)
+    return File(source, (str(kind), item_id), path, tuple(ordered)), "\n".join(lines) + "\n"
+
+
+def _fits(text: str, form: str) -> bool:
+    """Tell whether a text is written in a form that stands for it: plain words are never a mention."""
+    if form == "typed":
+        return ":" in text
+    if form == "slash":
+        return "/" in text and ":" not in text
+    inner = any(mark in text for mark in "-_.") and "/" not in text and ":" not in text
+    return inner if form == "span" else not inner and "/" not in text and ":" not in text
+
+
+def found(registry: Registry, query: str) -> set[tuple[str, str]]:
+    """Return source and name of all hits."""
+    hits = registry.search(query, limit=100, relax=False, include_superseded=True).results
+    return {(f"{hit.source}:{hit.bundle}" if hit.bundle else hit.source, f"{hit.type}:{hit.id}") for hit in hits}
+
+
+def check(registry: Registry, twin: NaiveRelations, key: Key) -> None:
+    """Hold what is found of one item against the twin."""
+    name = ":".join(key)
+    assert found(registry, f'references:"{name}"') == twin.references(key)
+    assert found(registry, f'referenced-by:"{name}"') == twin.referenced_by(key)
+    for direction in ("in", "out", "both"):
+        for depth in (1, 2, 5):
+            answer = registry.refs(name, direction=direction, depth=depth, limit=1000)
+            mine = {(each.item, each.kind, each.written, each.line): each.distance for each in answer.relations}
+            assert mine == twin.walk(key, direction, depth), (name, direction, depth)
+            assert answer.total == len(answer.relations)
+            assert {item.ref for item in answer.items} >= {each.target for each in answer.relations} - {""}
+
+
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(laid=files())
+def test_relations_are_those_of_the_twin(laid: list[tuple[File, str]]) -> None:
+    """States, query fields and walks agree on every item of the spaces."""
+    with tempfile.TemporaryDirectory(prefix="rye-relations-") as folder:
+        sim = SpaceSim(Path(folder))
+        for file, text in laid:
+            sim.write(file.source, file.path, text)
+        twin = NaiveRelations([file for file, _ in laid])
+        registry = sim.registry(max_staleness=1e9)
+        assert found(registry, "is:orphan") == twin.orphans()
+        assert found(registry, "is:dangling") == twin.dangling()
+        for key in twin.keys:
+            check(registry, twin, key)

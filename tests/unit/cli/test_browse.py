@@ -1,0 +1,115 @@
+"""What search as you type shows, without a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rye import Registry
+from rye.cli.browse import Browser, Line
+from rye.halfway import search_typed
+from tests.support.spacesim import SpaceSim, furnish, no_own_items
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[SpaceSim]:
+    """Lay the furnished spaces."""
+    found = SpaceSim(tmp_path)
+    furnish(found)
+    with no_own_items(tmp_path / "none"):
+        yield found
+
+
+def text(line: Line) -> str:
+    """Return a line without its styles."""
+    return "".join(piece for _, piece in line)
+
+
+def ids(registry: Registry, typed: str) -> set[str]:
+    """Return the ids of what is found for what is typed so far."""
+    return {hit.id for hit in search_typed(registry, typed).results}
+
+
+def test_the_last_word_may_go_on_and_the_others_are_whole(sim: SpaceSim) -> None:
+    """A beginning finds what it may become, also in a field; a blank ends the word; a typo is forgiven at last."""
+    registry = sim.registry()
+    assert ids(registry, "orch") == {"threads/orchestrator"}
+    assert ids(registry, "thread orch") == {"threads/orchestrator"}
+    assert ids(registry, "title:orch") == {"threads/orchestrator"}
+    assert ids(registry, "is:untr") == {"threads/orchestrator"}
+    assert ids(registry, "thread") == {"threads/orchestrator", "agents/create_thread"}
+    assert search_typed(registry, "orch ").stage == "substring"
+    assert search_typed(registry, "orchestratr ").stage == "fuzzy"
+    assert search_typed(registry, "orch").query == "orch"
+    assert search_typed(registry, "").total == search_typed(registry, "*").total == 7
+
+
+@pytest.mark.parametrize(
+    "typed", ["(", '"', "a AND", "a NEAR/", "title:", "nofield:", "-", "a^", "[", "x" * 5000, "é\x00", "a -"]
+)
+def test_whatever_is_typed_is_no_error(sim: SpaceSim, typed: str) -> None:
+    """What cannot be read is left out."""
+    browser = Browser(sim.registry(), {})
+    browser.look(typed)
+    assert text(browser.status()).startswith("[")
+
+
+def test_a_search_that_cannot_be_leaves_the_hits_and_says_why(sim: SpaceSim) -> None:
+    """As when a filter names what no item has."""
+    browser = Browser(sim.registry(), {})
+    browser.look("thread")
+    hits = browser.hits
+    browser._options["filters"] = {"nowhere": "x"}
+    browser.look("thread orch")
+    assert browser.hits == hits
+    assert "nowhere" in text(browser.status())
+
+
+def test_the_choice_stays_within_the_hits(sim: SpaceSim) -> None:
+    """Above the first and below the last there is nothing; without hits nothing is chosen or shown."""
+    browser = Browser(sim.registry(), {})
+    browser.look("thread")
+    browser.move(-1)
+    assert browser.place == 0
+    browser.move(99)
+    assert browser.chosen == browser.hits[-1]
+    assert browser.rows()[-1][0][0].startswith("reverse")
+    browser.look("qqqqzzzzxxxx")
+    assert browser.hits == ()
+    assert browser.rows() == browser.preview() == []
+    browser.move(1)
+    assert browser.place == 0
+
+
+def test_the_item_beside_the_hits_says_whether_it_can_be_believed(sim: SpaceSim) -> None:
+    """Name, verdict with reason, signer, source and path, what hides it, the passage with its matches, content."""
+    browser = Browser(sim.registry(), {}, unicode=False)
+    browser.look("orchestrator")
+    lines = [text(line) for line in browser.preview()]
+    assert lines[:2] == ["knowledge:threads/orchestrator", "Thread orchestrator"]
+    assert lines[2].startswith("? untrusted  ")
+    assert any(line.endswith("threads/orchestrator.md") for line in lines)
+    assert "## Limits" in lines
+    assert ("class:match", "orchestrator") in [piece for line in browser.preview() for piece in line]
+    browser.look("space:user read file")
+    assert any(line == "shadowed by project" for line in map(text, browser.preview()))
+
+
+def test_an_item_that_is_gone_says_so(sim: SpaceSim) -> None:
+    """In the place of its content."""
+    registry = sim.registry()
+    browser = Browser(registry, {})
+    browser.look("orchestrator")
+    sim.delete("project", "knowledge/threads/orchestrator.md")
+    registry.max_staleness = 1e9
+    assert browser.preview()[-1][0][0] == "class:error"
+
+
+def test_a_long_item_is_cut(sim: SpaceSim) -> None:
+    """After some hundred lines it says how many more there are."""
+    sim.write("project", "knowledge/long.md", "# Long\n\n" + "line\n" * 800)
+    browser = Browser(sim.registry(), {})
+    browser.look("long")
+    assert text(browser.preview()[-1]) == "and 302 more lines"

@@ -1,0 +1,184 @@
+"""What is taken for a reference, where it stands, and that hostile files cost no more than others."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from rye.index.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
+from rye.index.relations_forms import BY_NAME, Lookup, key_of, lookups, relative
+from rye.items import ItemType, parse
+
+KIND = {".md": ItemType.KNOWLEDGE, ".py": ItemType.TOOL, ".yaml": ItemType.TOOL}
+
+
+def edges(text: str, *, suffix: str = ".md", item_type: ItemType | None = None, item_id: str = "ops/a") -> list[Edge]:
+    """Return the edges of a file."""
+    data = text.encode()
+    kind = item_type or KIND[suffix]
+    return edges_of(parse(data, item_type=kind, item_id=item_id, suffix=suffix), suffix, data)
+
+
+def told(found: list[Edge]) -> list[tuple[str, str, bool, int]]:
+    """Return edges without what they are looked up by."""
+    return [(edge.kind, edge.text, edge.sure, edge.line) for edge in found]
+
+
+def front(text: str) -> str:
+    """Return a Markdown item with this metadata."""
+    return f"---\n{text}\n---\n\nNothing else.\n"
+
+
+@pytest.mark.parametrize(
+    ("metadata", "expected"),
+    [
+        ("references: [ops/b, c]", [("references", "ops/b"), ("references", "c")]),
+        ("references:\n  - ops/b\n  - id: d\n    type: tool", [("references", "ops/b"), ("references", "d")]),
+        ("references: ops/b, ops/c", [("references", "ops/b"), ("references", "ops/c")]),
+        ("references: {tools: [x/y], version: '1'}", [("references", "x/y")]),
+        ("requires: [base]\nextends: root/top", [("requires", "base"), ("extends", "root/top")]),
+        ("supersedes: old\nsuperseded_by: new", [("supersedes", "old"), ("superseded_by", "new")]),
+        ("deprecated: use tool:ops/new instead", [("superseded_by", "tool:ops/new")]),
+        ("deprecated: true\nyanked: broken", []),
+        ("references: ['https://a.b/c', 'requests>=2', 'mailto:a@b', null, '']", []),
+        ("references: [docs/a.md#part]", [("references", "docs/a.md#part")]),
+    ],
+)
+def test_metadata_that_names_items(metadata: str, expected: list[tuple[str, str]]) -> None:
+    """Lists, texts and mappings name items; URLs, requirements of packages and nothing name none."""
+    assert [(edge.kind, edge.text) for edge in edges(front(metadata))] == expected
+
+
+def test_a_reference_stands_on_its_line() -> None:
+    """The line is that of the value, below its key, in the file as it is; CRLF and a byte order mark change nothing."""
+    text = "---\ntitle: ops/b\nreferences:\n  - ops/c\n  - ops/b\n---\n\n# A\n\nSee tool:x/y.\n"
+    expected = [("references", "ops/c", True, 4), ("references", "ops/b", True, 5), ("mentions", "tool:x/y", True, 10)]
+    assert told(edges(text)) == expected
+    assert told(edges("\ufeff" + text.replace("\n", "\r\n"))) == expected
+
+
+DIRECTIVE = """---
+title: Go
+permissions:
+  - rye.execute.tool.rye.core.run
+  - rye.execute.tool.rye.*
+  - filesystem:read
+  - tool:ops/fix
+  - execute: {tool: ops/deep, search: ops/not}
+steps:
+  - name: first
+    tool: ops/one
+    id: step-1
+  - item_id: two
+    item_type: directive
+  - Run knowledge:ops/three, then stop.
+  - uses: ops/four
+---
+
+<directive name="go" version="1.0.0">
+<process>
+<step name="x"><execute item_type="tool" item_id="ops/five" /></step>
+</process>
+</directive>
+"""
+
+
+def test_permissions_and_steps_of_directives_name_items() -> None:
+    """What a permission allows without ``*``, and what a step runs, in metadata, text and tags."""
+    found = edges(DIRECTIVE, item_type=ItemType.DIRECTIVE, item_id="go")
+    assert [(edge.kind, edge.text) for edge in found if edge.kind != "mentions"] == [
+        ("permissions", "rye.execute.tool.rye.core.run"),
+        ("permissions", "tool:ops/fix"),
+        ("permissions", "ops/deep"),
+        ("steps", "ops/one"),
+        ("steps", "two"),
+        ("steps", "knowledge:ops/three"),
+        ("steps", "ops/four"),
+        ("steps", "ops/five"),
+    ]
+    assert found[3].lookups[0] == Lookup(1, key_of("ops/one", 1))
+    assert [edge for edge in edges(DIRECTIVE) if edge.kind in {"permissions", "steps"}] == []
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        ("See tool:ops/x.", [("tool:ops/x", True)]),
+        ("**tool:ops/x** and (knowledge:b-c)", [("tool:ops/x", True), ("knowledge:b-c", True)]),
+        ("`directive:go`, `file-system` and `plain`", [("directive:go", True), ("file-system", False)]),
+        ("the rye/core/x of *rye/y*", [("rye/core/x", False), ("rye/y", False)]),
+        ("[a](b.md) [c](../d/e.md#f) [g](https://h.i/j.md) [k](../../../l.md)", [("b.md", True), ("../d/e.md", True)]),
+        ("[[ops/b]] and [[c|see c]]", [("ops/b", True), ("c", True)]),
+        ("plain deploy search words. Deploy!", []),
+        ("https://x.y/rye/z and /etc/rye/ci and 12:30 and a::b and C:\\x/y", []),
+        ("tool:rye/* and tool:<name> and rye/{x} and tool:*", []),
+        ("```sh\nrye show tool:a/b\n```\n`c-d`", [("tool:a/b", False), ("c-d", False)]),
+        ("```\n`e-f` [x](y.md)\n```", []),
+        ("tool: a hammer; knowledge: power", []),
+    ],
+)
+def test_words_of_a_body_that_mention_items(body: str, expected: list[tuple[str, bool]]) -> None:
+    """Ids with a type, a slash or marked as code are mentions; plain words, URLs, paths and patterns are none."""
+    found = {(edge.text, edge.sure) for edge in edges(f"# A\n\n{body}\n") if edge.kind == "mentions"}
+    assert found == set(expected)
+
+
+def test_what_is_sure_somewhere_is_sure() -> None:
+    """An example in a fence before the mention in the text does not make it an example."""
+    found = edges("# A\n\n```\ntool:a/b\n```\n\nCall tool:a/b.\n")
+    assert told(found) == [("mentions", "tool:a/b", True, 7)]
+
+
+def test_code_mentions_only_what_is_there() -> None:
+    """In a tool nothing is sure; and what its metadata state is not mentioned by the same line."""
+    found = edges('"""Like tool:a/b."""\n__executor_id__ = "x/y"\n# see c/d\n', suffix=".py")
+    assert told(found) == [
+        ("executor", "x/y", True, 2),
+        ("mentions", "tool:a/b", False, 1),
+        ("mentions", "c/d", False, 3),
+    ]
+
+
+def test_forms_of_a_reference() -> None:
+    """The id as written comes first; names come last, and only for what has no slash."""
+    assert lookups("ops/b.md", "knowledge", "")[:2] == (Lookup(0, key_of("ops/b.md")), Lookup(0, key_of("ops/b")))
+    assert lookups("rye.core.x", "tool", "")[1] == Lookup(0, key_of("rye/core/x"))
+    assert lookups("x", "tool", "ops")[1] == Lookup(0, key_of("ops/x"))
+    assert [each.how & BY_NAME for each in lookups("x", "tool", "ops")] == [0, 0, BY_NAME]
+    assert lookups("tool:ops/x", "knowledge", "")[0] == Lookup(1, key_of("ops/x", 1))
+    assert relative("../../tools/y.py", "knowledge", "a")[0] == Lookup(1, key_of("y", 1))
+    assert relative("../../../x.md", "knowledge", "a") == ()
+
+
+def test_thousands_of_references_are_bounded() -> None:
+    """Of more than a thousand only the first are kept, each once; a long one is cut and names nothing."""
+    found = edges(front(f"references: [{', '.join(f'r/{n}' for n in range(5000))}]"))
+    assert [edge.text for edge in found] == [f"r/{n}" for n in range(MAX_REFERENCES)]
+    assert len(edges(front(f"references: [{', '.join(['same/one'] * 5000)}]"))) == 1
+    (long,) = edges(front(f"references: [{'x' * 5000}]"))
+    assert (len(long.text), long.lookups, long.sure) == (MAX_REFERENCE_TEXT, (), True)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        *("/" * 10**6, "a/" * 500_000, "a:" * 500_000, "`a-b" * 250_000, "[[" * 500_000, "](a.md" * 150_000),
+        *("```\n" * 250_000, "a" * 10**6 + ":", "[[a" * 300_000, "`" + "a-" * 500_000, 'item_id="' * 100_000),
+        *(" ".join(f"tool:x{n}" for n in range(80_000)), " ".join(f"x/{n}" for n in range(100_000)), "a.b/" * 250_000),
+    ],
+    ids=lambda body: body[:12],
+)
+def test_a_hostile_body_takes_linear_time(body: str) -> None:
+    """A megabyte of whatever looks like the start of a mention is read in the time of a megabyte of text."""
+    text = f"# A\n\n{body}"
+    began = time.process_time()
+    found = edges(text, item_type=ItemType.DIRECTIVE)
+    assert time.process_time() - began < 10  # quadratic time would be hours
+    assert len(found) <= MAX_REFERENCES
+
+
+def test_control_characters_of_a_reference_do_not_survive() -> None:
+    """What metadata hold has been cleaned; no edge holds a line break or an escape."""
+    found = edges(front('references: ["a\\u001b[31m/b", "c\\nd/e"]'))
+    assert all(edge.text.isprintable() for edge in found)

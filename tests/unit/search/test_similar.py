@@ -1,0 +1,101 @@
+"""Items like an item: by its rarest words, and by nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rye import Registry
+from rye.errors import ArgumentError, NotFoundError
+from rye.search.similar import telling_words
+from tests.support.spacesim import SpaceSim, no_own_items
+
+COMMON = "the agent reads this file and then writes another file for the agent"
+TEXTS = {
+    ("project", "knowledge/boat.md"): f"# Boats\n\n{COMMON} rudder keel anchor",
+    ("project", "knowledge/ship.md"): f"# Ships\n\n{COMMON} rudder keel mast",
+    ("project", "tools/sail.sh"): "# keel and canvas\ntrue\n",
+    ("user", "knowledge/boat.md"): f"# Boats\n\n{COMMON} rudder keel anchor",
+    ("user", "knowledge/wreck.md"): f"---\nstatus: superseded\n---\n\n# Wreck\n\n{COMMON} rudder keel anchor",
+    **{("user", f"knowledge/other{n}.md"): f"# Other {n}\n\n{COMMON} unique{n}" for n in range(8)},
+}
+
+
+@pytest.fixture(scope="module")
+def registry(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Registry]:
+    """Return the registry of a few items about boats and many about nothing."""
+    sim = SpaceSim(tmp_path_factory.mktemp("sim"))
+    for (source, path), text in TEXTS.items():
+        sim.write(source, path, text)
+    with no_own_items(tmp_path_factory.mktemp("none")):
+        yield sim.registry()
+
+
+def names(registry: Registry, item: str, **options: object) -> list[str]:
+    """Return the names of what is like an item, best first."""
+    return [f"{hit.type}:{hit.id}" for hit in registry.similar(item, **options).results]  # type: ignore[arg-type]
+
+
+def test_rare_words_make_items_alike_and_common_ones_do_not(registry: Registry) -> None:
+    """What shares most rare words comes first; what shares only words that nearly all have is no hit."""
+    found = registry.similar("knowledge:boat")
+    assert [f"{hit.type}:{hit.id}" for hit in found.results] == ["knowledge:ship", "tool:sail"]
+    assert (found.stage, found.query, found.hidden) == ("similar", "knowledge:boat", {"superseded": 1})
+
+
+def test_an_item_is_not_like_itself_nor_its_copies(registry: Registry) -> None:
+    """Neither the item nor what it shadows is a hit."""
+    assert "knowledge:boat" not in names(registry, "boat", limit=100)
+    assert "knowledge:boat" not in names(registry, "boat", space="user", limit=100)
+
+
+def test_scope_space_page_and_superseded_items_are_as_in_a_search(registry: Registry) -> None:
+    """The item itself may lie outside of where is looked."""
+    assert names(registry, "boat", scope="tool") == ["tool:sail"]
+    assert names(registry, "boat", include_superseded=True)[-1] == "knowledge:wreck"
+    assert set(names(registry, "tool:sail", space="user", include_superseded=True)) == {
+        "knowledge:wreck",
+        "knowledge:boat",
+    }
+    every = names(registry, "boat", limit=100)
+    for offset, following in enumerate((1, None)):
+        page = registry.similar("boat", limit=1, offset=offset)
+        assert [f"{hit.type}:{hit.id}" for hit in page.results] == [every[offset]]
+        assert (page.total, page.next_offset) == (len(every), following)
+
+
+def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry) -> None:
+    """Each telling word as a phrase of one word with its share as boost finds the same with the same scores."""
+    state = registry._indexes.current(0)
+    (part, local), *_ = state.everywhere.having_key("knowledge", "boat")
+    words = telling_words(state.everywhere, part, local)
+    assert words[0].text in {"boats", "anchor", "rudder"}
+    query = " OR ".join(f'"{word.text}"^{word.share:.9f}' for word in words)
+    asked = {hit.path: hit.score for hit in registry.search(query, limit=100, explain=True).results if hit.id != "boat"}
+    found = registry.similar("boat", limit=100, explain=True).results
+    assert {hit.path: hit.score for hit in found} == pytest.approx(asked, abs=1e-4)
+    assert all(
+        sum(trace.contribution for trace in hit.explain or ()) == pytest.approx(hit.score, abs=1e-4) for hit in found
+    )
+
+
+def test_an_item_that_shares_no_word_has_no_like(tmp_path: Path) -> None:
+    """No hit is no error."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.write("project", "knowledge/alone.md", "# Alone\n")
+    with no_own_items(tmp_path / "none"):
+        found = sim.registry().similar("alone")
+    assert (found.results, found.total, found.next_offset) == ((), 0, None)
+
+
+def test_what_is_no_item_is_refused(registry: Registry) -> None:
+    """As by ``load``: the nearest names, the valid types."""
+    with pytest.raises(NotFoundError, match="there is no knowledge 'boot'") as raised:
+        registry.similar("knowledge:boot")
+    assert raised.value.details["nearest"][0] == "knowledge:boat"
+    with pytest.raises(ArgumentError, match="item type is 'gadget'"):
+        registry.similar("gadget:boat")
+    with pytest.raises(ArgumentError, match="limit is 0"):
+        registry.similar("boat", limit=0)
