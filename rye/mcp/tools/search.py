@@ -11,7 +11,6 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 from rye.mcp.wording import for_client
-from rye.search.fusion import FUSIONS, Fusion
 from rye.search.modes import HYBRID
 
 __all__ = ["TOOL", "only_trusted"]
@@ -27,13 +26,6 @@ def _distance(low: int, high: int) -> dict[str, Any]:
     distance = {"type": "integer", "minimum": low, "maximum": high}
     properties = {"enabled": {"type": "boolean", "default": True}, "max_distance": distance}
     return {"type": "object", "properties": properties}
-
-
-def _fusion() -> dict[str, Any]:
-    """Return the schema of what ``hybrid`` may hold, as short as it goes: clients read it in every conversation."""
-    fusion = Fusion()
-    properties = {name: {"default": getattr(fusion, name)} for name in HYBRID}
-    return {"type": "object", "properties": properties | {"fusion": {"enum": list(FUSIONS)}}}
 
 
 _PARAMETERS = (
@@ -103,8 +95,8 @@ _PARAMETERS = (
         {"type": "array", "items": {"type": "string"}, "default": []},
     ),
     Parameter("threshold", "Least similarity.", {"type": "number"}),
-    Parameter("source_boosts", 'Semantic: {"project": 1.2, "user": 1.1, "system": 0.85}.', {"type": "object"}),
-    Parameter("hybrid", "min_*: 0-1 or percent.", _fusion()),
+    Parameter("source_boosts", 'Semantic: {"project": 1.2}.', {"type": "object"}),
+    Parameter("hybrid", f"Any of {', '.join(HYBRID)}; min_*: 0-1 or percent.", {"type": "object"}),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 
