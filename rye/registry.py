@@ -151,7 +151,7 @@ class Registry:
             level: 1 searches what names an item, 2 what it says, None both.
             relax: Whether a bare bag of words that finds nothing is tried more broadly.
             lenient: Whether what does not parse is left out and reported instead of refused.
-            include_superseded: Whether superseded and deprecated items are listed.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
             facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
                 ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
             threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
@@ -201,7 +201,7 @@ class Registry:
             level: Which fields are searched.
             relax: Whether words that find nothing are tried more broadly.
             lenient: Whether what does not parse is left out.
-            include_superseded: Whether superseded and deprecated items are listed.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
 
         Raises:
             QueryError: The query is at fault.
@@ -223,10 +223,11 @@ class Registry:
         space: str = "all",
         limit: int = 10,
         offset: int = 0,
+        mode: str = "keyword",
         include_superseded: bool = False,
         explain: bool = False,
     ) -> SearchResponse:
-        """Find items like one: those that share its rarest words, best first. Its own copies are left out.
+        """Find items like one: that share its rarest words, or mean the same, best first. Its own copies are left out.
 
         Args:
             item: ``type:id``, or an id that only one type has; it may be in any space.
@@ -234,7 +235,9 @@ class Registry:
             space: ``all``, ``project``, ``user`` or ``system``.
             limit: Hits on the page, 1 to 1,000.
             offset: Hits to skip.
-            include_superseded: Whether superseded and deprecated items are listed.
+            mode: ``keyword``: by shared words; ``semantic``: by meaning; ``hybrid``: by both. Where meaning cannot be
+                searched, shared words answer, and a warning says why.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
             explain: Whether each hit says which words it shares, and what each counts.
 
         Raises:

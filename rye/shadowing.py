@@ -10,14 +10,11 @@ from typing import Final
 from rye.items import ItemType
 from rye.items.files import split_name
 from rye.reports import VerifiedItem
-from rye.search.foreign import foreign_copy
+from rye.search.foreign import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces import ItemFile, Root
 from rye.verifying import Verifier
 
-__all__ = ["MAX_HIDING_WARNINGS", "Shadowing"]
-
-MAX_HIDING_WARNINGS: Final = 20
-"""Items named for hiding another signer's; the rest are counted."""
+__all__ = ["Shadowing"]
 
 _FOLDERS: Final = 1 << 10
 
@@ -41,8 +38,7 @@ class Shadowing:
     @property
     def warnings(self) -> tuple[str, ...]:
         """A sentence for each of the first, and how many more there are."""
-        more = (f"and {self._more} more items that hide those of another signer",) if self._more else ()
-        return (*self._said, *more)
+        return cut_short(self._said, self._more)
 
     def look(self, item: VerifiedItem) -> None:
         """Note it if an item hides one that another key signed."""

@@ -22,7 +22,7 @@ TYPED, BY_NAME = 1, 2
 TYPE_BITS = 2
 
 _TYPE_OF_FOLDER = {kind.folder: str(kind) for kind in ItemType}
-_SUFFIXES = tuple(sorted({suffix for each in EXTENSIONS.values() for suffix in each}))
+_SUFFIXES = frozenset(suffix for each in EXTENSIONS.values() for suffix in each)
 _TYPE = "|".join(TYPE_NAMES)
 _REFERENCE = re.compile(rf"({_TYPE}):(.+)")
 _CAPABILITY = re.compile(rf"(?:rye\.(?:execute|search|load|sign)\.)?({_TYPE})\.([^/*]+)")
@@ -114,10 +114,8 @@ def _ids(text: str, folder: str, kind: str, *, only: bool = False) -> list[Looku
 
 def _stem(path: str) -> str:
     """Return a path without the extension of an item's file, if it has one."""
-    for suffix in _SUFFIXES:
-        if path.endswith(suffix) and not path.endswith(f"/{suffix}") and path != suffix:
-            return path[: -len(suffix)]
-    return path
+    stem, dot, extension = path.rpartition(".")
+    return stem if stem and stem[-1] != "/" and dot + extension in _SUFFIXES else path
 
 
 def _by_id(item_id: str, kind: str) -> Lookup:

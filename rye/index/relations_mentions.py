@@ -39,6 +39,8 @@ _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
 _TRAILING = ".,:;!?-#&=+"
 _PLACEHOLDERS = frozenset("{<$*")
 _LONGEST = 300
+_REACH = 1_000
+"""Characters before a link in which the beginning of a code span is looked for."""
 _MOST = 10_000
 """Words of one body that are looked at, however often each recurs."""
 
@@ -109,12 +111,20 @@ def _compound(word: str) -> bool:
 
 def _links(item: Item) -> Iterator[Mention]:
     folder = item.id.rpartition("/")[0]
-    for match in _LINK.finditer(item.body):
+    for match in _outside_spans(_LINK, item.body):
         if found := relative(match[1], item.type, folder):
             yield Mention(match[1], found, True, match.start(1))
-    for match in _WIKI.finditer(item.body):
+    for match in _outside_spans(_WIKI, item.body):
         text = match[1].strip()
         yield Mention(text, lookups(text, item.type, folder), True, match.start(1))
+
+
+def _outside_spans(pattern: re.Pattern[str], body: str) -> Iterator[re.Match[str]]:
+    """Yield the matches that stand in no code span of their line."""
+    for match in pattern.finditer(body):
+        start = max(body.rfind("\n", max(0, match.start() - _REACH), match.start()), match.start() - _REACH, 0)
+        if body.count("`", start, match.start()) % 2 == 0:
+            yield match
 
 
 def _fences(body: str) -> list[int]:

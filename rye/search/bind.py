@@ -97,6 +97,8 @@ def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
             return None if inner is None else Not(inner)
         case ast.Boost(operand=operand, factor=factor):
             return _bind(operand, _Scope(scope.name, scope.boost * factor), context)
+        case ast.Field(name=kind, operand=ast.Word(text=text)) if scope.name in RELATION_FIELDS and kind in TYPE_NAMES:
+            return _bind(ast.Word(f"{kind}:{text}", node.span), scope, context)
         case ast.Field(name=name) | ast.Exists(name=name):
             operand = node.operand if isinstance(node, ast.Field) else ast.Everything(node.span)
             resolved = _resolve(name, node, context)

@@ -9,6 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from rye.errors import EnvironmentFault, UnavailableError
+from rye.index import analysis
 from rye.index.meaning import Meaning
 from rye.index.reader import Floats, Reader
 from rye.index.segment import Ints
@@ -19,9 +20,9 @@ from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
 from rye.search.fusion import Blend, by_similarity, fuse, keyword_score
 from rye.search.meaning import Nearness, any_of, demands, has_boost, mended, mistyped, says
+from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan
 from rye.search.request import Request
-from rye.search.suggest import is_unknown, nearest_term
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,7 +131,7 @@ class ByMeaning:
     @cached_property
     def _slips(self) -> dict[str, str]:
         words = (word for text in self._said for word in text.split())
-        return mistyped(words, self._unknown, lambda word: nearest_term(word, self.reader))
+        return mistyped(words, self._unknown, self._nearest)
 
     @cached_property
     def _said(self) -> list[str]:
@@ -149,8 +150,16 @@ class ByMeaning:
         """The query with its slips mended; empty where there is nothing to mend."""
         return mended(self.request.query, self._slips) if self._slips else ""
 
+    @cached_property
+    def _dictionary(self) -> Dictionary:
+        return Dictionary(self.reader, searched_fields(self.request.level))
+
     def _unknown(self, word: str) -> bool:
-        return self.plan.forgiving and is_unknown(self.reader, word, searched_fields(self.request.level))
+        return self.plan.forgiving and not self._dictionary.knows(word)
+
+    def _nearest(self, word: str) -> str:
+        parts = analysis.parts(word)
+        return self._dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
 
     def _evidence(self) -> Evaluation:
         """Return the evaluation that keyword scores come from: any of the words, or the query as it is."""

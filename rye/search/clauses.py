@@ -109,13 +109,15 @@ class Anatomy:
     def has(self, node: bound.Bound) -> str:
         """Return what the item has in the fields that a condition is about."""
         names = dict.fromkeys(_names(node))
-        return "; ".join(f"{name} is {self._value(name)}" for name in names)
+        return "; ".join(self._states() if name == "state" else f"{name} is {self._value(name)}" for name in names)
+
+    def _states(self) -> str:
+        names = [name for name in STATES if name not in VERDICT_NAMES and name != "signed"]
+        found = [name for name in names if self.states.having(name)[self.doc]]
+        return f"it is {', '.join(found)}" if found else "it is in no such state"
 
     def _value(self, name: str) -> str:
         part, local = self.reader.locate(self.doc)
-        if name == "state":
-            states = [each for each in STATES if each not in VERDICT_NAMES and each != "signed"]
-            return ", ".join(each for each in states if self.states.having(each)[self.doc]) or "none of these"
         if name in {"is", "verdict"}:
             return VERDICT_NAMES[int(self.states.verdicts[self.doc])]
         if name == "signer":

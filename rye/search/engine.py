@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property, reduce
@@ -13,8 +13,8 @@ import numpy as np
 
 from rye.errors import QueryError
 from rye.index.meaning import Meaning, no_meaning
-from rye.index.reader import Floats, Reader
-from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER, fold_value
+from rye.index.reader import Reader
+from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
@@ -24,13 +24,15 @@ from rye.search.by_meaning import ByMeaning, Near
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
 from rye.search.facets import count_facets, require_facets
+from rye.search.naming import named_by, named_inside
 from rye.search.order import ranked
 from rye.search.page import Desk, Hit
+from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
 from rye.search.results import SearchResponse
 from rye.search.states import States
-from rye.search.suggest import did_you_mean, is_unknown
+from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
 from rye.signing import TrustSet
 
@@ -91,6 +93,7 @@ class Search:
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
         self._suggestion = ""
+        self._read: Reading | None = None
 
     def run(self) -> SearchResponse:
         """Return the response.
@@ -115,7 +118,9 @@ class Search:
         ]
         page = self._desk(answer.evaluation).page(hits)
         suggestion = self._suggestion
-        if not near and (total == 0 or answer.stage != "all"):
+        if answer.stage == "any":
+            suggestion = self._reading(plan).suggestion
+        elif not near and (total == 0 or answer.stage != "all"):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
@@ -155,7 +160,8 @@ class Search:
             return answer.found
         scores = np.round(answer.evaluation.scores(answer.found), 4)
         whole = replace(self.request, offset=0, limit=total)
-        order = ranked(self.reader, answer.found, scores, exact=_NOTHING, withdrawn=self.withdrawn(), request=whole)
+        exact = np.asarray(sorted(answer.exact), np.int64)
+        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=self.withdrawn(), request=whole)
         return np.sort(answer.found[order])
 
     def withdrawn(self) -> Ints:
@@ -173,9 +179,9 @@ class Search:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
         answer: Answer | None = None
         first: Answer | None = None
-        fields = searched_fields(self.request.level)
-        for stage in plan.stages(lambda word: is_unknown(self.reader, word, fields)):
-            answer = self._answer(stage, plan, allowed)
+        named = self._named(allowed, plan)
+        for stage in self._stages(plan):
+            answer = self._answer(stage, plan, allowed, named)
             first = first or answer
             if answer.total:
                 return answer
@@ -184,18 +190,25 @@ class Search:
             raise AssertionError(message)
         return first if not answer.total else answer
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs) -> Answer:
+    def _stages(self, plan: Plan) -> Iterator[Stage]:
+        return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query)
+
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        exact = self._exact(allowed, plan) if stage.name == "all" else _NOTHING
         found = evaluation.docs & allowed
-        return self._ordered(stage.name, evaluation, found, exact=exact, scores_of=evaluation.scores)
+        if stage.name == "all":
+            whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
+            found, named = (found | whole, named | whole) if whole else (found, named)
+        exact = _NOTHING
+        if named:
+            found = found | named if found and plan.words else found
+            exact = (found & named).numbers
+        return self._ordered(stage.name, evaluation, found, exact=exact)
 
     def _ordered(
-        self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, scores_of: Callable[[Ints], Floats]
+        self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, near: Near | None = None
     ) -> Answer:
-        """Return hits in order, with those whose id or name is the query, without those that are to be hidden."""
-        if len(exact):
-            found |= Docs(self.reader.size, numbers=exact)
+        """Return hits in order, by keyword scores unless near, without those that are to be hidden."""
         hidden: dict[str, int] = {}
         if not self.request.include_superseded:
             found, hidden = self.hide(found)
@@ -203,10 +216,15 @@ class Search:
                 shown = found.mask[exact]
                 self._name_successors(exact[~shown])
                 exact = exact[shown]
-        docs = found.numbers
-        scores = np.round(scores_of(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=self.withdrawn(), request=self.request)
-        return Answer(stage, evaluation, docs, docs[order], scores[order], frozenset(exact.tolist()), hidden)
+        withdrawn = self.withdrawn()
+        docs = every = found.numbers
+        if near is None and self.request.sort_by == "score" and not len(withdrawn):
+            wanted = self.request.offset + self.request.limit
+            docs = evaluation.contenders(docs, wanted)
+            docs = np.union1d(docs, exact) if len(exact) else docs
+        scores = np.round((near or evaluation).scores(docs), 4)
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
+        return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
@@ -218,14 +236,15 @@ class Search:
         self._warnings += asking.warnings
         if near is None:
             return None
-        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched])
-        exact = self._exact(Docs(self.reader.size, numbers=near.docs), plan)
-        answer = self._ordered(mode.name, near.evaluation, found, exact=exact, scores_of=near.scores)
+        asked = Docs(self.reader.size, numbers=near.docs)
+        exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
+        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) | exact
+        answer = self._ordered(mode.name, near.evaluation, found, exact=exact.numbers, near=near)
         if not answer.total and not answer.hidden and not mode.narrows:
             self._warnings.append(asking.instead(near.nothing))
             return None
         self._suggestion = asking.suggestion
-        return replace(answer, near=near)
+        return answer
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
@@ -290,14 +309,26 @@ class Search:
             masks.append(mask)
         return np.concatenate(masks)
 
-    def _exact(self, allowed: Docs, plan: Plan) -> Ints:
-        """Return the documents whose id or name equals the whole query, if ``fields`` lets them through."""
-        text = fold_value(self.request.query)
-        named = [self.reader.having(key, text) for key in ("id", "name")] if text else []
-        if not any(map(len, named)):
-            return np.empty(0, np.int64)
-        found = Docs(self.reader.size, numbers=np.union1d(*named)) & allowed
-        return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
+    def _named(self, allowed: Docs, plan: Plan) -> Docs:
+        """Return the documents that words of a sentence name."""
+        return self._let_through(named_inside(self.reader, plan.bag, self._dictionary), plan, allowed)
+
+    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Docs:
+        """Return those of some documents that scope, filters and ``fields`` let through."""
+        found = Docs(self.reader.size, numbers=docs)
+        if found:
+            found &= allowed
+        return found & self.evaluate(ast.Everything(), plan).docs if found and plan.fixed else found
+
+    @cached_property
+    def _dictionary(self) -> Dictionary:
+        return Dictionary(self.reader, searched_fields(self.request.level))
+
+    def _reading(self, plan: Plan) -> Reading:
+        """Return how the last stage reads the words; asked for twice, found once."""
+        if self._read is None:
+            self._read = read_prose(plan.words, self._dictionary, forgiving=plan.forgiving)
+        return self._read
 
     def hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded, deprecated or yanked, and count it by reason."""
@@ -328,6 +359,7 @@ class Search:
         elif answer.stage == "substring":
             self._warnings.append("nothing had all words; they were matched as parts of words")
         elif answer.stage == "any":
+            self._warnings += self._reading(plan).notes
             rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
             self._warnings.append(
                 f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"

@@ -12,8 +12,7 @@ BM25 and Beyond, 2009)::
 from __future__ import annotations
 
 import math
-import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import or_
@@ -23,6 +22,7 @@ import numpy as np
 
 from rye.index.reader import Floats, Reader
 from rye.index.segment import Ints
+from rye.query import ast
 from rye.search import bound, filters
 from rye.search.docs import Docs
 from rye.search.fields import K1, TEXT_FIELDS
@@ -32,6 +32,15 @@ from rye.search.states import States
 from rye.search.weights import Weights
 
 T = TypeVar("T", float, Floats)
+
+_MANY = 1_000
+"""Documents up to which each is scored at once."""
+
+_FEW = 8
+"""Scoring is put off when it is spared all documents but one in so many."""
+
+_ROUNDING = 1e-4
+"""Scores nearer to each other than this may be equal when rounded."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,12 +100,12 @@ class Evaluation:
             case bound.Everything():
                 return Docs(size, mask=np.ones(size, bool))
             case bound.All(operands=operands):
-                first, *others = sorted(operands, key=self._cost)
-                docs = self._docs(first)
-                for operand in others:
+                ordered = self._cheapest_first(operands)
+                docs = self._docs(next(ordered))
+                for operand in ordered:
+                    docs &= self._docs(operand)
                     if not docs:
                         break
-                    docs &= self._docs(operand)
                 return docs
             case bound.Any(operands=operands):
                 return reduce(or_, map(self._docs, operands))
@@ -104,9 +113,16 @@ class Evaluation:
                 return ~self._docs(operand)
         return Docs(size, mask=filters.mask(self.reader, node, self.states))
 
-    def _cost(self, node: bound.Bound) -> int:
-        """Return what to evaluate first in an AND: leaves by their postings, then all else."""
-        return self._found[id(node)].size if isinstance(node, Leaf) else sys.maxsize
+    def _cheapest_first(self, operands: Sequence[bound.Bound]) -> Iterator[bound.Bound]:
+        """Yield the operands of an AND: leaves by their postings, then all else.
+
+        What a plain word stands for is looked up; for any other leaf the dictionary is searched, so those come after.
+        """
+        leaves = [self._found[id(node)] for node in operands if isinstance(node, Leaf)]
+        for plain in (True, False):
+            these = [found for found in leaves if isinstance(found.leaf.node, ast.Word) is plain]
+            yield from (found.leaf for found in sorted(these, key=lambda found: found.size))
+        yield from (node for node in operands if not isinstance(node, Leaf))
 
     @cached_property
     def scored(self) -> list[Scored]:
@@ -118,6 +134,30 @@ class Evaluation:
     def norm(self) -> float:
         """``Σ boost · idf`` over the positive leaves."""
         return sum(row.weight for row in self.scored)
+
+    def contenders(self, docs: Ints, wanted: int) -> Ints:
+        """Return documents among which are all that may be, by their rounded scores, the first ``wanted`` of some.
+
+        Leaves are added up from the weightiest down, until those left out can lift few documents that high (MaxScore;
+        Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995). Of common words, which weigh least and
+        stand in most documents, little is read then.
+        """
+        if len(docs) < max(_MANY, _FEW * wanted) or len(self.scored) < 3 or self.norm <= 0:
+            return docs
+        total, rest, slack = np.zeros(self.reader.size), self.norm, _ROUNDING * self.norm
+        for row in sorted(self.scored, key=lambda row: -row.weight):
+            own = row.found.docs.numbers
+            total[own] += row.contributions(row.found.weigh(own, self.weights))
+            rest -= row.weight
+            reached = total[docs]
+            high = reached[reached > rest + slack]
+            if len(high) < wanted:
+                continue
+            keep = reached >= np.partition(high, -wanted)[-wanted] - rest - slack
+            if np.count_nonzero(keep) * _FEW < len(docs):
+                found: Ints = docs[keep]
+                return found
+        return docs
 
     def scores(self, docs: Ints) -> Floats:
         """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive leaf."""

@@ -70,10 +70,10 @@ class Terms:
         pairs = zip(self._reader.parts, self.choices, strict=True)
         return frozenset(word for part, (ids, _) in pairs for word in part.segment.terms.take(ids))
 
-    def alive(self, fields: npt.NDArray[np.bool_]) -> bool:
-        """Return whether any such term occurs in one of the fields of a live document."""
+    def frequency(self, fields: npt.NDArray[np.bool_]) -> int:
+        """Return in how many live documents each such term occurs in any of the fields, added up over the terms."""
         pairs = zip(self._reader.parts, self.choices, strict=True)
-        return any(document_frequencies(part, ids, fields).any() for part, (ids, _) in pairs)
+        return sum(int(document_frequencies(part, ids, fields).sum()) for part, (ids, _) in pairs)
 
 
 def expand(reader: Reader, pattern: Pattern, fields: npt.NDArray[np.bool_]) -> Terms:

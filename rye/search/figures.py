@@ -29,7 +29,7 @@ class Figures:
         words: Words of all texts together.
         copies: Items of which another has the very same bytes.
         twins: Items that share type and id with another of the same source, so that neither can be named.
-        superseded, deprecated, shadowed, shadowing: Items in these states.
+        superseded, deprecated, yanked, shadowed, shadowing: Items in these states.
     """
 
     items: int
@@ -44,11 +44,12 @@ class Figures:
     twins: int
     superseded: int
     deprecated: int
+    yanked: int
     shadowed: int
     shadowing: int
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fourteen attributes."""
+        """Return the fifteen attributes."""
         found = {name: getattr(self, name) for name in Figures.__slots__}
         return found | {name: dict(found[name]) for name in ("types", "verdicts", "signers")}
 
@@ -81,6 +82,7 @@ def figures_of(reader: Reader, states: States) -> Figures:
         twins=_twins(reader),
         superseded=having("superseded"),
         deprecated=having("deprecated"),
+        yanked=having("yanked"),
         shadowed=having("shadowed"),
         shadowing=having("shadowing"),
     )

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Final
+
 from rye.signing import Signature, Verdict
+
+MAX_HIDING_WARNINGS: Final = 20
+"""Items named for hiding another signer's; the rest are counted."""
 
 _UNPROVEN = frozenset({Verdict.UNSIGNED, Verdict.TAMPERED})
 
@@ -19,6 +25,13 @@ def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Sig
     if lower.verdict in _UNPROVEN or _signer(upper) == lower.signer:
         return ""
     return f"{name} of {above} hides that of {below}: {_said(upper)} here, {_said(lower)} there"
+
+
+def cut_short(sentences: Sequence[str], more: int = 0) -> tuple[str, ...]:
+    """Return the first of some sentences, and how many others there are besides."""
+    more += max(len(sentences) - MAX_HIDING_WARNINGS, 0)
+    rest = (f"and {more} more items that hide those of another signer",) if more else ()
+    return (*sentences[:MAX_HIDING_WARNINGS], *rest)
 
 
 def _signer(signature: Signature) -> str:

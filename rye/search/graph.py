@@ -29,6 +29,10 @@ from rye.search.rows import fresh
 MAX_CANDIDATES = 10
 """Items that one ambiguous reference is taken to name; the rest of the same name are left out."""
 
+_MANY = 1_000_000
+_FEW = 2
+"""How many references there may be for ambiguous ones to be taken to name so many; beyond that, they name two."""
+
 _ANY_TYPE = np.uint64(3)
 _NOBODY = -1
 
@@ -200,7 +204,8 @@ class Graph:
             high[at] = np.searchsorted(table, last[at], side="right")
         hits = np.flatnonzero(high > low)
         hits = hits[fresh(owners[hits])]
-        low, high, named = low[hits], np.minimum(high[hits], low[hits] + MAX_CANDIDATES), named[hits]
+        most = MAX_CANDIDATES if sum(len(each.docs) for each in self._columns) <= _MANY else _FEW
+        low, high, named = low[hits], np.minimum(high[hits], low[hits] + most), named[hits]
         counts, told = np.zeros(int(self._bases[-1]), np.int64), np.zeros(int(self._bases[-1]), bool)
         counts[owners[hits]], told[owners[hits]] = high - low, named
         found, are_names = ranges(low, high), np.repeat(named, high - low)
@@ -264,11 +269,9 @@ class Graph:
 
     def referred_to_by(self, nodes: Ints) -> Bools:
         """Return which documents the winning documents of some nodes refer to."""
-        wanted = np.zeros(len(self.nodes.keys) + 1, bool)
-        wanted[nodes] = True
         edges, found = self.edges, np.zeros(len(self.nodes.keys) + 1, bool)
-        docs = edges.docs[edges.owners]
-        found[edges.named[wanted[self.nodes.of_doc[docs]] & self.nodes.winning[docs]]] = True
+        theirs = self.outward.of(nodes)
+        found[edges.named[ranges(edges.starts[theirs], edges.starts[theirs + 1])]] = True
         return found[self.nodes.of_doc] & self._live
 
     def successor(self, doc: int) -> str:
@@ -279,9 +282,10 @@ class Graph:
         edges, number = self.edges, self.nodes.of_doc[doc]
         low, high = np.searchsorted(edges.docs, [doc, doc + 1])
         own = low + np.flatnonzero(edges.kinds[low:high] == KIND_NUMBER["superseded_by"])
-        named = own[edges.counts[own] > 0]
+        named = edges.named[ranges(edges.starts[own], edges.starts[own + 1])]
+        named = named[named != number]
         if len(named):
-            return ":".join(self.key_of(int(edges.named[edges.starts[named[0]]])))
+            return ":".join(self.key_of(int(named[0])))
         if len(own):
             return self.written(edges.targets[own[:1]])[0]
         rows = edges.owners[(edges.named == number) & (edges.kinds[edges.owners] == KIND_NUMBER["supersedes"])]

@@ -15,6 +15,7 @@ from rye.index.verdicts import VERDICT_NUMBER
 from rye.items.model import ItemType
 from rye.search.closeness import Closeness
 from rye.search.evaluate import Evaluation
+from rye.search.foreign import cut_short
 from rye.search.leaves import Found
 from rye.search.passages import Matches, matched
 from rye.search.reading import Read, Shelf
@@ -70,7 +71,7 @@ class Desk:
 
     def page(self, hits: Sequence[Hit]) -> Page:
         """Hydrate hits in order; one whose file is gone, or whose verdict no longer fits the query, is left out."""
-        results, warnings = [], []
+        results, warnings, hiding = [], [], list[str]()
         fused = any(hit.closeness is not None for hit in hits)
         matches = Matches(self._told(few=fused), [hit.doc for hit in hits])
         for hit in hits:
@@ -94,9 +95,10 @@ class Desk:
             shown = _Shown(hit, part, path, same, self.states.copies(kind, item_id, part))
             results.append(self._result(shown, read, signature, matches))
             if len(set(shown.copies)) > 1:
-                warnings += self.states.hiding(kind, item_id)
+                hiding += self.states.hiding(kind, item_id)
             if (twins := shown.copies.count(part.root.source)) > 1:
                 warnings.append(f"{kind}:{item_id} is in {twins} files of {part.root.source}; keep one of them")
+        warnings += cut_short(list(dict.fromkeys(hiding)))
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
 
     def _result(self, shown: _Shown, read: Read, signature: Signature, matches: Matches) -> SearchResult:

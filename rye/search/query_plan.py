@@ -15,6 +15,9 @@ from rye.search.request import Request
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most."""
 
+PROSE = 4
+"""More words than these are a sentence: by parts of words, long items would have all of them by accident."""
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -31,7 +34,8 @@ class Plan:
     Attributes:
         main: The query of the first stage.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
-        words: The words of a bare bag of words, which may relax; empty for any other query.
+        bag: The words of a bare bag of words; empty for any other query.
+        words: Those that may relax: none or all of them.
         forgiving: Whether they may forgive typos when they relax.
         dropped: What lenient parsing left out.
         warnings: Options that had nothing to act on.
@@ -39,28 +43,31 @@ class Plan:
 
     main: ast.Node
     fixed: tuple[tuple[str, ast.Parsed], ...]
+    bag: tuple[ast.Word, ...]
     words: tuple[ast.Word, ...]
     forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
 
-    def stages(self, unknown: Callable[[str], bool]) -> Iterator[Stage]:
+    def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with a hit answers.
 
         Args:
             unknown: Whether the dictionary has nothing that a word stands for.
+            read: Returns what stage ``any`` looks for.
         """
         yield Stage("all", self.main)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
-        targets = lacking or self.words
-        if self.forgiving:
+        sentence = len(self.words) > PROSE
+        if self.forgiving and (lacking or not sentence):
+            targets = lacking or self.words
             yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
-        yield Stage("substring", _and(ast.Wildcard(f"*{strings.escape(w.text)}*", span=w.span) for w in self.words))
+        if not sentence:
+            yield Stage("substring", _and(ast.Wildcard(f"*{strings.escape(w.text)}*", span=w.span) for w in self.words))
         if len(self.words) > 1:
-            fuzzy = lacking if self.forgiving else []
-            yield Stage("any", ast.Or(tuple(ast.Fuzzy(w.text, span=w.span) if w in fuzzy else w for w in self.words)))
+            yield Stage("any", read())
 
 
 def make_plan(request: Request) -> Plan:
@@ -72,20 +79,21 @@ def make_plan(request: Request) -> Plan:
     """
     parsed = query.parse(request.query, lenient=request.lenient)
     main, dropped, warnings = parsed.ast, list(parsed.dropped), list[str]()
-    words: tuple[ast.Word, ...] = ()
+    bag: tuple[ast.Word, ...] = ()
     if request.proximity is not None:
         main = _near(main, request.proximity)
-    elif request.relax and not request.fuzzy:
-        bag = query.loosen(main) if request.lenient else query.as_words(main)
-        words = tuple(dict.fromkeys(bag)) if bag else ()
+    elif not request.fuzzy:
+        found = query.loosen(main) if request.lenient else query.as_words(main)
+        bag = tuple(dict.fromkeys(found or ()))
     if request.fuzzy:
         fuzzed = _fuzz(main, request.fuzzy_distance)
         if fuzzed == main and not isinstance(main, ast.Everything):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
         main = fuzzed
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
-    dropped += [one for _, found in fixed for one in found.dropped]
-    return Plan(main, fixed, words, request.fuzzy is not False, tuple(dropped), tuple(warnings))
+    dropped += [one for _, more in fixed for one in more.dropped]
+    words = bag if request.relax else ()
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings))
 
 
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:

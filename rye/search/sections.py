@@ -39,10 +39,10 @@ from rye.search.meaning import any_of
 from rye.search.order import ranked
 from rye.search.outline import Leafing, Spot, keyword_scores, outline
 from rye.search.passages import Matches, Ranges, passage, places
+from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan, make_plan
 from rye.search.section_request import SectionRequest
 from rye.search.section_results import SectionHit, SectionResponse
-from rye.search.suggest import is_unknown
 from rye.signing import Signature, Verdict, judge, remembering_verify
 
 __all__ = ["SectionSearch"]
@@ -165,10 +165,9 @@ class SectionSearch:
         return near
 
     def _by_words(self, plan: Plan) -> Evaluation:
-        def unknown(word: str) -> bool:
-            return is_unknown(self.world.reader, word, searched_fields(None))
-
-        return self._search.evaluate(any_of(plan.words, unknown) if plan.words else plan.main, plan)
+        known = Dictionary(self.world.reader, searched_fields(None)).knows
+        node = any_of(plan.words, lambda word: not known(word)) if plan.words else plan.main
+        return self._search.evaluate(node, plan)
 
     def _candidates(self, near: Near | None, evaluation: Evaluation, allowed: Docs) -> Ints:
         """Return the documents of the best chunks by meaning, and the best documents by words."""

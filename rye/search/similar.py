@@ -11,19 +11,25 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rye.errors import EnvironmentFault, ItemError, UnavailableError
 from rye.index.reader import Part, Reader
+from rye.index.reading import read_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Ints, slot_keys
+from rye.items import ItemType
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields
+from rye.search.by_meaning import Near
+from rye.search.closeness import Asked
 from rye.search.docs import Docs
 from rye.search.engine import Search
 from rye.search.evaluate import Evaluation, idf
 from rye.search.expand import How, Pattern, document_frequencies
 from rye.search.fields import K1
+from rye.search.fusion import Fusion, by_similarity, fuse
 from rye.search.leaves import Leaf, Run
-from rye.search.order import ranked
+from rye.search.meaning import Nearness
 from rye.search.page import Hit
 from rye.search.results import SearchResponse
 from rye.search.weights import Weights, weights_for
@@ -33,6 +39,9 @@ MAX_TELLING = 25
 
 _LEAST = 10
 """How many times less than the best word one may tell."""
+
+_SAID = 4_000
+"""Characters of an item by which items that mean the same are found."""
 
 _PERHAPS = 8 * MAX_TELLING
 """Words that are counted in all segments, those first that tell most in the item's own."""
@@ -93,40 +102,62 @@ def _frequencies(reader: Reader, words: Sequence[str]) -> list[int]:
 
 
 class Likeness(Search):
-    """A search for items like one; its request says where to look and which page, and has no query."""
+    """A search for items like one; its request says where to look, by what, and which page, and has no query."""
 
     def like(self, part: Part, local: int) -> SearchResponse:
-        """Return the items that share most with a document of ``world.everywhere``, without its own copies."""
+        """Return the items most like a document of ``world.everywhere``, without its own copies."""
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
         words = telling_words(self.world.everywhere, part, local)
         evaluation = Evaluation(self.reader, _query(words), self.weights, self.states)
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
-        found = evaluation.docs & self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
-        hidden: dict[str, int] = {}
-        if not self.request.include_superseded:
-            found, hidden = self.hide(found)
-        docs = found.numbers
-        scores = np.round(evaluation.scores(docs), 4)
-        order = ranked(
-            self.reader, docs, scores, exact=np.empty(0, np.int64), withdrawn=self.withdrawn(), request=self.request
-        )
-        window = slice(self.request.offset, self.request.offset + self.request.limit)
-        hits = [Hit(int(docs[at]), float(scores[at]), exact=False) for at in order[window]]
+        allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
+        near = self._near(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
+        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) if near else evaluation.docs & allowed
+        answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), near=near)
+        start, following = self.request.offset, self.request.offset + self.request.limit
+        hits = [
+            Hit(int(doc), float(score), exact=False, closeness=near.closeness(int(doc)) if near else None)
+            for doc, score in zip(answer.docs[start:following], answer.scores[start:following], strict=True)
+        ]
         page = self._desk(evaluation).page(hits)
-        following = self.request.offset + self.request.limit
         return SearchResponse(
             results=page.results,
-            total=len(docs) - (len(hits) - len(page.results)),
+            total=answer.total - (len(hits) - len(page.results)),
             query=f"{kind}:{item_id}",
             scope=self.request.scope,
             space=self.request.space,
             limit=self.request.limit,
             offset=self.request.offset,
+            search_type=self.request.mode.name if near else "keyword",
             stage="similar",
-            warnings=page.warnings,
-            next_offset=following if following < len(docs) else None,
-            hidden=hidden,
+            warnings=(*self._warnings, *page.warnings),
+            next_offset=following if following < answer.total else None,
+            hidden=answer.hidden,
+            method="rrf" if near and near.asked.hybrid else self.method(near),
         )
+
+    def _near(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> Near | None:
+        """Return how near the items are to what one says; None where only words can tell, which becomes a warning."""
+        path, kind = part.segment.paths[local], ItemType(TYPE_NAMES[part.segment.types[local]])
+        try:
+            item = read_item(part.root, path, kind, part.segment.ids[local]).item
+            text = "\n".join((item.title or item.name, item.description, item.body))[:_SAID]
+            known = self.world.meaning()
+            nearness = Nearness.of(known, text, allowed.mask)
+        except (UnavailableError, EnvironmentFault, ItemError) as error:
+            why = f"{error.message}; {error.hint}" if error.hint else error.message
+            self._warnings.append(f"items that share words instead of such that mean the same: {why}")
+            return None
+        self._warnings += known.warnings
+        docs, threshold = allowed.numbers, known.embedder.threshold
+        similarity, hybrid = nearness.best[docs], self.request.mode.name == "hybrid"
+        if hybrid:
+            shared = evaluation.scores(docs) if evaluation.scored else np.zeros(len(docs))
+            blend = fuse(Fusion("rrf"), similarity, shared, threshold)
+        else:
+            blend = by_similarity(similarity, np.ones(len(docs)), threshold)
+        asked = Asked(f"like {kind}:{item.id}", int(np.count_nonzero(similarity >= threshold)), hybrid)
+        return Near(asked, threshold, nearness, evaluation, docs, blend)
 
 
 def _query(words: Sequence[Telling]) -> bound.Bound:

@@ -13,15 +13,14 @@ import numpy as np
 from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.query import ast
-from rye.search.bind import Context, searched_fields
+from rye.search.bind import Context
 from rye.search.clauses import Anatomy, blamed
 from rye.search.contrast import contrast
 from rye.search.engine import Answer, Search, World
 from rye.search.page import Hit
-from rye.search.query_plan import ANY_LIMIT, Stage, make_plan
+from rye.search.query_plan import ANY_LIMIT, make_plan
 from rye.search.request import Request, Scope, bind_filters
 from rye.search.results import SearchResult
-from rye.search.suggest import is_unknown
 from rye.search.why_results import Clause, Neighbour, Reason, Why
 
 
@@ -85,10 +84,6 @@ class Inquiry(Search):
     def _total(self, answer: Answer) -> int:
         return min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
 
-    def _stages(self) -> list[Stage]:
-        fields = searched_fields(self.request.level)
-        return list(self.plan.stages(lambda word: is_unknown(self.reader, word, fields)))
-
     def _anatomy(self, doc: int) -> Anatomy:
         dropped: list[ast.Dropped] | None = [] if self.request.lenient else None
 
@@ -100,7 +95,7 @@ class Inquiry(Search):
     def _clauses(self, name: str, doc: int) -> Iterator[Clause]:
         """Yield the query of a stage taken apart, then the entries of ``fields``."""
         anatomy = self._anatomy(doc)
-        yield from (anatomy.of(stage.ast) for stage in self._stages() if stage.name == name)
+        yield from (anatomy.of(stage.ast) for stage in self._stages(self.plan) if stage.name == name)
         for field, parsed in self.plan.fixed:
             yield anatomy.of(ast.Field(field, parsed.ast))
 
@@ -138,8 +133,9 @@ class Inquiry(Search):
 
     def _looser(self, answer: Answer, doc: int) -> Iterator[Reason]:
         """Yield the first looser stage that finds a document, unless all stages were tried."""
-        names = [stage.name for stage in self._stages()]
-        for stage in self._stages()[names.index(answer.stage) + 1 :] if answer.total else ():
+        stages = list(self._stages(self.plan))
+        names = [stage.name for stage in stages]
+        for stage in stages[names.index(answer.stage) + 1 :] if answer.total else ():
             if self.evaluate(stage.ast, self.plan).docs.mask[doc]:
                 found = f"stage {answer.stage!r} found {answer.total}, so that no looser one was tried"
                 yield Reason("stage", f"stage {stage.name}", f"stage {stage.name!r} would find it, but {found}")

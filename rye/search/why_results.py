@@ -16,7 +16,7 @@ REASONS: Mapping[str, str] = {
     "filter": "a filter does not let it through",
     "scope": "it lies outside the scope",
     "space": "it lies in a space that was not searched",
-    "hidden": "it is superseded or deprecated, and such items were not asked for",
+    "hidden": "it is superseded, deprecated or yanked, and such items were not asked for",
     "stage": "only a looser reading of the words would find it, and a stricter one found something",
     "limit": "it matches, but of hits so weak only the first few are listed",
     "unreadable": "its file is gone, broken, or no longer what the query asks for",

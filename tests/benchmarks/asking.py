@@ -19,6 +19,9 @@ KINDS = (
     *("term common", "term medium", "term rare", "and", "or3", "phrase"),
     *("near", "prefix", "infix", "fuzzy", "filter", "page"),
 )
+SENTENCE = "sentence"
+"""A further kind, for whole searches: function words, others of every frequency, and one misspelt."""
+
 DISTANCE = 5
 """Of NEAR, in words."""
 
@@ -31,6 +34,8 @@ SAMPLE = 20_000
 COLUMNS = ("title", "name", "description", "category", "tags", "body")
 """The texts of an item that plain engines are given."""
 
+_SENTENCE = (*("function",) * 4, "common", "common", "medium", "rare")
+
 _WORD = re.compile(r"[^\W_]+")
 
 
@@ -39,7 +44,7 @@ class Query:
     """One question, which each engine puts in its own language.
 
     Attributes:
-        kind: One of :data:`KINDS`.
+        kind: One of :data:`KINDS`, or :data:`SENTENCE`.
         words: The words; for ``prefix`` and ``infix`` the piece of one, for ``fuzzy`` a word with two typos.
         item_type: What the items must be, for ``filter``.
         offset: Hits to skip.
@@ -76,7 +81,9 @@ def queries(items: Sequence[Item], vocabulary: Vocabulary, each: int, kinds: Seq
         for name, (low, high) in BANDS.items()
     }
     bands["rare"] = [word for word in bands["rare"] if counts[word]]
-    return [query for kind in kinds for query in _of_kind(kind, _Picker(bands, bags, KINDS.index(kind)), each)]
+    bands["function"] = list(vocabulary.words[: vocabulary.functions])
+    every = (*KINDS, SENTENCE)
+    return [query for kind in kinds for query in _of_kind(kind, _Picker(bands, bags, every.index(kind)), each)]
 
 
 class _Picker:
@@ -126,6 +133,7 @@ def _of_kind(kind: str, pick: _Picker, each: int) -> list[Query]:
         "infix": lambda n: Query(kind, (pick.piece(3 + n % 3, start=False),)),
         "fuzzy": lambda _: Query(kind, (pick.misspelt(),)),
         "filter": lambda n: Query(kind, pick.some("common"), types[n % 3]),
+        SENTENCE: lambda _: Query(kind, (*pick.some(*_SENTENCE), pick.misspelt())),
         "page": lambda _: Query(kind, pick.some("common"), offset=DEEP),
     }
     make = makers.get(kind) or (lambda _: Query(kind, pick.some(kind.removeprefix("term "))))

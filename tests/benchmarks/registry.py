@@ -29,7 +29,7 @@ from typing import Any
 from rye import Registry
 from rye.signing import Verdict
 from tests.benchmarks import report
-from tests.benchmarks.asking import KINDS, Query, queries
+from tests.benchmarks.asking import KINDS, SENTENCE, Query, queries
 from tests.benchmarks.corpus import LONG, SHORT, Corpus
 from tests.benchmarks.laying import Laid, lay
 from tests.benchmarks.ours import text_of
@@ -118,7 +118,7 @@ def measure(number: int, words: int, *, each: int, rounds: int, pairs: int, fold
     described, corpus = report.machine(), Corpus(words)
     items = corpus.items(number)
     laid = lay(items, folder)
-    asked = queries(items, corpus.vocabulary, each)
+    asked = queries(items, corpus.vocabulary, each, (*KINDS, SENTENCE))
     del items
     began = time.perf_counter()
     laid.registry().refresh()
@@ -158,7 +158,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--items", type=int, default=10_000)
     parser.add_argument("--body", type=int, choices=(SHORT, LONG), default=SHORT, help="mean words of a body")
-    parser.add_argument("--each", type=int, default=20, help=f"queries of each kind: {', '.join(KINDS)}")
+    parser.add_argument("--each", type=int, default=20, help=f"queries of each kind: {', '.join(KINDS)}, {SENTENCE}")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--pairs", type=int, default=15, help="processes of each of the two")
     parser.add_argument("--no-write", action="store_true", help="leave the results folder alone")

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from rye.items import Item
-from tests.benchmarks import engines, facets, refresh, registry
-from tests.benchmarks.asking import KINDS, Query, queries, values_of, words_of
+from tests.benchmarks import engines, facets, refresh, registry, relations
+from tests.benchmarks.asking import KINDS, SENTENCE, Query, queries, values_of, words_of
 from tests.benchmarks.corpus import BLOCK, LONG, Corpus
 from tests.benchmarks.ours import Rye
 from tests.benchmarks.peers import MODULES, peers
@@ -144,7 +144,7 @@ def test_a_whole_search_is_measured_over_signed_files(tmp_path: Path) -> None:
     """Pages of verified hits without and with a scan, and a command beside the imports it needs."""
     found = registry.measure(60, 40, each=1, rounds=1, pairs=1, folder=tmp_path)
     assert found["process"]["ratio"] > 1
-    assert set(found["page"]) == set(found["scan"]) == {"all", *KINDS}
+    assert set(found["page"]) == set(found["scan"]) == {"all", *KINDS, SENTENCE}
     text = registry.tables(found)
     assert "| fuzzy " in text
     assert "× its bare imports" in text
@@ -164,3 +164,12 @@ def test_facets_are_measured_beside_their_queries(tmp_path: Path) -> None:
     assert set(found["kinds"]) == set(KINDS)
     assert all(row["all six"] > 0 for row in found["kinds"].values())
     assert "all six, of the query" in facets.tables(found)
+
+
+def test_relations_are_measured_beside_their_queries(tmp_path: Path) -> None:
+    """Each condition on relations with a query and alone, resolving for the first time, and walks."""
+    found = relations.measure(60, each=1, rounds=1, folder=tmp_path)
+    assert set(found["warm"]) == set(relations.CONDITIONS)
+    assert all(row["alone_ms"] > 0 for row in found["warm"].values())
+    assert found["refs"]["depth_3_ms"] > 0
+    assert "| is:orphan " in relations.tables(found)

@@ -113,6 +113,7 @@ def test_relations_cross_spaces_whatever_space_is_searched(sim: SpaceSim) -> Non
     assert registry.search("is:dangling", space="user").total == 0
     assert registry.search("*", filters={"references": "ops/b"}).total == 1
     assert registry.search("*", filters={"is": "dangling"}).total == 1
+    assert [hit.id for hit in registry.search("references:(tool:ops/run OR tool:x/twin)").results] == ["ops/a", "ops/c"]
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,8 @@ QUERIES: tuple[tuple[str, dict[str, Any]], ...] = (
     ("is:tampered OR is:untrusted OR is:misplaced", {"limit": 100}),
     ("is:shadowed -is:shadowing", {"limit": 100}),
     ("version:>=1.5 priority:*", {"scope": "tool"}),
+    ("is:orphan", {"limit": 100}),
+    ("is:dangling OR references:one OR referenced-by:tool:*", {"limit": 100}),
 )
 
 
@@ -78,7 +80,9 @@ def content(rel: str, words: list[str], number: int) -> str:
     if rel.endswith(".yaml"):
         return f"description: {body}\nversion: '1.{number}'\nupdated: 2026-0{1 + number % 9}-01\n"
     status = "superseded" if number == 7 else "active"
-    return f"---\ntitle: {body}\nstatus: {status}\ntags: [{words[0]}]\n---\n\n# {words[-1]}\n\n{body}\n"
+    refers = f"references: [{STEMS[number % 6]}, gone/{number}]"
+    head = f"title: {body}\nstatus: {status}\ntags: [{words[0]}]\n{refers}"
+    return f"---\n{head}\n---\n\n# {words[-1]}\n\n{body} like tool:{STEMS[number % 5]}\n"
 
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rye.query import ast
-from tests.support.naive_analysis import fold, joined_form, parts, stem
+from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
+from tests.support.naive_prose import Sentence, bag_of
 from tests.support.naive_values import read_date
 
 ANY_CAP = 10
@@ -85,10 +86,13 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) 
         in_scope(doc) and passes(values, options.filters) and (options.include_superseded or not withdrawn(doc))
         for doc, values in zip(corpus.docs, corpus.values, strict=True)
     ]
-    stage, hits = "all", find(corpus, query, allowed, options)
-    if not hits:
-        for name, relaxed in relaxations(corpus, query, options):
-            if found := find(corpus, relaxed, allowed, options):
+    fields = default_fields(options)
+    sentence = Sentence(bag_of(query), corpus, fields, corpus.document_frequencies(fields))
+    named = [sentence.names(doc) for doc in corpus.docs]
+    stage, hits = "all", find(corpus, query, allowed, options, named=named)
+    if not hits and options.relax and sentence.words:
+        for name, relaxed in sentence.stages():
+            if found := find(corpus, relaxed, allowed, options, named=named):
                 stage, hits = name, found
                 break
     hits.sort(key=lambda hit: order(hit, options.sort_by))
@@ -110,20 +114,29 @@ def default_fields(options: NaiveOptions) -> tuple[str, ...]:
     return tuple(name for name in WEIGHTS if options.level is None or name in LEVELS[options.level])
 
 
-def find(corpus: Corpus, query: ast.Node, allowed: Sequence[bool], options: NaiveOptions) -> list[Hit]:
-    """Return everything that the query or the exact rule finds, in no order."""
+def find(
+    corpus: Corpus, query: ast.Node, allowed: Sequence[bool], options: NaiveOptions, *, named: Sequence[bool]
+) -> list[Hit]:
+    """Return everything that the query or the exact rules find, in no order.
+
+    An item that a word of a sentence names is found where anything is and the words may relax.
+    """
     binder = Binder(corpus, default_fields(options))
     main = binder.bind(query)
     further = [binder.bind(ast.Field(name, operand)) for name, operand in options.fields.items()]
     leaves = [leaf for bound in (main, *further) for leaf in scored_leaves(bound)]
     wanted = fold(options.text.strip())
     hits = []
+    left_out = []
     for number, doc in enumerate(corpus.docs):
         exact = wanted in {fold(doc.item.id), fold(doc.item.name)}
-        found = (exact or main.matches(number)) and all(bound.matches(number) for bound in further)
-        if allowed[number] and found:
-            hits.append(Hit(doc, score(leaves, number), exact))
-    return hits
+        hit = Hit(doc, score(leaves, number), exact or named[number])
+        if allowed[number] and all(bound.matches(number) for bound in further):
+            if exact or main.matches(number):
+                hits.append(hit)
+            elif named[number]:
+                left_out.append(hit)
+    return hits + left_out if hits and options.relax else hits
 
 
 def order(hit: Hit, sort_by: str) -> tuple[Any, ...]:
@@ -137,33 +150,3 @@ def order(hit: Hit, sort_by: str) -> tuple[Any, ...]:
         age = datetime.max.replace(tzinfo=UTC) - moment if moment else timedelta.max
         return age, *tie
     return not hit.exact, bool(withdrawn(hit.doc)), -round(hit.score, 4), *tie
-
-
-def relaxations(corpus: Corpus, query: ast.Node, options: NaiveOptions) -> Iterator[tuple[str, ast.Node]]:
-    """Yield the further stages, each with its query; only a bare bag of words has any."""
-    words = query.operands if isinstance(query, ast.And) else (query,)
-    bag = [word for word in dict.fromkeys(words) if isinstance(word, ast.Word)]
-    if not options.relax or len(bag) < len(set(words)):
-        return
-    dictionary = corpus.document_frequencies(default_fields(options))
-    fuzzy = [ast.Fuzzy(word.text) for word in bag]
-    lenient = [word if is_known(word.text, dictionary) else ast.Fuzzy(word.text) for word in bag]
-    yield "fuzzy", _group(ast.And, fuzzy if lenient == bag else lenient)
-    yield "substring", _group(ast.And, [ast.Wildcard(f"*{escape(word.text)}*") for word in bag])
-    yield "any", _group(ast.Or, lenient)
-
-
-def is_known(text: str, dictionary: Mapping[str, int]) -> bool:
-    """Tell whether the dictionary has all parts of a word, each maybe inflected, or its joined form."""
-    form = joined_form(text)
-    stems = {stem(term) for term in dictionary}
-    return form in dictionary or all(stem(part) in stems for part in parts(text))
-
-
-def escape(text: str) -> str:
-    """Return a wildcard pattern that stands for the text itself."""
-    return "".join(f"\\{character}" if character in "*?\\" else character for character in text)
-
-
-def _group(kind: type[ast.And | ast.Or], operands: Sequence[ast.Node]) -> ast.Node:
-    return operands[0] if len(operands) == 1 else kind(tuple(operands))

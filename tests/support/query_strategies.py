@@ -63,12 +63,15 @@ def words(draw: st.DrawFn) -> ast.Node:
 
 @st.composite
 def bags_of_words(draw: st.DrawFn) -> ast.Node:
-    """Draw what people type: one to four words, some with a letter missing, some cut short."""
+    """Draw what people type: a few words or a sentence; some lack a letter, are cut short, run on or in capitals."""
     found = []
-    for text in draw(st.lists(st.sampled_from(draw(TOPIC)), min_size=1, max_size=4)):
-        slip = draw(st.sampled_from(["", "", "", "missing", "cut"])) if len(text) > 4 and text.isalpha() else ""
+    topic = draw(TOPIC)
+    for text in draw(st.lists(st.sampled_from(topic), min_size=1, max_size=draw(st.sampled_from([4, 4, 8])))):
+        slips = ["", "", "", "missing", "cut", "run on", "loud"]
+        slip = draw(st.sampled_from(slips)) if len(text) > 4 and text.isalpha() else ""
         place = draw(st.integers(1, len(text) - 2)) if slip == "missing" else 0
-        found.append({"": text, "missing": text[:place] + text[place + 1 :], "cut": text[1:-2]}[slip])
+        forms = {"": text, "missing": text[:place] + text[place + 1 :], "cut": text[1:-2], "loud": text.upper()}
+        found.append(forms.get(slip, text + draw(st.sampled_from(topic))))
     return group(ast.And, [*map(ast.Word, found), *draw(st.sampled_from([[], [], [draw(words())]]))])
 
 

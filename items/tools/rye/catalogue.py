@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:40:19Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:wISP5Fbf7HYCo29nlXWP2_Fl9Ct0Tfn8AONUDFvLl41gt2EgS4u2PL-3gcgpW8rDoNMnOwx73zmziBjKhVUMBw:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
+# rye:signed:v2:2026-11-22T05:00:19Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:2bc03JitSTpE_8vFNfCoo7t2JtPZlDfzhGe3vRNTapiqs86JyiZjWfcIZwAikJ5REr8_w5XSHiU77WY_ltHUCQ:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

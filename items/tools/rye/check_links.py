@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:40:19Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:1M8TJw1rpGA5GcBMEZfazXVabAp1rxBmj2R9A7XFo3Q4mNkQiFyqybFTvhzeTdLoQUs0hgqBXgvzW_0l72wABQ:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
+# rye:signed:v2:2026-11-22T05:00:19Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:l2CTuch3lqvxhdaaNJPYrqqKR9StFiYLiyvMHGYBu1qqcEUMDYHuhF4kaBMAyz92sM_Fx2tsHIuK4V0_UJgAAA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

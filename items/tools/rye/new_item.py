@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:40:19Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:_AabuAz3FCZgCG1LoXlicnIEJKFOGu8Np78NEsUrzt0P5DU269Fulh_-ERiOfnAAaBgEPKYHYLNjYQOiefY1AQ:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
+# rye:signed:v2:2026-11-22T05:00:19Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:dW1l_9uVyd-eVEo3lueMOk5hsP5Um86VGpKduZ9TXJwa4Tl5fWSrdbRo_7JQLHrBzOz2GVsKoyJHCeipkgJiDA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

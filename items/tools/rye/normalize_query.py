@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:40:19Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:vji4G9elKaOkaI1-wIXuLfkSyYvllBtqhee49YB7znJSt1b72JD6bkFasf1ME4oQT2cbE0VCLwkvYkFMHqRhCA:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
+# rye:signed:v2:2026-11-22T05:00:19Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:iFyEySpMpaW_AerWlRIUxwvKmSFnmIyIsSCRC7KD7uo8OYRysd2kk1RpFtGnpOcYCkVzt_WeeLYPUzs6FjA-Ag:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

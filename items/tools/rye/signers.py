@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T04:40:19Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:bJCexXiNLLjuDYX4EahwYkEi0C8jDdA_CEz_UaewdCjvuG4NpAkyiOpgH3JKGwbjd5TB2oOFwKnJVdN3316RAw:6155f6764d1e6373e4a9333afc2f6fd8b4affa78a8359b7117f1081acdf3d230
+# rye:signed:v2:2026-11-22T05:00:19Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:HXFbZBhN4FNNxBGFpWVyLgQCmU4s7LMTbGWoRZ3fYJzit0zVILRfwkxTOixGrbP5-IpyNojxOBhsFAb3SrEEBA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

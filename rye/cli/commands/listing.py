@@ -28,7 +28,7 @@ _SORTS = {"id": "score", "name": "name", "date": "date"}
     show_default=True,
     help="By space and id, by name, or by date, newest first.",
 )
-@click.option("--include-superseded", is_flag=True, help="Also list items marked superseded or deprecated.")
+@click.option("--include-superseded", is_flag=True, help="Also list items marked superseded, deprecated or yanked.")
 @place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
 @json_option
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="Answer as one JSON object per item and line.")

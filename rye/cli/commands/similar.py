@@ -20,13 +20,16 @@ __all__ = ["command"]
 @space_option("all", "project, user, system or all.")
 @click.option("--limit", "-n", type=int, default=10, show_default=True, metavar="N", help="Hits on the page.")
 @click.option("--offset", type=int, default=0, show_default=True, metavar="N", help="Hits to skip before the page.")
-@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
+@click.option(
+    "--mode", default="keyword", show_default=True, metavar="MODE", help="keyword: by shared words; semantic; hybrid."
+)
+@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded, deprecated or yanked.")
 @click.option("--explain", is_flag=True, help="Show what each shared word counts.")
 @place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
 @json_option
 @click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
 def command(item: str, **options: Any) -> int:
-    """Find items that share the rarest words of ITEM, a type:id, or an id alone where only one type has it.
+    """Find items that share the rarest words of ITEM, a type:id, or an id alone, or by --mode mean the same.
 
     Exit status: 0 there are some, 1 none, or there is no such item, 2 error.
     """

@@ -62,7 +62,7 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
         "verdicts": verdicts or "none",
         "signers": _signers(total.signers),
         "text": f"{total.words:,} words, {total.terms:,} terms, {total.categories} categories, {total.tags} tags",
-        "hidden": f"{total.superseded} superseded, {total.deprecated} deprecated",
+        "hidden": f"{total.superseded} superseded, {total.deprecated} deprecated, {total.yanked} yanked",
         "shadows": f"{total.shadowing} hide others, {total.shadowed} are hidden",
         "copies": f"{total.copies} items have the bytes of another, {total.twins} share type and id in one source",
         "unreadable": plural(sum(space.unreadable for space in stats.spaces), "file"),

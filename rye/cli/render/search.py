@@ -46,9 +46,12 @@ def render_similar(response: SearchResponse, terminal: Terminal) -> Iterator[str
         if at and (at + 1 == len(lines) or not lines[at + 1]):
             gains: defaultdict[str, float] = defaultdict(float)
             for trace in next(shared).explain or ():
-                gains[trace.leaf] += trace.contribution
-            words = ", ".join(inline(leaf) for leaf in sorted(gains, key=lambda leaf: -gains[leaf])[:_SHARED])
-            yield f"{_INDENT}{terminal.dim('shares')} {words}"
+                gains[trace.leaf] += trace.contribution if trace.words else 0.0
+            words = ", ".join(
+                inline(leaf) for leaf in sorted(filter(gains.get, gains), key=lambda leaf: -gains[leaf])[:_SHARED]
+            )
+            if words:
+                yield f"{_INDENT}{terminal.dim('shares')} {words}"
 
 
 def render_ids(response: SearchResponse) -> Iterator[str]:

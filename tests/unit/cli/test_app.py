@@ -58,7 +58,9 @@ def test_help_of_every_command_loads_no_third_party_but_click() -> None:
 
 def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
-    names = "search show refs why similar list stats query index sign verify keys trust manifest mcp completion"
+    names = (
+        "search sections show refs why similar list stats query index sign verify keys trust manifest mcp completion"
+    )
     assert list(COMMANDS) == names.split()
     assert set(root.commands) == set(COMMANDS)
     for name, entry in COMMANDS.items():

@@ -129,6 +129,7 @@ def test_what_decides_between_equal_scores_is_said() -> None:
     one = hit(explain=(trace(),))
     others = {
         "its id or name is the query": (hit(exact=True, explain=(trace(),)), one),
+        "what is superseded, deprecated or yanked comes last": (one, hit(score=0.9, states=("yanked",))),
         "scores are equal, and its space comes first": (one, hit(source="user")),
         "scores are equal, so the id decides": (one, hit(id="z")),
     }

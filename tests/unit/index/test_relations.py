@@ -115,6 +115,7 @@ def test_permissions_and_steps_of_directives_name_items() -> None:
         ("tool:rye/* and tool:<name> and rye/{x} and tool:*", []),
         ("```sh\nrye show tool:a/b\n```\n`c-d`", [("tool:a/b", False), ("c-d", False)]),
         ("```\n`e-f` [x](y.md)\n```", []),
+        ("write `[x](y.md)` or `[[z]]`, as in [v](w.md)", [("w.md", True)]),
         ("tool: a hammer; knowledge: power", []),
     ],
 )

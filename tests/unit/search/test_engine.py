@@ -238,3 +238,39 @@ def test_a_typo_gets_a_suggestion(ask: Ask) -> None:
     assert ask("orchestratr").did_you_mean == "orchestrator"
     assert ask("-deploy orchestratr").did_you_mean == "-deploy orchestrator"
     assert ask("deploy").did_you_mean == ""
+
+
+def test_a_sentence_ranks_by_coverage_and_rarity(ask: Ask) -> None:
+    """More of its words, and rarer ones, come first; what was read otherwise is said, and can be asked."""
+    found = ask("please could you relase the orchestratr builds for everything")
+    assert (found.stage, ids(found)[0]) == ("any", "release")
+    assert found.did_you_mean == "please could you release the orchestrator builds for everything"
+    assert found.warnings[0] == "read 'relase' as 'release', 'orchestratr' as 'orchestrator'"
+    assert found.warnings[1].startswith("no item has 'please', 'could', 'you'")
+    assert "low-confidence" in found.warnings[2]
+    assert all(0 < hit.score < 1 for hit in found.results)
+
+
+def test_an_item_named_in_a_sentence_comes_first(ask: Ask) -> None:
+    """It is labelled, whatever else matches better; with another order, or without relaxation, only labelled."""
+    found = ask("how to first build and then deploy with ops/deploy-all")
+    assert [(hit.id, hit.exact) for hit in found.results][:2] == [("ops/deploy-all", True), ("deploy", False)]
+    assert found.results[0].score < found.results[1].score
+    assert ids(ask("ops/deploy-all servers"))[0] == "ops/deploy-all"
+    assert ids(ask("ops/deploy-all first build", scope="knowledge")) == ["deploy"]
+    assert ids(ask("ops/deploy-all servers", relax=False)) == []
+    assert [hit.exact for hit in ask("ops/deploy-all twice", relax=False).results] == [True]
+    assert [hit.exact for hit in ask("ops/deploy-all OR servers").results] == [False, False]
+
+
+def test_a_named_item_is_no_hit_of_a_strict_stage(ask: Ask) -> None:
+    """What a name alone finds does not end the search: the other words are looked for too."""
+    found = ask("ops/deploy-all orchestrator")
+    assert (found.stage, ids(found)) == ("any", ["ops/deploy-all", "release"])
+    assert [hit.exact for hit in found.results] == [True, False]
+
+
+def test_a_sentence_is_not_read_as_parts_of_words(ask: Ask) -> None:
+    """Long items would have all of them by accident; a few words are."""
+    assert ask("orchestr leas uild").stage == "substring"
+    assert ask("orchestr leas uild rel ild").stage == "any"

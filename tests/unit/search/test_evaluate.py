@@ -146,3 +146,28 @@ def test_the_same_leaf_twice_counts_twice(over: Reader) -> None:
     once, twice = evaluation(over, "deploy"), evaluation(over, "deploy deploy")
     assert len(twice.scored) == 2
     assert twice.scores(everything).tolist() == pytest.approx(once.scores(everything).tolist())
+
+
+def test_the_first_hits_are_among_the_contenders(tmp_path: Path) -> None:
+    """Leaving out what common words cannot lift to the top loses no hit of the first page, however ranks tie."""
+    rng = np.random.default_rng(5)
+    words = [f"w{number}x" for number in range(40)]
+    chances = 1 / np.arange(1, len(words) + 1)
+    texts = [" ".join(rng.choice(words, 12, p=chances / chances.sum())) for _ in range(3_000)]
+    items = [item(f"i{number:04}", title=text[:20], body=text) for number, text in enumerate(texts)]
+    reader_ = reader(tmp_path, items[:2_000], items[2_000:], gone={(0, 7)})
+    spared = 0
+    for _ in range(20):
+        asked = " OR ".join(rng.choice(words, 6, replace=False))
+        for wanted in (1, 10, 60):
+            found = evaluation(reader_, asked)
+            every = found.docs.numbers
+            some = found.contenders(every, wanted)
+            assert np.isin(some, every).all()
+            assert np.all(np.diff(some) > 0)
+            scores = np.round(found.scores(every), 4)
+            least = np.sort(scores)[-wanted]
+            assert np.isin(every[scores >= least], some).all()
+            assert found.scores(some) == pytest.approx(found.scores(every)[np.isin(every, some)])
+            spared += len(some) < len(every)
+    assert spared > 20, "the rule is put to the test"

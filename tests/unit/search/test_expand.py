@@ -64,12 +64,12 @@ def test_a_part_stands_for_its_terms(over: Reader, pattern: Pattern, expected: d
     assert not found.cut
 
 
-def test_dead_terms_are_not_alive(over: Reader) -> None:
+def test_dead_terms_are_not_counted(over: Reader) -> None:
     """A term that only deleted items have, or only other fields, counts as not there."""
-    assert not expand(over, Pattern("dead", How.EXACT), EVERY).alive(EVERY)
-    assert expand(over, Pattern("file", How.EXACT), EVERY).alive(EVERY)
+    assert expand(over, Pattern("dead", How.EXACT), EVERY).frequency(EVERY) == 0
+    assert expand(over, Pattern("file", How.EXACT), EVERY).frequency(EVERY) > 0
     titles = np.arange(len(TEXT_FIELDS)) == FIELD_NUMBER["title"]
-    assert not expand(over, Pattern("file", How.EXACT), EVERY).alive(titles)
+    assert expand(over, Pattern("file", How.EXACT), EVERY).frequency(titles) == 0
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from rye import query
 from rye.errors import ArgumentError, QueryError
+from rye.query import ast
 from rye.search.query_plan import make_plan
 from tests.unit.search.asking import request
 
@@ -13,7 +14,8 @@ from tests.unit.search.asking import request
 def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[tuple[str, str]]:
     """Return the name and canonical text of every stage of a request."""
     plan = make_plan(request(text, **options))
-    return [(stage.name, str(stage.ast)) for stage in plan.stages(lambda word: word in unknown)]
+    found = plan.stages(lambda word: word in unknown, lambda: query.parse("any OR word").ast)
+    return [(stage.name, str(stage.ast)) for stage in found]
 
 
 @pytest.mark.parametrize(
@@ -23,14 +25,16 @@ def stages(text: str, unknown: tuple[str, ...] = (), **options: object) -> list[
         (
             "a b",
             (),
-            [("all", "a b"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "a OR b")],
+            [("all", "a b"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "any OR word")],
         ),
         (
             "a bb c",
             ("bb",),
-            [("all", "a bb c"), ("fuzzy", "a bb~ c"), ("substring", "*a* *bb* *c*"), ("any", "a OR bb~ OR c")],
+            [("all", "a bb c"), ("fuzzy", "a bb~ c"), ("substring", "*a* *bb* *c*"), ("any", "any OR word")],
         ),
-        ("a b a", (), [("all", "a b a"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "a OR b")]),
+        ("a b a", (), [("all", "a b a"), ("fuzzy", "a~ b~"), ("substring", "*a* *b*"), ("any", "any OR word")]),
+        ("a b c d e", (), [("all", "a b c d e"), ("any", "any OR word")]),
+        ("a bb c d e", ("bb",), [("all", "a bb c d e"), ("fuzzy", "a bb~ c d e"), ("any", "any OR word")]),
         (r"a\*b", (), [("all", r"a\*b"), ("fuzzy", r"a\*b~"), ("substring", r"*a\*b*")]),
     ],
 )
@@ -44,7 +48,7 @@ def test_no_stage_forgives_typos_where_fuzzy_is_turned_off() -> None:
     assert stages("a bb", ("bb",), fuzzy={"enabled": False}) == [
         ("all", "a bb"),
         ("substring", "*a* *bb*"),
-        ("any", "a OR bb"),
+        ("any", "any OR word"),
     ]
     assert stages("a bb", ("bb",), fuzzy={}) == stages("a bb", ("bb",))
 
@@ -124,7 +128,7 @@ def test_fields_add_queries_that_never_relax() -> None:
     """Each entry is parsed by itself, and stays beside every stage."""
     plan = make_plan(request("a b", fields={"title": "c OR d", "type": "tool"}))
     assert [(name, str(parsed.ast)) for name, parsed in plan.fixed] == [("title", "c OR d"), ("type", "tool")]
-    assert all("c" not in str(stage.ast) for stage in plan.stages(lambda _word: False))
+    assert all("c" not in str(stage.ast) for stage in plan.stages(lambda _word: False, lambda: ast.Word("x")))
 
 
 def test_an_error_in_fields_names_the_field() -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 
+from rye import Registry
 from rye.errors import ArgumentError
 from rye.search.fields import STATES
-from rye.search.request import MAX_LIMIT, MAX_OFFSET, Request, Scope, bind_filters, parse_scope, require_field
+from rye.search.request import MAX_LIMIT, MAX_OFFSET, PLAIN, Request, Scope, bind_filters, parse_scope, require_field
 from tests.unit.search.asking import request
 
 
@@ -262,3 +264,9 @@ def test_facets_that_cannot_be_read_are_refused(given: object) -> None:
         request(facets=given)
     assert raised.value.code == "bad-facets"
     assert raised.value.hint
+
+
+def test_the_plain_arguments_are_the_defaults_of_a_search() -> None:
+    """What is asked about one item starts from them, so none may be missing."""
+    parameters = inspect.signature(Registry.search).parameters.values()
+    assert {each.name: each.default for each in parameters if each.name not in {"self", "query"}} == dict(PLAIN)

@@ -10,6 +10,7 @@ import pytest
 from rye import Registry
 from rye.errors import ArgumentError, NotFoundError
 from rye.search.similar import telling_words
+from tests.support.embedders import Broken, Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
 
 COMMON = "the agent reads this file and then writes another file for the agent"
@@ -99,3 +100,24 @@ def test_what_is_no_item_is_refused(registry: Registry) -> None:
         registry.similar("gadget:boat")
     with pytest.raises(ArgumentError, match="limit is 0"):
         registry.similar("boat", limit=0)
+
+
+def test_meaning_joins_or_takes_the_place_of_words(tmp_path: Path) -> None:
+    """By meaning, by both, and by words with a warning where there is no embedder; the item itself is never a hit."""
+    sim = SpaceSim(tmp_path, bundles=())
+    for name, said in {"boat": "rudder keel anchor", "ship": "rudder keel mast", "cake": "flour butter sugar"}.items():
+        sim.write("project", f"knowledge/{name}.md", f"# {name}\n\n{said}\n")
+    sim.copy("project", "knowledge/boat.md", "knowledge/boat.md", to_source="user")
+    with no_own_items(tmp_path / "none"):
+        registry = sim.registry(embedder=Hashed())
+        for mode, method in {"semantic": "embedding", "hybrid": "rrf"}.items():
+            found = registry.similar("boat", mode=mode)
+            assert (found.search_type, found.method, found.stage) == (mode, method, "similar")
+            assert (found.results[0].id, found.warnings) == ("ship", ())
+            assert "boat" not in {hit.id for hit in found.results}
+            assert found.results[0].score > 0.3
+        broken = sim.registry(embedder=Broken(0))
+        found = broken.similar("boat", mode="hybrid")
+        assert [hit.id for hit in found.results] == [hit.id for hit in broken.similar("boat").results]
+        assert (found.search_type, len(found.warnings)) == ("keyword", 1)
+        assert found.warnings[0].startswith("items that share words instead of such that mean the same: ")

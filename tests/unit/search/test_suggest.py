@@ -11,8 +11,9 @@ from rye import query
 from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
+from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan, make_plan
-from rye.search.suggest import did_you_mean, is_unknown
+from rye.search.suggest import did_you_mean
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation, request
 
@@ -95,11 +96,11 @@ def test_a_suggestion_that_finds_nothing_more_is_not_made(over: Reader) -> None:
 )
 def test_a_word_is_unknown_when_no_live_item_has_it(over: Reader, word: str, unknown: bool) -> None:  # noqa: FBT001
     """Every part must be there, itself or inflected, or the joined form; what only deleted items have is not."""
-    assert is_unknown(over, word) is unknown
+    assert Dictionary(over, np.ones(9, bool)).knows(word) is not unknown
 
 
 def test_fields_bound_what_is_known(over: Reader) -> None:
     """A word that stands only in bodies is unknown on level 1."""
-    assert is_unknown(over, "employ", searched_fields(1))
-    assert not is_unknown(over, "employ", searched_fields(2))
-    assert not is_unknown(over, "employ", np.ones(9, bool))
+    assert not Dictionary(over, searched_fields(1)).knows("employ")
+    assert Dictionary(over, searched_fields(2)).knows("employ")
+    assert Dictionary(over, np.ones(9, bool)).knows("employ")

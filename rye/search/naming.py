@@ -1,0 +1,50 @@
+"""Items that a query names: by id or name, as the whole query or inside a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import reduce
+
+import numpy as np
+
+from rye.index import analysis
+from rye.index.reader import Reader
+from rye.index.schema import fold_value
+from rye.index.segment import Ints
+from rye.query import ast
+from rye.search.prose import Dictionary
+from rye.search.query_plan import PROSE
+
+LEAST_LETTERS = 4
+"""Letters of a plain word that can name an item inside a sentence."""
+
+
+def named_by(reader: Reader, text: str) -> Ints:
+    """Return the live documents, ascending, whose id or name equals a text, whatever its case."""
+    folded = fold_value(text)
+    return np.union1d(reader.having("id", folded), reader.having("name", folded)) if folded else np.empty(0, np.int64)
+
+
+def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictionary) -> Ints:
+    """Return the live documents, ascending, whose id or name is one of several words.
+
+    An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
+    length and no other such word is rarer: ``search`` names no item in a question for restaurants.
+    """
+    found = [np.empty(0, np.int64)]
+    for word in words if len(words) > 1 else ():
+        for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
+            plain = len(analysis.parts(text)) < 2
+            if plain and (len(words) <= PROSE or len(text) < LEAST_LETTERS):
+                continue
+            docs = named_by(reader, text)
+            if len(docs) and (not plain or _tells(text, words, dictionary)):
+                found.append(docs)
+    return reduce(np.union1d, found)
+
+
+def _tells(text: str, words: Sequence[ast.Word], dictionary: Dictionary) -> bool:
+    """Return whether a plain word is among the rarest long words of a sentence that items have."""
+    parts = {part for word in words for part in analysis.parts(word.text) if len(part) >= LEAST_LETTERS}
+    rarest = min((count for part in parts if (count := dictionary.frequency(part))), default=0)
+    return all(dictionary.frequency(part) <= rarest for part in analysis.parts(text))

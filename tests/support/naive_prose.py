@@ -1,0 +1,152 @@
+"""The twin's reading of a bag of words: its stages of relaxation, and which items it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rye.query import ast
+from tests.support.naive_analysis import (
+    automatic_distance,
+    fold,
+    join,
+    joined_form,
+    levenshtein,
+    parts,
+    raw_chunks,
+    stem,
+)
+from tests.support.naive_bind import Binder
+from tests.support.naive_docs import Corpus, NaiveDoc
+
+SENTENCE = 5
+"""Words from which on a bag is a sentence."""
+
+NAMING_LETTERS = 4
+"""Letters of a plain word, and of the words beside it, from which on it can name an item."""
+
+
+def bag_of(query: ast.Node) -> list[ast.Word]:
+    """Return the different words of a query that is nothing but words; else nothing."""
+    operands = query.operands if isinstance(query, ast.And) else (query,)
+    words = [one for one in operands if isinstance(one, ast.Word)]
+    return list(dict.fromkeys(words)) if len(words) == len(operands) else []
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A bag of words over a corpus.
+
+    Attributes:
+        words: The words.
+        corpus: The searched items.
+        fields: The text fields a leaf without field is bound to.
+        dictionary: The terms of these fields, with the number of items that have each.
+    """
+
+    words: Sequence[ast.Word]
+    corpus: Corpus
+    fields: tuple[str, ...]
+    dictionary: Mapping[str, int]
+
+    def stages(self) -> Iterator[tuple[str, ast.Node]]:
+        """Yield the stages after the first, each with its query."""
+        long = len(self.words) >= SENTENCE
+        unknown = [word for word in self.words if not self.is_known(word.text)]
+        if unknown or not long:
+            fuzzy = [ast.Fuzzy(word.text) if word in (unknown or self.words) else word for word in self.words]
+            yield "fuzzy", group(ast.And, fuzzy)
+        if not long:
+            yield "substring", group(ast.And, [ast.Wildcard(f"*{escape(word.text)}*") for word in self.words])
+        if len(self.words) > 1:
+            yield "any", self.any()
+
+    def any(self) -> ast.Node:
+        """Return any of the words, each as it is read and with what it counts for."""
+        shouted = "".join(word.text for word in self.words)
+        loud = shouted == "".join(letter for letter in shouted if not letter.islower())
+        worth: dict[str, float] = {}
+        for word in self.words:
+            capital = not loud and len([letter for letter in word.text if letter.isupper()]) >= 2
+            for text, weight in self.readings(word.text):
+                value = round(weight * (1 if capital else brevity(text)), 2)
+                worth[text] = max(value, worth.get(text, value))
+        for left, right in zip(self.words, self.words[1:], strict=False):
+            sides = parts(left.text), parts(right.text)
+            if all(len(side) == 1 and len(side[0]) >= 3 for side in sides):
+                joined = join([*sides[0], *sides[1]])
+                if joined in self.dictionary:
+                    worth.setdefault(joined, round(brevity(joined), 2))
+        nodes = [ast.Boost(ast.Word(text), value) if value != 1 else ast.Word(text) for text, value in worth.items()]
+        return group(ast.Or, nodes or list(self.words))
+
+    def readings(self, text: str) -> Iterator[tuple[str, float]]:
+        """Yield what is looked for in place of a word, with its weight."""
+        if len(parts(text)) > 1:
+            whole = Binder(self.corpus, self.fields).bind(ast.Word(text))
+            if any(whole.matches(number) for number in range(len(self.corpus.docs))):
+                yield text, 1.0
+                return
+        for part in parts(text):
+            yield from self.corrections(part) if not self.count(part) else [(part, 1.0)]
+
+    def corrections(self, part: str) -> list[tuple[str, float]]:
+        """Return the nearest term that begins alike, else two known words, else the part itself."""
+        near = []
+        for term, count in self.dictionary.items():
+            edits = levenshtein(part, term)
+            if term[0] == part[0] and edits <= automatic_distance(part) and edits < len(part):
+                near.append((1 - edits / len(part), count, term))
+        if near:
+            weight, _, term = max(near)
+            return [(term, weight)]
+        halves = []
+        for cut in range(4, len(part) - 3):
+            rarer = min(self.count(part[:cut]), self.count(part[cut:]))
+            if rarer:
+                halves.append((rarer, -cut))
+        if not halves:
+            return [(part, 1.0)]
+        cut = -max(halves)[1]
+        return [(part[:cut], 1.0), (part[cut:], 1.0)]
+
+    def count(self, part: str) -> int:
+        """Return the items that have a word of its stem, added up over these."""
+        return sum(count for term, count in self.dictionary.items() if stem(term) == stem(part))
+
+    def is_known(self, text: str) -> bool:
+        """Tell whether the dictionary has all parts of a word, each maybe inflected, or its joined form."""
+        return joined_form(text) in self.dictionary or all(map(self.count, parts(text)))
+
+    def names(self, doc: NaiveDoc) -> bool:
+        """Tell whether one of several words is the id or name of an item."""
+        known = {fold(doc.item.id), fold(doc.item.name)}
+        for word in self.words if len(self.words) > 1 else ():
+            for text in {word.text, *raw_chunks(word.text)}:
+                if fold(text.strip()) in known and (len(parts(text)) > 1 or self._stands_out(text)):
+                    return True
+        return False
+
+    def _stands_out(self, text: str) -> bool:
+        """Tell whether no long word of a sentence that items have is rarer than a long plain word."""
+        if len(self.words) < SENTENCE or len(text) < NAMING_LETTERS:
+            return False
+        others = {part for word in self.words for part in parts(word.text) if len(part) >= NAMING_LETTERS}
+        counts = [self.count(part) for part in others if self.count(part)]
+        return all(self.count(part) <= min(counts, default=0) for part in parts(text))
+
+
+def brevity(text: str) -> float:
+    """Return what a word counts for by its letters: six or more in full."""
+    letters = "".join(parts(text))
+    return min(1.0, len(letters) / 6) if letters.islower() or letters.isdigit() else 1.0
+
+
+def escape(text: str) -> str:
+    """Return a wildcard pattern that stands for the text itself."""
+    return "".join(f"\\{character}" if character in "*?\\" else character for character in text)
+
+
+def group(kind: type[ast.And | ast.Or], operands: Sequence[ast.Node]) -> ast.Node:
+    """Return a flat group, or its only operand."""
+    return operands[0] if len(operands) == 1 else kind(tuple(operands))

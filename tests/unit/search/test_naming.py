@@ -1,0 +1,68 @@
+"""Items that a query names."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rye import query
+from rye.index.reader import Reader
+from rye.search.bind import searched_fields
+from rye.search.naming import named_by, named_inside
+from rye.search.prose import Dictionary
+from tests.unit.index.laying import item, reader
+
+
+@pytest.fixture
+def over(tmp_path: Path) -> Reader:
+    """Return a reader over items with names of several parts and of one, rare and common words."""
+    items = [
+        item("ops/deploy-all", body="restaurant"),
+        item("web_scraper", body="search for pages"),
+        item("search", title="Find", body="search and deploy"),
+        item("sudoku", body="a puzzle to search"),
+        item("now", body="what is"),
+        item("gone-away"),
+    ]
+    return reader(tmp_path, items, gone={(0, 5)})
+
+
+def ids(over: Reader, text: str) -> list[str]:
+    """Return the ids of the items that a bag of words names."""
+    words = query.loosen(query.parse(text, lenient=True).ast)
+    assert words is not None
+    found = named_inside(over, words, Dictionary(over, searched_fields(None)))
+    return [over.key_of(doc)[1] for doc in found.tolist()]
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("run ops/deploy-all", ["ops/deploy-all"]),
+        ("what does OPS/Deploy-All, exactly, do?", ["ops/deploy-all"]),
+        ("compare deploy-all and web_scraper", ["ops/deploy-all", "web_scraper"]),
+        ('use "web_scraper" here', ["web_scraper"]),
+        ("web_scraper's pages", ["web_scraper"]),
+        ("web scraper pages", []),
+        ("web_scraper", []),
+        ("can you give me a Sudoku puzzle", ["sudoku"]),
+        ("sudoku puzzle", []),
+        ("can you search for a restaurant", []),
+        ("can you search for a pizzeria", ["search"]),
+        ("tell me the time right now", []),
+        ("what is gone-away to me", []),
+        ("-- or --", []),
+    ],
+)
+def test_words_of_a_sentence_name_items(over: Reader, text: str, named: list[str]) -> None:
+    """An identifier always; a plain word in a sentence alone, where no long word that items have is rarer."""
+    assert ids(over, text) == named
+
+
+def test_the_whole_query_names_what_it_equals(over: Reader) -> None:
+    """By id or name, in any case; a deleted item is none."""
+    assert [over.key_of(doc)[1] for doc in named_by(over, " Now ").tolist()] == ["now"]
+    assert len(named_by(over, "deploy-all")) == len(named_by(over, "ops/deploy-all")) == 1
+    assert not len(named_by(over, "gone-away"))
+    assert not len(named_by(over, ""))

@@ -1,0 +1,132 @@
+"""How a sentence is read when no item has all its words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from rye import query
+from rye.index.reader import Reader
+from rye.query import ast
+from rye.search.bind import searched_fields
+from rye.search.expand import How
+from rye.search.prose import Dictionary, Reading, read_prose
+from tests.unit.index.laying import item, reader
+
+
+@pytest.fixture
+def over(tmp_path: Path) -> Reader:
+    """Return a reader whose items have some words as one, some as two, and one that is dead."""
+    items = [
+        item("a", title="deploy directive", body="house plants, the timezone of a story"),
+        item("b", title="deployed", body="file-system housing"),
+        item("c", title="employ", body="book a planted story; planting"),
+        item("gone", title="vanished storybook"),
+    ]
+    return reader(tmp_path, items, gone={(0, 3)})
+
+
+def read(over: Reader, text: str, level: int | None = None) -> Reading:
+    """Return how a bag of words is read."""
+    words = query.as_words(query.parse(text).ast)
+    assert words is not None
+    return read_prose(words, Dictionary(over, searched_fields(level)))
+
+
+@pytest.mark.parametrize(
+    ("text", "looked_for"),
+    [
+        ("deploy directive", "deploy OR directive"),
+        ("the story of deploy", "the^0.5 OR story^0.83 OR of^0.33 OR deploy"),
+        ("Deploy, deploy deploy!", "deploy"),
+        ("a 42 directive", "a^0.17 OR 42^0.33 OR directive"),
+        ("API deploy", "api OR deploy"),
+        ("API DEPLOY", "api^0.5 OR deploy"),
+        ("検索 deploy", "検索 OR deploy"),
+        ("file-system deploy", "file-system OR deploy"),
+        ("filesystem deploy", "filesystem OR deploy"),
+        ("deploy-directive story", "deploy-directive OR story^0.83"),
+        ("story-deploy directive", "story^0.83 OR deploy OR directive"),
+        ("directive's story", "directive OR s^0.17 OR story^0.83"),
+        ("direcive story", "directive^0.88 OR story^0.83"),
+        ("xirective story", "xirective OR story^0.83"),
+        ("storybook deploy", "story^0.83 OR book^0.67 OR deploy"),
+        ("houseplant deploy", "house^0.83 OR plant^0.83 OR deploy"),
+        ("time zone", "time^0.67 OR zone^0.67 OR timezone"),
+        ("vanished deploy", "vanished OR deploy"),
+    ],
+)
+def test_words_are_read_by_what_items_have(over: Reader, text: str, looked_for: str) -> None:
+    """Short words count less, but for abbreviations; unknown ones are corrected, taken apart or put together."""
+    assert str(read(over, text).query) == looked_for
+
+
+def test_fields_bound_what_is_read(over: Reader) -> None:
+    """What stands only in bodies is no correction on level 1."""
+    assert read(over, "storry deploy").corrected == {"storry": "story"}
+    assert read(over, "storry deploy", level=1).missing == ("storry",)
+
+
+def test_where_typos_are_not_forgiven_words_are_still_taken_apart(over: Reader) -> None:
+    """With fuzzy turned off nothing is read as what it only resembles."""
+    words = query.as_words(query.parse("direcive storybook").ast)
+    assert words is not None
+    found = read_prose(words, Dictionary(over, searched_fields(None)), forgiving=False)
+    assert (found.corrected, found.missing) == ({"storybook": "story book"}, ("direcive",))
+
+
+def test_the_suggestion_has_the_corrections(over: Reader) -> None:
+    """Known words stay as written; what it says parses."""
+    found = read(over, "My storybook, direcive-x Deploy xyzzy")
+    assert found.suggestion == "My story book directive x Deploy xyzzy"
+    assert query.as_words(query.parse(found.suggestion).ast)
+    assert read(over, "my Deploy xyzzy").suggestion == ""
+
+
+def test_the_notes_name_a_few_words(over: Reader) -> None:
+    """What was read how, and what nothing has; not a list without end."""
+    found = read(over, "direcive storybook deploy " + " ".join(f"xyzzy{n}x" for n in range(9)))
+    assert found.notes == [
+        "read 'direcive' as 'directive', 'storybook' as 'story book'",
+        "no item has 'xyzzy0x', 'xyzzy1x', 'xyzzy2x', 'xyzzy3x', 'xyzzy4x' and 4 more",
+    ]
+    assert read(over, "deploy story").notes == []
+
+
+def test_a_query_of_stage_any_can_be_written_down(over: Reader) -> None:
+    """What is looked for prints as a query that means the same."""
+    found = read(over, "please deploy my storybook to the file-system").query
+    assert query.parse(str(found)).ast == found
+
+
+def test_the_nearest_term_is_the_most_frequent_among_equals(over: Reader) -> None:
+    """Of terms at one distance; a start bounds the choice."""
+    every = Dictionary(over, searched_fields(None))
+    assert every.nearest("planteg")[0] == "planted"
+    assert every.nearest("planteg")[1] == pytest.approx(1 - 1 / 7)
+    assert every.nearest("emplox")[0] == "employ"
+    assert every.nearest("xmploy")[0] == "employ"
+    assert every.nearest("xmploy", start="x") == ("", 0.0)
+    assert every.nearest("of") == ("of", 1.0)
+    assert every.nearest("vanishe") == ("", 0.0)
+
+
+def test_a_frequency_counts_live_items_of_every_form(over: Reader) -> None:
+    """A stem's terms add up; a term alone is counted alone."""
+    every = Dictionary(over, searched_fields(None))
+    assert (every.frequency("deploy"), every.frequency("deploy", How.EXACT)) == (2, 1)
+    assert every.frequency("vanished") == 0
+    assert every.has("house-plants")
+    assert not every.has("plants-house")
+    assert not every.has("--")
+    assert every.knows("--")
+
+
+def test_attack_long_unknown_words_are_read_in_time(over: Reader) -> None:
+    """The longest query of one word, and of many, is answered without trying all that could be made of it."""
+    long = read(over, "x" + "ab" * 2_000)
+    assert len(long.missing) == 1
+    many = read(over, " ".join(f"q{number:03}zzzz" for number in range(250)))
+    assert len(many.missing) == 250
+    assert isinstance(many.query, ast.Or)
