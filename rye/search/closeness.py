@@ -78,10 +78,20 @@ class Closeness:
         known = tuple(traces)
         whole = sum(trace.contribution for trace in known)
         by_words = self.by_words / whole if whole > 0 else 0.0
-        scaled = [replace(trace, contribution=trace.contribution * by_words) for trace in known if by_words > 0]
-        tf = self.similarity or 0.0
-        nearness = LeafTrace(self.asked.text, MEANING, self.asked.near, 1.0, 1.0, tf, self.by_meaning)
-        return (nearness, *scaled)
+        scaled = [
+            replace(
+                trace,
+                contribution=trace.contribution * by_words,
+                weight=trace.weight * by_words,
+                unboosted=trace.unboosted * by_words,
+            )
+            for trace in known
+            if by_words > 0
+        ]
+        near = self.similarity or 0.0
+        most = self.by_meaning / near if near > 0 else 0.0
+        text, df = self.asked.text, self.asked.near
+        return (LeafTrace(text, MEANING, df, 1.0, 1.0, near, self.by_meaning, weight=most, unboosted=most), *scaled)
 
 
 def _lines(symbol: Symbol) -> str:
