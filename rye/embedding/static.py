@@ -2,7 +2,7 @@
 
 A text's vector is the mean of the vectors of its tokens, in lower case, of which the model knows most. WordLlama's own
 loader imports an HTTP client and a schema library, and looks for the tokenizer in a folder its package does not have,
-so it would download one; opening the two files directly takes a quarter of the time and no network. None of the
+so it would download one; opening the two files directly takes half the time and no network. None of the
 package's code is run.
 """
 

@@ -64,12 +64,12 @@ _PARAMETERS = (
     ),
     Parameter(
         "fuzzy",
-        "Forgive typos in every word; default max_distance: by its length.",
+        "Forgive typos in every word.",
         _distance(0, 2),
     ),
     Parameter(
         "proximity",
-        "Words near each other; default max_distance: 5.",
+        "Words near each other.",
         _distance(1, 1000),
     ),
     Parameter(
@@ -87,7 +87,7 @@ _PARAMETERS = (
         "Loosen words that find nothing.",
         {"type": "boolean", "default": True},
     ),
-    Parameter("lenient", "Skip what cannot be parsed, with a warning.", _FLAG),
+    Parameter("lenient", "Skip what cannot be parsed.", _FLAG),
     Parameter("include_superseded", "Also superseded and deprecated items.", _FLAG),
     Parameter(
         "facets",
@@ -95,8 +95,8 @@ _PARAMETERS = (
         {"type": "array", "items": {"type": "string"}, "default": []},
     ),
     Parameter("threshold", "Least similarity.", {"type": "number"}),
-    Parameter("source_boosts", 'Semantic: {"project": 1.2}.', {"type": "object"}),
-    Parameter("hybrid", f"Any of {', '.join(HYBRID)}; min_*: 0-1 or percent.", {"type": "object"}),
+    Parameter("source_boosts", 'Semantic: {"project": 1.2, "user": 1.1, "system": 0.85}.', {"type": "object"}),
+    Parameter("hybrid", f"Of {', '.join(HYBRID)}.", {"type": "object"}),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 
@@ -113,7 +113,7 @@ Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT dra
 def _output() -> dict[str, Any]:
     from rye.search.results import SearchResponse
 
-    return schema_of(SearchResponse, 2)
+    return schema_of(SearchResponse, 0)
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:

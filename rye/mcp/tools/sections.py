@@ -8,7 +8,7 @@ from typing import Any
 from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
-from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
 
 __all__ = ["TOOL"]
 
@@ -22,12 +22,12 @@ _PARAMETERS = (
     Parameter("query", "Subject or question.", required=True),
     Parameter("scope", "As rye_search.", {"type": "string", "default": "*"}),
     PROJECT_PATH,
-    SPACE,
+    Parameter("space", "As rye_search.", {"type": "string", "default": "all"}),
     Parameter("limit", "Sections.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}),
     Parameter(
         "mode",
-        "Meaning, words or both.",
-        {"enum": ["hybrid", "semantic", "keyword"], "type": "string", "default": "hybrid"},
+        "Or semantic, keyword.",
+        {"type": "string", "default": "hybrid"},
     ),
     Parameter("filters", "As rye_search.", {"type": "object", "default": {}}),
     Parameter("threshold", "Least similarity.", {"type": "number"}),
@@ -45,9 +45,9 @@ _PARAMETERS = (
 
 _DESCRIPTION = """\
 Whole sections on a subject, by meaning and words, verified, ready to cite. Read-only.
-Use it to answer from text; rye_search finds items, rye_load reads all of one.
+Use it to answer from text; rye_search finds items, rye_load reads one.
 Errors say what is valid.
-Examples: {"query": "how are keys revoked"}; {"query": "rollback", "max_chars": 6000}"""
+Examples: {"query": "how are keys revoked"}; {"query": "rollback", "limit": 3}"""
 
 
 def _output() -> dict[str, Any]:

@@ -15,7 +15,7 @@ __all__ = ["ITEM_SPACES", "PROJECT_PATH", "SPACE", "Answer", "Effect", "Tool", "
 
 ITEM_SPACES = ("all", "project", "user", "system")
 
-PROJECT_PATH = Parameter("project_path", "Absolute path of a folder with .ai; default: the server's.")
+PROJECT_PATH = Parameter("project_path", "Absolute path of a project.")
 SPACE = Parameter(
     "space",
     "Where to look.",
