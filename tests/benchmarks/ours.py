@@ -26,7 +26,6 @@ from tests.benchmarks.asking import DISTANCE, Query
 from tests.benchmarks.engine import Answer, Ask
 
 OPTIONS = {**PLAIN, "relax": False, "include_superseded": True}
-# | {"relax": False, "include_superseded": True}
 """Of every search: the one query is measured, without the further stages that follow when it finds nothing."""
 
 
