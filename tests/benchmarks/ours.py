@@ -19,28 +19,13 @@ from rye.index.store import Commit, Store
 from rye.items import Item, ItemType
 from rye.search.engine import Search, World
 from rye.search.query_plan import make_plan
-from rye.search.request import make_request
+from rye.search.request import PLAIN, make_request
 from rye.signing import Evidence, TrustSet
 from rye.spaces import Root, Space
 from tests.benchmarks.asking import DISTANCE, Query
 from tests.benchmarks.engine import Answer, Ask
 
-OPTIONS = {
-    "scope": "*",
-    "space": "all",
-    "limit": 10,
-    "sort_by": "score",
-    "fields": None,
-    "fuzzy": None,
-    "proximity": None,
-    "mode": "keyword",
-    "level": None,
-    "relax": False,
-    "lenient": False,
-    "include_superseded": True,
-    "facets": (),
-    "explain": False,
-}
+OPTIONS = {**PLAIN, "relax": False, "include_superseded": True}
 """Of every search: the one query is measured, without the further stages that follow when it finds nothing."""
 
 

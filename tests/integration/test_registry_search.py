@@ -59,7 +59,7 @@ def test_the_response_has_the_fields_of_the_contract(registry: Registry) -> None
     assert json.loads(json.dumps(data)) == data
     for hit in data["results"]:
         assert set(SEED_RESULT) < set(hit)
-        assert set(hit) == {field.name for field in fields(SearchResult)} - {"explain"}
+        assert set(hit) == {field.name for field in fields(SearchResult)} - {"explain", "similarity", "hybrid"}
         assert 0.0 <= hit["score"] < 1.0
         assert round(hit["score"], 4) == hit["score"]
     assert "explain" in registry.search("read", explain=True).to_dict()["results"][0]

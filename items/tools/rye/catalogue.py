@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:00:19Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:2bc03JitSTpE_8vFNfCoo7t2JtPZlDfzhGe3vRNTapiqs86JyiZjWfcIZwAikJ5REr8_w5XSHiU77WY_ltHUCQ:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
+# rye:signed:v2:2026-11-22T05:13:46Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:BvonSNtVL-4uXJP5sAQf1ANlj8UR-zT6jMd7tSx9Xj-Eib1gE_nNnTLb9NZTl_phWzsyW1seDbZuN7HOzMvYAA:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:00:19Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:l2CTuch3lqvxhdaaNJPYrqqKR9StFiYLiyvMHGYBu1qqcEUMDYHuhF4kaBMAyz92sM_Fx2tsHIuK4V0_UJgAAA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
+# rye:signed:v2:2026-11-22T05:13:46Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:CvnPEks8NAeWkH53B6fXG716JoeYlvIbcB82lbtpN1ZK2EBhH7DyMqMyOh4CK2BfZ2Q62CpdhWJ9dKh42OrsCg:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:00:19Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:iFyEySpMpaW_AerWlRIUxwvKmSFnmIyIsSCRC7KD7uo8OYRysd2kk1RpFtGnpOcYCkVzt_WeeLYPUzs6FjA-Ag:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
+# rye:signed:v2:2026-11-22T05:13:46Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:UrEcBuw7ixPTCoFFZ5iARvD44xPjFaexIMsUnYIdQprPY3LncA8y8yuea8OtbFFokr03BzO_6ecVabM7KitRDQ:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

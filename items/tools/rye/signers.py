@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:00:19Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:HXFbZBhN4FNNxBGFpWVyLgQCmU4s7LMTbGWoRZ3fYJzit0zVILRfwkxTOixGrbP5-IpyNojxOBhsFAb3SrEEBA:8676a0c511b47bc8bd3cb84d2e821bf2855c185253adec1e9a835cb1bc0ea477
+# rye:signed:v2:2026-11-22T05:13:46Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:VDI4kPpYHLfZgXQ5QLNY_eiE0B0SecGv9tjbNjbo6S8RhYtnqMV_Ekkg3eWpXCFlKbODT84gwXqpLnW9umtJDA:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
