@@ -13,34 +13,14 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.evaluate import Evaluation
-from rye.search.request import Request, make_request
+from rye.search.request import PLAIN, Request, make_request
 from rye.search.rows import Slots
 from rye.search.states import States
 from rye.search.weights import weights_for
 from rye.signing import TrustSet
 from tests.support.signed import NOW
 
-OPTIONS: dict[str, Any] = {
-    "scope": "*",
-    "space": "all",
-    "limit": 10,
-    "offset": 0,
-    "sort_by": "score",
-    "fields": None,
-    "filters": None,
-    "fuzzy": None,
-    "proximity": None,
-    "mode": "keyword",
-    "level": None,
-    "relax": True,
-    "lenient": False,
-    "include_superseded": False,
-    "facets": (),
-    "threshold": None,
-    "source_boosts": None,
-    "hybrid": None,
-    "explain": False,
-}
+OPTIONS: dict[str, Any] = {**PLAIN}
 """The defaults of ``Registry.search``."""
 
 
