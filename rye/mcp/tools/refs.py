@@ -13,11 +13,11 @@ from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
 __all__ = ["TOOL"]
 
 _PARAMETERS = (
-    Parameter("item", "type:id, or an id that only one type has.", required=True),
+    Parameter("item", "type:id; or id, if only one type has it.", required=True),
     PROJECT_PATH,
     Parameter(
         "direction",
-        "out: what it refers to; in: what refers to it.",
+        "out: from the item; in: to it.",
         {"type": "string", "enum": ["both", "out", "in"], "default": "both"},
     ),
     Parameter("depth", "Steps to go.", {"type": "integer", "default": 1, "minimum": 1, "maximum": 32}),
@@ -25,9 +25,9 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-What an item refers to, and what refers to it.
-Use it to see what an item needs or what depends on it; to find items, call rye_search. Read-only.
-Answers "item -kind-> target  line", dangling where it is not there, then the items with verdicts.
+List what an item refers to, and what refers to it.
+Use it to see what it needs or what depends on it; to find items, rye_search. Read-only.
+Answers "item -kind-> target  line" (dangling: not there), then the items with verdicts.
 Errors give a code and the nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
@@ -35,7 +35,7 @@ Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction"
 def _output() -> dict[str, Any]:
     from rye.relations import Relations
 
-    return schema_of(Relations, 0, withheld={"type": "integer"})
+    return schema_of(Relations)
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
@@ -87,7 +87,6 @@ def _text(data: Mapping[str, Any]) -> str:
 
 TOOL = Tool(
     name="rye_refs",
-    title="Follow relations",
     description=_DESCRIPTION,
     parameters=lambda _options: _PARAMETERS,
     output=_output,
