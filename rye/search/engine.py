@@ -28,7 +28,7 @@ from rye.search.order import ranked
 from rye.search.page import Desk, Hit
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
-from rye.search.results import SearchResponse
+from rye.search.results import Remark, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean, is_unknown
 from rye.search.weights import Overrides, weights_for
@@ -90,6 +90,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
+        self._named: list[str] = []
         self._suggestion = ""
 
     def run(self) -> SearchResponse:
@@ -130,7 +131,7 @@ class Search:
             offset=request.offset,
             search_type=request.mode.name if near else "keyword",
             stage=answer.stage,
-            warnings=(*plan.warnings, *self.said(plan), *self._warnings, *page.warnings),
+            warnings=(*map(Remark, (*plan.warnings, *self.said(plan), *self._warnings)), *self._named, *page.warnings),
             did_you_mean=suggestion,
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
@@ -314,7 +315,7 @@ class Search:
         for doc in docs[:_NAMED].tolist():
             states, successor = self.states.standing(doc)
             instead = f"; see {successor}" if successor else ""
-            self._warnings.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
+            self._named.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
 
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ItemError
@@ -14,6 +14,7 @@ from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import part_of, schema_of
 from rye.mcp.text import reference, short, tidy, verdict
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.trusted import is_offered
 
 if TYPE_CHECKING:
     from rye.reports import LoadedItem
@@ -93,6 +94,9 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         if arguments.get("copy_to"):
             copied = copy_item(loaded, registry.roots, arguments["copy_to"])
             registry.refresh()
+        if work.options.only_trusted:
+            successor = loaded.successor if is_offered(registry, loaded.successor) else ""
+            loaded = replace(loaded, successor=successor, warnings=())
     data = _data(loaded, arguments["offset"], arguments["limit"])
     data["copied"] = None if copied is None else tidy(copied.to_dict())
     return Answer(_text(data), data)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError
 from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
+from rye.mcp.trusted import is_offered, offered_suggestion, remarks
 from rye.mcp.wording import for_client
 from rye.search.fusion import FUSIONS, Fusion
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
 
 __all__ = ["TOOL", "only_trusted"]
 
@@ -19,7 +23,6 @@ _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
 
 _FLAG = {"type": "boolean", "default": False}
-
 
 
 def _distance(low: int, high: int) -> dict[str, Any]:
@@ -118,11 +121,21 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.search(query, **arguments)
-    whole = response.to_dict()
+        whole = response.to_dict()
+        if work.options.only_trusted:
+            _leave_out(registry, whole)
     hits = [tidy_hit(hit) for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
     data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
     return Answer(search_text(data), data)
+
+
+def _leave_out(registry: Registry, answer: dict[str, Any]) -> None:
+    """Take out of an answer what names items that are not trusted, or only they say."""
+    answer["warnings"] = remarks(answer["warnings"])
+    answer["did_you_mean"] = offered_suggestion(registry, answer["query"], answer["did_you_mean"])
+    for hit in answer["results"]:
+        hit["successor"] = hit["successor"] if is_offered(registry, hit["successor"]) else ""
 
 
 def only_trusted(filters: Any) -> Any:

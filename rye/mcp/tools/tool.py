@@ -21,7 +21,9 @@ SPACE = Parameter(
     "Where to look.",
     {"enum": list(ITEM_SPACES), "type": "string", "default": "all"},
 )
-THRESHOLD = Parameter("threshold", "Least similarity; default: by model.", {"type": "number", "minimum": 0, "maximum": 1})
+THRESHOLD = Parameter(
+    "threshold", "Least similarity; default: by model.", {"type": "number", "minimum": 0, "maximum": 1}
+)
 
 
 @dataclass(frozen=True, slots=True)
