@@ -122,10 +122,11 @@ class Watch:
                 self._registry.max_staleness = 0.0
             unsure = self._registry.max_staleness == 0.0 or time.monotonic() - self._scanned > _DISTRUST
             if change or unsure:
+                before = self._scanned
                 found = self._refresh()
                 if found and not found.stale and not self._stop.is_set():
                     self._registry.max_staleness = float("inf")
-                if change or (found and (found.added or found.changed or found.removed)):
+                if change or (before and found and (found.added or found.changed or found.removed)):
                     self._changed(tuple(Path(path) for _, path in change))
 
     def _refresh(self) -> RefreshReport | None:

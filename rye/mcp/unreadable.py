@@ -68,14 +68,14 @@ def _outermost(line: str) -> dict[str, Any]:
 def _pairs(line: str) -> Iterator[tuple[str, str]]:
     """Yield the keys of the outermost object, each with the first token of its value."""
     depth, last, key = 0, "", ""
-    for token in (match[0] for match in _TOKEN.finditer(line)):
+    for part in (match[0] for match in _TOKEN.finditer(line)):
         if key:
-            yield key, token
+            yield key, part
             key = ""
-        if token in {"{", "["}:
+        if part in {"{", "["}:
             depth += 1
-        elif token in {"}", "]"}:
+        elif part in {"}", "]"}:
             depth -= 1
-        elif token == ":" and depth == 1 and line.lstrip().startswith("{"):
+        elif part == ":" and depth == 1 and line.lstrip().startswith("{"):
             key = last.strip('"')
-        last = token
+        last = part

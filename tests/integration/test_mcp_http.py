@@ -131,7 +131,7 @@ def test_a_client_searches_and_loads_over_http(open_service: Service, mode: str)
         return item["id"], item["signature"]["verdict"], [tool.name for tool in (await client.list_tools()).tools]
 
     found = open_service.talk(talk, mode=mode)
-    assert found == ("notes/new", "trusted", ["rye_search", "rye_load", "rye_verify"])
+    assert found == ("notes/new", "trusted", ["rye_search", "rye_sections", "rye_load", "rye_refs", "rye_verify"])
 
 
 def test_several_clients_at_once_get_each_their_own(open_service: Service) -> None:
