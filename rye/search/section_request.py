@@ -32,7 +32,6 @@ _PLAIN: Mapping[str, Any] = {
     "level": None,
     "relax": True,
     "explain": False,
-    "facets": (),
     "source_boosts": None,
     "hybrid": None,
 }
