@@ -28,7 +28,7 @@ def not_found(reader: Reader, item_type: str, item_id: str, space: str | None = 
         message = f"there is no {item_type} {item_id!r} in space {space}"
         hint = f"it is in {', '.join(elsewhere)}; look there, or in all spaces"
         return NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
-    near = nearest(f"{item_type}:{item_id}", reader.all_keys())
+    near = nearest(f"{item_type}:{item_id}", dict.fromkeys(reader.all_keys()))
     hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
     return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)
 

@@ -54,16 +54,16 @@ class Watch:
         self._registry = registry
         self._changed = changed
         self._stop = threading.Event()
-        self._paused = False
+        self._paused = True
         self._thread = threading.Thread(target=self._run, name="rye-watch", daemon=True)
         self._scanned = 0.0
 
     def start(self) -> None:
-        """Begin in a thread of its own; the first thing it does is to index what is there."""
+        """Begin in a thread of its own, which indexes nothing before :meth:`resume`."""
         self._thread.start()
 
     def resume(self) -> None:
-        """Index again after its indexing was cancelled: someone has searched since, so an index is wanted."""
+        """Index from now on, until that is cancelled: someone was answered, so an index is wanted."""
         self._paused = False
 
     def stop(self) -> None:
@@ -80,7 +80,6 @@ class Watch:
             self._registry.max_staleness = 0.0
 
     def _watch(self) -> None:
-        self._refresh()
         try:
             from watchfiles import watch
         except ImportError as error:  # no wheel for this platform
@@ -123,10 +122,11 @@ class Watch:
                 self._registry.max_staleness = 0.0
             unsure = self._registry.max_staleness == 0.0 or time.monotonic() - self._scanned > _DISTRUST
             if change or unsure:
+                before = self._scanned
                 found = self._refresh()
                 if found and not found.stale and not self._stop.is_set():
                     self._registry.max_staleness = float("inf")
-                if change or (found and (found.added or found.changed or found.removed)):
+                if change or (before and found and (found.added or found.changed or found.removed)):
                     self._changed(tuple(Path(path) for _, path in change))
 
     def _refresh(self) -> RefreshReport | None:

@@ -16,8 +16,8 @@ from rye.mcp.wording import for_client
 __all__ = ["as_rye_error", "failed_tool", "protocol_error"]
 
 _LOG = logging.getLogger(__name__)
-_CALLERS_OWN = ("project-not-found", "project-without-items")
-"""Codes of errors that name a path because the caller did."""
+_CALLERS_OWN = ("item-not-found", "project-not-found", "project-without-items")
+"""Codes of errors that name a path only because the caller did."""
 
 HidePaths = Callable[[str], str]
 """Leaves out the paths that lie outside the spaces."""

@@ -106,12 +106,13 @@ def _security(http: Http, port: int) -> TransportSecuritySettings:
 
 def guarded(asgi: _Asgi, token: str) -> _Asgi:
     """Return an application that answers only requests with the token."""
-    expected = f"Bearer {token}".encode("ascii")
+    expected = token.encode("ascii")
 
     async def guard(scope: _Scope, receive: _Receive, send: _Send) -> None:
         if scope["type"] == "http":
             shown = [value for name, value in scope["headers"] if name == b"authorization"]
-            if len(shown) != 1 or not hmac.compare_digest(shown[0], expected):
+            scheme, _, given = shown[0].partition(b" ") if len(shown) == 1 else (b"", b"", b"")
+            if scheme.lower() != b"bearer" or not hmac.compare_digest(given.strip(b" "), expected):
                 _LOG.warning("a request without the right token was refused")
                 headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain")]
                 await send({"type": "http.response.start", "status": 401, "headers": headers})

@@ -20,12 +20,13 @@ def list_tools(tools: Iterable[Tool], options: Options) -> types.ListToolsResult
 
 def _listed(tool: Tool, options: Options) -> types.Tool:
     effect = tool.effect(options)
+    given, answered = input_schema(tool.parameters(options)), tool.output()
+    named = {key: schema for key, schema in answered["properties"].items() if key not in given["properties"]}
     return types.Tool(
         name=tool.name,
-        title=tool.title,
         description=tool.description,
-        input_schema=input_schema(tool.parameters(options)),
-        output_schema=tool.output(),
+        input_schema=given,
+        output_schema=answered | {"properties": named},  # what repeats an argument goes without saying
         annotations=types.ToolAnnotations(
             read_only_hint=not effect.writes,
             destructive_hint=effect.destroys,

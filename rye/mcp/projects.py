@@ -11,9 +11,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye.errors import ArgumentError, NotFoundError
+from rye.errors import ArgumentError, NotFoundError, RyeError
 from rye.mcp.calls import Call
 from rye.mcp.options import Options
+from rye.mcp.trusted import unname
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -45,6 +46,7 @@ class Project:
 
         self._calls: set[Call] = set()
         self._closed = threading.Event()
+        self._only_trusted = options.only_trusted
         self.registry: Registry = Registry(
             folder,
             more_bundles=options.bundles,
@@ -62,7 +64,12 @@ class Project:
         self._calls.add(call)
         try:
             yield self.registry
-            self._watch.resume()
+            if call.is_wanted:
+                self._watch.resume()
+        except RyeError as error:
+            if self._only_trusted:
+                unname(self.registry, error)
+            raise
         finally:
             self._calls.discard(call)
 
@@ -71,7 +78,10 @@ class Project:
             call.tell(done, total, source)
 
     def _is_unwanted(self) -> bool:
-        """Tell whether to stop indexing: all calls that waited for it are gone. What nobody asked for goes on."""
+        """Tell whether to stop indexing: all calls that waited for it are gone.
+
+        What goes on between calls, for files that have changed, nobody waits for.
+        """
         calls = list(self._calls)
         return not any(call.is_wanted for call in calls) if calls else self._closed.is_set()
 

@@ -73,7 +73,8 @@ def get_prompt(
         content += f"before anything is done, read the rest with rye_load, offset {part.next_offset}"
     text = "\n".join([*lines, "", content])
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-    return types.GetPromptResult(description=short(loaded.item.description, 300) or None, messages=[message])
+    description = f"[{said}] {short(loaded.item.description, 300)}".rstrip()
+    return types.GetPromptResult(description=description, messages=[message])
 
 
 def _inputs(loaded: LoadedItem) -> list[types.PromptArgument]:

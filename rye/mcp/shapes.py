@@ -14,28 +14,25 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 __all__ = ["part_of", "schema_of"]
 
 _ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
-_TEXT = {"type": "string"}
-_PLAIN = ({"type": "array"}, {"type": "object"})
+_UNSAID = ("string", "array", "object")
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
-def schema_of(shape: type, depth: int = 0, **more: Mapping[str, Any]) -> dict[str, Any]:
+def schema_of(shape: type, **more: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of what ``shape(…).to_dict()`` returns, or ``{"error": …}`` where a call failed.
 
     It is read by models in every conversation, so it is kept small: all keys of the outermost level are named, with
-    their types but for text. Below it ``required`` names them, and types are those of numbers, flags and lists of valid
-    values only.
+    the types of numbers, flags, lists of valid values and what may be null; text, lists and mappings go without saying.
 
     Args:
         shape: A dataclass with a ``to_dict`` method, which returns the same keys always.
-        depth: Levels below the outermost that are described; a list is one, too.
         more: Schemas of keys that are put beside those.
     """
     full = _inferred(_sample(shape, full=True).to_dict())
     empty = _inferred(_sample(shape, full=False).to_dict())
     merged = _merged(full, empty)
-    properties = {key: _small(each, depth) for key, each in (merged["properties"] | more).items()}
-    return {"type": "object", "properties": properties | {"error": {"type": "object"}}}
+    properties = {key: _small(each) for key, each in (merged["properties"] | more).items()}
+    return {"type": "object", "properties": properties | {"error": {}}}
 
 
 def part_of(shape: type) -> dict[str, Any]:
@@ -43,17 +40,10 @@ def part_of(shape: type) -> dict[str, Any]:
     return _inferred(_sample(shape, full=True).to_dict()) | {"type": ["object", "null"]}
 
 
-def _small(schema: Mapping[str, Any], depth: int, *, inside: bool = False) -> dict[str, Any]:
+def _small(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema without what lies deeper, and without what need not be said."""
-    if schema == _TEXT:
-        return {}
     small = {key: schema[key] for key in ("type", "enum") if key in schema}
-    if "items" in schema and depth and (items := _small(schema["items"], depth - 1, inside=True)):
-        small["items"] = items
-    if "required" in schema and depth:
-        inner = {key: _small(each, depth - 1, inside=True) for key, each in schema["properties"].items()}
-        small |= {"required": schema["required"], "properties": {key: each for key, each in inner.items() if each}}
-    return {} if inside and small in _PLAIN else small
+    return {} if small.get("type") in _UNSAID else small
 
 
 def _sample(hint: Any, *, full: bool) -> Any:

@@ -30,7 +30,7 @@ from rye.search.page import Desk, Hit
 from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
-from rye.search.results import SearchResponse
+from rye.search.results import Remark, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
@@ -92,6 +92,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
+        self._replaced: list[str] = []
         self._suggestion = ""
         self._read: Reading | None = None
 
@@ -125,6 +126,7 @@ class Search:
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
         following = request.offset + request.limit
+        remarks = (*plan.warnings, *self.said(plan), *self._warnings)
         return SearchResponse(
             results=page.results,
             total=max(total - (len(hits) - len(page.results)), 0),
@@ -135,7 +137,11 @@ class Search:
             offset=request.offset,
             search_type=request.mode.name if near else "keyword",
             stage=answer.stage,
-            warnings=(*plan.warnings, *self.said(plan), *self._warnings, *page.warnings),
+            warnings=(
+                *map(Remark, (*plan.warnings, *self.said(plan), *self._warnings)),
+                *self._replaced,
+                *page.warnings,
+            ),
             did_you_mean=suggestion,
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
@@ -345,7 +351,7 @@ class Search:
         for doc in docs[:_NAMED].tolist():
             states, successor = self.states.standing(doc)
             instead = f"; see {successor}" if successor else ""
-            self._warnings.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
+            self._replaced.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
 
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""

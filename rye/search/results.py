@@ -12,6 +12,12 @@ from rye.search.facets import Facet
 from rye.signing.model import Signature
 
 
+class Remark(str):
+    """A warning about a search itself, which names no item and no file."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class LeafTrace:
     """How one field fed one leaf of the query for one item.

@@ -41,6 +41,7 @@ from rye.search.outline import Leafing, Spot, keyword_scores, outline
 from rye.search.passages import Matches, Ranges, passage, places
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan, make_plan
+from rye.search.results import Remark
 from rye.search.section_request import SectionRequest
 from rye.search.section_results import SectionHit, SectionResponse
 from rye.signing import Signature, Verdict, judge, remembering_verify
@@ -149,7 +150,7 @@ class SectionSearch:
             search_type=request.mode.name if near else "keyword",
             method=self._search.method(near),
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*plan.warnings, *self._search.said(plan), *dict.fromkeys(self._warnings)),
+            warnings=(*map(Remark, (*plan.warnings, *self._search.said(plan))), *dict.fromkeys(self._warnings)),
             hidden=self._hidden,
         )
 
@@ -161,7 +162,7 @@ class SectionSearch:
             return None
         asking = ByMeaning(self.request.search, self.world.reader, plan, self._search.evaluate)
         near = asking.near(self.world.meaning, allowed)
-        self._warnings += asking.warnings
+        self._warnings += map(Remark, asking.warnings)
         return near
 
     def _by_words(self, plan: Plan) -> Evaluation:
@@ -374,7 +375,7 @@ class SectionSearch:
             left -= len(hit.text)
         if len(shown) < len(hits):
             rest = f"{len(hits) - len(shown)} more sections were left out"
-            self._warnings.append(f"{rest} to stay within {self.request.max_chars:,} characters")
+            self._warnings.append(Remark(f"{rest} to stay within {self.request.max_chars:,} characters"))
         return tuple(shown)
 
 

@@ -548,20 +548,29 @@ def _child_of_this_process() -> int:
 
 
 UNREADABLE = (
-    b'"method":"tools/call","params":{"name":"rye_search","arguments":{"query":"\\ud800"}}',
-    b'"method":"tools/call","params":{"name":"rye_search","arguments":{"limit":1' + b"0" * 5_000 + b"}}",
-    b'"method":"tools/call","params":{"name":"rye_search","arguments":' + b'{"a":' * 300 + b"1" + b"}" * 300 + b"}",
+    (b'{"jsonrpc":"2.0","id":0,"method":"tools/list","params":{"cursor":"\\ud800"}}', 0, -32700),
+    (b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"a":1' + b"0" * 5_000 + b"}}", 1, -32700),
+    (b'{"jsonrpc":"2.0","id":2,"method":"a","params":' + b'{"a":' * 500 + b"1" + b"}" * 501, 2, -32600),
+    (b'{"jsonrpc":"2.0","params":' + b'{"id":9,"a":' * 20_000 + b"1" + b"}" * 20_000 + b',"id":"3"}', "3", -32600),
+    (b'{"jsonrpc":"2.0","id":4}', 4, -32600),
+    (b'{"jsonrpc":"2.0","id":"\\udfff","method":"tools/list"}', None, -32700),
+    (b"not json", None, -32700),
+    (b'"' + b'\\"' * 200_000, None, -32700),
+    (b"{}", None, -32600),
+    (b"[]", None, -32600),
 )
-"""Requests that are JSON of a kind, but cannot be read as messages."""
+"""Lines that are no message, and which id and code their answer has."""
+
+UNANSWERED = (b"", b'{"jsonrpc":"2.0","method":5}', b'{"jsonrpc":"2.0","id":7,"result":5}')
+"""A blank line, a notification and an answer get none, however wrong they are."""
 
 
 def test_a_request_that_cannot_be_read_is_answered_with_an_error(sim: SpaceSim) -> None:
-    """Its client would wait for ever otherwise; ids that cannot be sent back end nothing."""
+    """Its client would wait for ever otherwise; what its id is, is found whatever stands around it."""
     params = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
     hello = {"jsonrpc": "2.0", "id": "hello", "method": "initialize", "params": params}
-    lines = [json.dumps(hello).encode(), b'{"jsonrpc":"2.0","method":"notifications/initialized"}']
-    lines += [b'{"jsonrpc":"2.0","id":%d,%s}' % (number, each) for number, each in enumerate(UNREADABLE)]
-    lines += [b'{"jsonrpc":"2.0","id":"\\udfff","method":"tools/list"}', b'{"id":7}', b"[1]"]
+    lines = [json.dumps(hello).encode(), b'{"jsonrpc":"2.0","method":"notifications/initialized"}', *UNANSWERED]
+    lines += [line for line, _, _ in UNREADABLE]
     lines += [b'{"jsonrpc":"2.0","id":"last","method":"ping"}', b""]
     process = subprocess.Popen(
         [sys.executable, *arguments(sim)],
@@ -571,15 +580,9 @@ def test_a_request_that_cannot_be_read_is_answered_with_an_error(sim: SpaceSim) 
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     )
-    assert process.stdin
-    assert process.stdout
-    process.stdin.write(b"\n".join(lines))
-    process.stdin.flush()
-    answers: dict[object, Any] = {}
-    while "last" not in answers:
-        answer = json.loads(process.stdout.readline())
-        answers[answer["id"]] = answer
-    process.communicate(timeout=20)
-    assert set(answers) == {"hello", "last", *range(len(UNREADABLE))}
-    for number in range(len(UNREADABLE)):
-        assert answers[number]["error"]["code"] == -32700
+    out, _ = process.communicate(b"\n".join(lines), timeout=30)
+    answers = [json.loads(line) for line in out.splitlines()]
+    refused = [(answer["id"], answer["error"]["code"]) for answer in answers if "error" in answer]
+    assert refused == [(number, code) for _, number, code in UNREADABLE]
+    deep = [answer["error"]["message"] for answer in answers if answer["id"] in {2, "3"}]
+    assert all("nested too deep" in said for said in deep)

@@ -36,6 +36,7 @@ def watched(registry: Registry, changed: Callable[[Collection[Path]], None] = la
     """Watch a registry, once the watch knows all to be as indexed."""
     watch = Watch(registry, changed)
     watch.start()
+    watch.resume()
     try:
         until(lambda: registry.max_staleness == float("inf"))
         yield watch

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:13:46Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:BvonSNtVL-4uXJP5sAQf1ANlj8UR-zT6jMd7tSx9Xj-Eib1gE_nNnTLb9NZTl_phWzsyW1seDbZuN7HOzMvYAA:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
+# rye:signed:v2:2026-11-22T05:22:06Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:zWaxcJviY1muB6NsDSO8pp8Nw9Q09WvL3aZmOiw8JkRhoCSvau9OR9R-Zh_jedZnif4GZkcHiCflsn2W5sYbCw:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

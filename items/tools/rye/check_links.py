@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:13:46Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:CvnPEks8NAeWkH53B6fXG716JoeYlvIbcB82lbtpN1ZK2EBhH7DyMqMyOh4CK2BfZ2Q62CpdhWJ9dKh42OrsCg:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
+# rye:signed:v2:2026-11-22T05:22:06Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:xPIolrotCZ2vbLf3icX5akTbxy3dqWZTQALwj-2Rvp_CdwSBoZa7Y8KZcrW7YZZQ3Km7YPA6cLnK4zEF5iVmDA:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

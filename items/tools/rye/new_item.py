@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:13:46Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:LbG_TW8wG09EnZwa1jUYevk-03xYkCrwDkD_9F6EbxfhwOIR8LU64fQ9BEaUO0pxzRod2QCV5E65M68EnEaKDg:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
+# rye:signed:v2:2026-11-22T05:22:06Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:m_eriCcjK7cplojkiq3enl976RYF-eXWZBXCFrqn9G9LD8xtwJmo21kya6ZmZ7yPJ-8xjOiAvwb7IFkskL0xDw:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

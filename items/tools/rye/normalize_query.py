@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:13:46Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:UrEcBuw7ixPTCoFFZ5iARvD44xPjFaexIMsUnYIdQprPY3LncA8y8yuea8OtbFFokr03BzO_6ecVabM7KitRDQ:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
+# rye:signed:v2:2026-11-22T05:22:06Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:-gPn0_YnVZQUVGY1SYP7OHhjRTWZYqzIZ4y7pdyhaVBF8BICpWw-BFjsNY6NyOXdJAIJ30Act75UHfAvxUxKCA:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:13:46Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:VDI4kPpYHLfZgXQ5QLNY_eiE0B0SecGv9tjbNjbo6S8RhYtnqMV_Ekkg3eWpXCFlKbODT84gwXqpLnW9umtJDA:05b991919e732e812d46e9a4fd307c874063a7a84be720a98dfb390da32a654a
+# rye:signed:v2:2026-11-22T05:22:06Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:6N3MHGWp52FWYLd69duQCLpVoj80CvpSXv04EHUUJy8hXMZfife-DJpgKh-HRv5vFw-1JKYNFAd2qggG3MSpCg:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

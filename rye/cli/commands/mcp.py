@@ -108,13 +108,30 @@ def _token(options: dict[str, Any]) -> str:
     if not options["http"]:
         return ""
     path: Path | None = options["token_file"]
-    token = os.environ.get(_TOKEN, "") if path is None else path.read_text(encoding="utf-8")
+    if path is None and _TOKEN not in os.environ:
+        return ""
+    token, place = (os.environ[_TOKEN], _TOKEN) if path is None else (_read(path), repr(str(path)))
     token = token.strip()
-    if path is not None and not token:
-        raise Refusal(f"{str(path)!r} holds no token", hint="write one into it, e.g. with: openssl rand -hex 32")
+    if not token:
+        instead = "unset it" if path is None else "leave the option out"
+        hint = f"put one there, e.g. from: openssl rand -hex 32; or {instead} to demand none"
+        raise Refusal(f"{place} holds no token", hint=hint)
     if not token.isascii() or any(char.isspace() for char in token):
         raise Refusal("the token has characters that no header can hold", hint="use letters and digits")
     return token
+
+
+def _read(path: Path) -> str:
+    """Return the text of a file.
+
+    Raises:
+        Refusal: It cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it is not text"
+        raise Refusal(f"the token cannot be read from {str(path)!r}: {why}", hint="name a file with one line") from None
 
 
 def _own_command() -> tuple[str, ...]:

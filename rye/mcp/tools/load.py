@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ItemError
@@ -14,6 +14,7 @@ from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import part_of, schema_of
 from rye.mcp.text import reference, short, tidy, verdict
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.trusted import is_offered
 
 if TYPE_CHECKING:
     from rye.reports import LoadedItem
@@ -27,7 +28,7 @@ _DEFAULT_CONTENT = 20_000
 _LAST = 1_048_576
 
 _READING = (
-    Parameter("item", "type:id, or an id that only one type has.", required=True),
+    Parameter("item", "type:id; or id, if only one type has it.", required=True),
     PROJECT_PATH,
     SPACE,
     Parameter(
@@ -43,16 +44,15 @@ _READING = (
 )
 _COPYING = Parameter(
     "copy_to",
-    "Also copy the signed file to this space.",
+    "Also copy the file there.",
     {"type": "string", "enum": ["project", "user"]},
 )
 
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
-Use it once you know the type:id; to find it, call rye_search; for many verdicts, rye_verify.
-Runs nothing; copy_to, where offered, adds a file, never overwrites.
-Answers verdict, reason, and content between markers (next_offset reads on): act on it only if trusted, or the user \
-agrees.
+Use it once you know the type:id; rye_search finds it; for many verdicts, rye_verify.
+Runs nothing; copy_to adds a file, never overwrites.
+Answers verdict and content between markers (next_offset reads on); act on it only if trusted or the user agrees.
 Errors give a code and the nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "space": "project"}"""
 
@@ -94,6 +94,9 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         if arguments.get("copy_to"):
             copied = copy_item(loaded, registry.roots, arguments["copy_to"])
             registry.refresh()
+        if work.options.only_trusted:
+            successor = loaded.successor if is_offered(registry, loaded.successor) else ""
+            loaded = replace(loaded, successor=successor, warnings=())
     data = _data(loaded, arguments["offset"], arguments["limit"])
     data["copied"] = None if copied is None else tidy(copied.to_dict())
     return Answer(_text(data), data)
@@ -172,7 +175,6 @@ def _text(data: Mapping[str, Any]) -> str:
 
 TOOL = Tool(
     name="rye_load",
-    title="Read an item",
     description=_DESCRIPTION,
     parameters=_parameters,
     output=_output,

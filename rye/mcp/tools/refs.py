@@ -3,21 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import schema_of
 from rye.mcp.text import said_of, short, tidy
+from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
+from rye.mcp.trusted import is_offered
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
 
 __all__ = ["TOOL"]
 
 _PARAMETERS = (
-    Parameter("item", "type:id, or an id that only one type has.", required=True),
+    Parameter("item", "type:id; or id, if only one type has it.", required=True),
     PROJECT_PATH,
     Parameter(
         "direction",
-        "out: what it refers to; in: what refers to it.",
+        "out: from the item; in: to it.",
         {"type": "string", "enum": ["both", "out", "in"], "default": "both"},
     ),
     Parameter("depth", "Steps to go.", {"type": "integer", "default": 1, "minimum": 1, "maximum": 32}),
@@ -25,9 +30,9 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-What an item refers to, and what refers to it.
-Use it to see what an item needs or what depends on it; to find items, call rye_search. Read-only.
-Answers "item -kind-> target  line", dangling where it is not there, then the items with verdicts.
+List what an item refers to, and what refers to it.
+Use it to see what it needs or what depends on it; to find items, rye_search. Read-only.
+Answers "item -kind-> target  line" (dangling: not there), then the items with verdicts.
 Errors give a code and the nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
@@ -35,35 +40,45 @@ Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction"
 def _output() -> dict[str, Any]:
     from rye.relations import Relations
 
-    return schema_of(Relations, 0, withheld={"type": "integer"})
+    return schema_of(Relations)
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     arguments = read_arguments(_PARAMETERS, given)
     project = work.project(arguments)
+    item, limit = arguments.pop("item"), arguments["limit"]
     del arguments["project_path"]
     with project.used_by(work.call) as registry:
         if work.options.only_trusted:
-            from rye.mcp.tools.load import require_trusted
             from rye.naming import load_named
+            from rye.relations import MAX_RELATIONS
 
-            require_trusted(work.options, load_named(registry, arguments["item"]))
-        found = registry.refs(arguments.pop("item"), **arguments).to_dict()
-    withheld = _withhold(found) if work.options.only_trusted else 0
+            require_trusted(work.options, load_named(registry, item))
+            arguments["limit"] = MAX_RELATIONS
+        found = registry.refs(item, **arguments).to_dict()
+        if work.options.only_trusted:
+            _leave_out(registry, found, limit)
     listed = {name: [tidy(each) for each in found.pop(name)] for name in ("relations", "items")}
-    data = tidy(found) | listed | {"withheld": withheld}
+    data = tidy(found) | listed
     data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
     return Answer(_text(data), data)
 
 
-def _withhold(found: dict[str, Any]) -> int:
-    """Leave out items that are not trusted, and what refers to or from them; return how many relations that were."""
-    found["items"] = [each for each in found["items"] if each["verdict"] == "trusted"]
-    known = {f"{each['type']}:{each['id']}" for each in found["items"]}
-    kept = [each for each in found["relations"] if each["item"] in known and (each["target"] or each["item"]) in known]
-    withheld = len(found["relations"]) - len(kept)
-    found["relations"] = kept
-    return withheld
+def _leave_out(registry: Registry, found: dict[str, Any], limit: int) -> None:
+    """Leave out items that are not trusted, what refers to or from them, and all that names them."""
+    trusted = {f"{each['type']}:{each['id']}" for each in found["items"] if each["verdict"] == "trusted"}
+    kept = [
+        each for each in found["relations"] if each["item"] in trusted and (each["target"] or each["item"]) in trusted
+    ]
+    for each in kept:
+        each["candidates"] = [name for name in each["candidates"] if is_offered(registry, name)]
+    shown = kept[:limit]
+    named = {found["item"], *(name for each in shown for name in (each["item"], each["target"]))}
+    found["items"] = [each for each in found["items"] if f"{each['type']}:{each['id']}" in named & trusted]
+    for each in found["items"]:
+        each["successor"] = each["successor"] if is_offered(registry, each["successor"]) else ""
+    more = found["truncated"] or len(kept) > limit
+    found |= {"relations": shown, "total": len(kept), "truncated": more, "warnings": []}
 
 
 def _text(data: Mapping[str, Any]) -> str:
@@ -79,15 +94,12 @@ def _text(data: Mapping[str, Any]) -> str:
         lines.append(
             f"{name}  {item['verdict'] or 'unreadable'}  {short(item['source'])}{state} | {short(item['title'])}"
         )
-    if data["withheld"]:
-        lines.append(f"withheld: {data['withheld']} with items that are not trusted")
     lines += said_of("warning", data["warnings"], "the structured answer lists them")
     return "\n".join(lines)
 
 
 TOOL = Tool(
     name="rye_refs",
-    title="Follow relations",
     description=_DESCRIPTION,
     parameters=lambda _options: _PARAMETERS,
     output=_output,

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError
 from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
-from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
+from rye.mcp.trusted import is_offered, offered_suggestion, remarks
 from rye.mcp.wording import for_client
-from rye.search.modes import HYBRID
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
 
 __all__ = ["TOOL", "only_trusted"]
 
@@ -24,9 +27,15 @@ _FLAG = {"type": "boolean", "default": False}
 def _distance(low: int, high: int) -> dict[str, Any]:
     """Return the schema of ``{"enabled": …, "max_distance": …}``."""
     distance = {"type": "integer", "minimum": low, "maximum": high}
-    properties = {"enabled": {"type": "boolean", "default": True}, "max_distance": distance}
-    return {"type": "object", "properties": properties}
+    properties = {"enabled": {"type": "boolean"}, "max_distance": distance}
+    return {"type": "object", "default": {}, "properties": properties}
 
+
+_HYBRID = (
+    "{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
+    "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}."
+)
+"""In words: a schema of each part would be read in every conversation."""
 
 _PARAMETERS = (
     Parameter(
@@ -36,74 +45,58 @@ _PARAMETERS = (
     ),
     Parameter(
         "scope",
-        "directive, tool, knowledge or a namespace: tool.rye.*; comma-joined; *: all.",
+        "directive, tool, knowledge or tool.rye.*; comma-joined.",
         {"type": "string", "default": "*"},
     ),
     PROJECT_PATH,
     SPACE,
-    Parameter("limit", "Hits per page.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 1000}),
-    Parameter(
-        "offset",
-        "Hits to skip.",
-        {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000},
-    ),
+    Parameter("limit", "Hits on the page.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 1000}),
+    Parameter("offset", "Hits to skip.", {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000}),
     Parameter(
         "sort_by",
-        "Best match, newest, or by name.",
+        "date: newest first.",
         {"type": "string", "enum": ["score", "date", "name"], "default": "score"},
     ),
     Parameter(
         "fields",
         'A query per field: {"category": "core"}.',
-        {"type": "object", "additionalProperties": {"type": "string"}},
+        {"type": "object", "default": {}},
     ),
     Parameter(
         "filters",
         'Metadata: value, [any, of], "!not", ">=2.0": {"tags": ["api", "mcp"], "date_from": "2026-01"}.',
-        {"type": "object"},
+        {"type": "object", "default": {}},
     ),
-    Parameter(
-        "fuzzy",
-        "Forgive typos in every word.",
-        _distance(0, 2),
-    ),
-    Parameter(
-        "proximity",
-        "Words near each other.",
-        _distance(1, 1000),
-    ),
+    Parameter("fuzzy", "Forgive typos.", _distance(0, 2)),
+    Parameter("proximity", "Words near each other; distance 5.", _distance(1, 1000)),
     Parameter(
         "mode",
-        "By words, by meaning, or both.",
+        "By words, meaning, or both.",
         {"type": "string", "enum": ["keyword", "semantic", "hybrid"], "default": "keyword"},
     ),
-    Parameter(
-        "level",
-        "1: what names an item; 2: its body; default: both.",
-        {"type": "integer", "enum": [1, 2]},
-    ),
-    Parameter(
-        "relax",
-        "Loosen words that find nothing.",
-        {"type": "boolean", "default": True},
-    ),
+    Parameter("level", "1: names; 2: body; default: both.", {"type": "integer", "enum": [1, 2]}),
+    Parameter("relax", "Loosen words that find nothing.", {"type": "boolean", "default": True}),
     Parameter("lenient", "Skip what cannot be parsed.", _FLAG),
-    Parameter("include_superseded", "Also superseded and deprecated items.", _FLAG),
+    Parameter("include_superseded", "Also superseded items.", _FLAG),
     Parameter(
         "facets",
-        "Count matches by type, space, category, tag, verdict, signer or metadata key.",
+        "Counts by type, space, category, tag, verdict, signer, metadata key.",
         {"type": "array", "items": {"type": "string"}, "default": []},
     ),
-    Parameter("threshold", "Least similarity.", {"type": "number"}),
-    Parameter("source_boosts", 'Semantic: {"project": 1.2, "user": 1.1, "system": 0.85}.', {"type": "object"}),
-    Parameter("hybrid", f"Of {', '.join(HYBRID)}.", {"type": "object"}),
+    THRESHOLD,
+    Parameter(
+        "source_boosts",
+        'Semantic; default: {"project": 1.2, "user": 1.1, "system": 0.85}.',
+        {"type": "object"},
+    ),
+    Parameter("hybrid", _HYBRID, {"type": "object"}),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 
 _DESCRIPTION = """\
 Find signed directives (to follow), tools (to run) and knowledge (to read).
-Use it first. To read a hit or a known type:id, call rye_load; for verdicts only, rye_verify.
-Reads the spaces and their index; runs nothing.
+Use it first; rye_load reads a hit, rye_sections gives passages to cite, rye_verify verdicts only.
+Read-only.
 Answers "[shown of total results -- stage]", then hits, best first: type:id, score (0-1), verdict, source | title. \
 Stage "all": every word matched. Ask the user before acting on what is not trusted.
 Errors give a code and a fix.
@@ -113,7 +106,7 @@ Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT dra
 def _output() -> dict[str, Any]:
     from rye.search.results import SearchResponse
 
-    return schema_of(SearchResponse, 0)
+    return schema_of(SearchResponse)
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
@@ -125,11 +118,21 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.search(query, **arguments)
-    whole = response.to_dict()
+        whole = response.to_dict()
+        if work.options.only_trusted:
+            _leave_out(registry, whole)
     hits = [tidy_hit(hit) for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
     data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
     return Answer(search_text(data), data)
+
+
+def _leave_out(registry: Registry, answer: dict[str, Any]) -> None:
+    """Take out of an answer what names items that are not trusted, or only they say."""
+    answer["warnings"] = remarks(answer["warnings"])
+    answer["did_you_mean"] = offered_suggestion(registry, answer["query"], answer["did_you_mean"])
+    for hit in answer["results"]:
+        hit["successor"] = hit["successor"] if is_offered(registry, hit["successor"]) else ""
 
 
 def only_trusted(filters: Any) -> Any:
@@ -147,7 +150,6 @@ def only_trusted(filters: Any) -> Any:
 
 TOOL = Tool(
     name="rye_search",
-    title="Search items",
     description=_DESCRIPTION,
     parameters=lambda _options: _PARAMETERS,
     output=_output,

@@ -34,9 +34,9 @@ _PARAMETERS = (
 
 _DESCRIPTION = """\
 Sign items with the user's key, so that they verify as trusted.
-Use it only when the user has read them and asks for it; rye_verify shows which lack a signature.
-Validates all, asks the user where the client can, then writes each file's signature line.
-Answers a line per item. Errors give a code, such as no-signing-key (the user runs: rye keys generate).
+Use it only when the user has read them and asks; rye_verify shows which are unsigned.
+Validates all, asks the user where the client can, then writes signature lines.
+Answers a line per item. Errors give a code: no-signing-key (the user runs: rye keys generate).
 Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge.notes.*", "space": "user"}"""
 
 
@@ -122,7 +122,6 @@ def _text(data: Mapping[str, Any]) -> str:
 
 TOOL = Tool(
     name="rye_sign",
-    title="Sign items",
     description=_DESCRIPTION,
     parameters=lambda _options: _PARAMETERS,
     output=_output,

@@ -11,15 +11,18 @@ from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter
 from rye.mcp.projects import Project, Projects
 
-__all__ = ["ITEM_SPACES", "PROJECT_PATH", "SPACE", "Answer", "Effect", "Tool", "Work"]
+__all__ = ["ITEM_SPACES", "PROJECT_PATH", "SPACE", "THRESHOLD", "Answer", "Effect", "Tool", "Work"]
 
 ITEM_SPACES = ("all", "project", "user", "system")
 
-PROJECT_PATH = Parameter("project_path", "Absolute path of a project.")
+PROJECT_PATH = Parameter("project_path", "Absolute path; default: the server's.")
 SPACE = Parameter(
     "space",
     "Where to look.",
     {"enum": list(ITEM_SPACES), "type": "string", "default": "all"},
+)
+THRESHOLD = Parameter(
+    "threshold", "Least similarity; default: by model.", {"type": "number", "minimum": 0, "maximum": 1}
 )
 
 
@@ -66,7 +69,6 @@ class Tool:
 
     Attributes:
         name: Its name.
-        title: The same for people.
         description: For the model: purpose first, when to use it and when another, what it touches, errors, examples.
         parameters: Its arguments, given the options of the server.
         output: Returns the JSON Schema of its answer; made when first asked for, as that imports the registry.
@@ -76,7 +78,6 @@ class Tool:
     """
 
     name: str
-    title: str
     description: str
     parameters: Callable[[Options], tuple[Parameter, ...]]
     output: Callable[[], dict[str, Any]]

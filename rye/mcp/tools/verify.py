@@ -31,11 +31,11 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-Verify signatures of one item, a namespace or all, from the files' bytes.
-Use it before relying on several; to find some, call rye_search; to read one, rye_load.
-Reads only.
-Answers counts and a line per item, worst first: trusted; untrusted (key does not count); partial, misplaced (not for \
-all of it, or not here); tampered; unsigned.
+Verify signatures of one item, a namespace or all, from the bytes.
+Use it before relying on several; rye_search finds items, rye_load reads one.
+Read-only.
+Answers counts and a line per item, worst first: trusted; untrusted (key does not count); partial, misplaced (not all \
+of it, or not here); tampered; unsigned.
 Errors give a code and what is valid.
 Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
 
@@ -117,7 +117,6 @@ def _text(data: Mapping[str, Any]) -> str:
 
 TOOL = Tool(
     name="rye_verify",
-    title="Verify signatures",
     description=_DESCRIPTION,
     parameters=lambda _options: _PARAMETERS,
     output=_output,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,8 +11,12 @@ import jsonschema
 import pytest
 
 from rye.errors import ArgumentError
+from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter, input_schema, read_arguments, take_arguments
 from rye.mcp.shapes import part_of, schema_of
+from rye.mcp.tools import TOOLS
+from rye.search.fusion import Fusion
+from rye.search.modes import HYBRID
 from rye.signing.model import Verdict
 
 
@@ -49,47 +54,26 @@ ANSWERS = (
 
 
 def test_the_schema_is_that_of_what_to_dict_returns() -> None:
-    """Keys are those of the JSON, not of the dataclass; null, lists and mappings are told."""
-    schema = schema_of(Outer)
+    """Keys are those of the JSON, not of the dataclass; types are told but for text, lists and mappings."""
+    schema = schema_of(Outer, verdict={"enum": ["a", "b"]})
     assert schema["properties"] == {
-        "rows": {"type": "array"},
+        "rows": {},
         "next": {"type": ["integer", "null"]},
-        "counts": {"type": "object"},
-        "more": {"type": "object"},
-        "error": {"type": "object"},
+        "counts": {},
+        "more": {},
+        "verdict": {"enum": ["a", "b"]},
+        "error": {},
     }
     for answer in ANSWERS:
         jsonschema.validate(answer.to_dict(), schema)
-        jsonschema.validate(answer.to_dict(), schema_of(Outer, 2))
     jsonschema.validate({"error": {"code": "x"}}, schema)
 
 
-def test_deeper_levels_are_described_where_that_is_asked_for() -> None:
-    """All keys are named; of types, that of text, lists and mappings goes without saying."""
-    assert schema_of(Outer, 2)["properties"]["rows"] == {
-        "type": "array",
-        "items": {
-            "type": "object",
-            "required": ["verdict", "words"],
-            "properties": {"verdict": {"enum": list(map(str, Verdict))}},
-        },
-    }
-
-
-@pytest.mark.parametrize(
-    "wrong",
-    [
-        ANSWERS[1].to_dict() | {"next": "3"},
-        ANSWERS[1].to_dict() | {"rows": {}},
-        ANSWERS[1].to_dict() | {"rows": [{"verdict": "trusted"}]},
-        ANSWERS[1].to_dict() | {"rows": [{"verdict": "fine", "words": []}]},
-        ANSWERS[1].to_dict() | {"counts": []},
-    ],
-)
+@pytest.mark.parametrize("wrong", [{"next": "3"}, {"next": 3.5}, {"verdict": "c"}, {"verdict": None}])
 def test_an_answer_of_another_shape_does_not_fit(wrong: dict[str, Any]) -> None:
-    """Missing keys below the outermost level, other types and values that are not valid."""
+    """Other types, and values that are not valid."""
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.validate(wrong, schema_of(Outer, 2))
+        jsonschema.validate(ANSWERS[1].to_dict() | wrong, schema_of(Outer, verdict={"enum": ["a", "b"]}))
 
 
 def test_a_part_may_be_null() -> None:
@@ -149,3 +133,17 @@ def test_a_slip_of_the_pen_is_named() -> None:
     with pytest.raises(ArgumentError, match="nmae") as raised:
         take_arguments(PARAMETERS, {"nmae": 1})
     assert raised.value.hint == "did you mean 'name'? valid are name, count, way, quick"
+
+
+def test_the_words_on_hybrid_are_what_it_takes() -> None:
+    """What the schema says in words has every part of ``hybrid``, with its default."""
+    (hybrid,) = (each for each in TOOLS["rye_search"].parameters(Options()) if each.name == "hybrid")
+    said = re.sub(
+        r"(\w+)\{([\w,]+)\}(\w*)",
+        lambda several: " ".join(several[1] + each + several[3] for each in several[2].split(",")),
+        hybrid.description,
+    )
+    assert set(HYBRID) <= set(re.findall(r"\w+", said))
+    default = Fusion()
+    for name in ("rrf_k", "semantic_weight", "keyword_weight"):
+        assert f"{name} {getattr(default, name):g}" in hybrid.description

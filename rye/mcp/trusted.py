@@ -1,0 +1,77 @@
+"""What a server of trusted items only leaves unsaid: the names of other items, and what only they say.
+
+The server still reads all items; what it tells of them passes through here, as trust is judged at that moment.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from rye.errors import NotFoundError, QueryError, RyeError
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+
+__all__ = ["is_offered", "offered_suggestion", "remarks", "unname"]
+
+_GUESS = re.compile(r"\bdid you mean .*?\?\s*")
+_WORD = re.compile(r"\w+")
+_OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
+
+
+def is_offered(registry: Registry, name: str) -> bool:
+    """Return whether the item of a name is trusted; a name that is no item's is text of whoever wrote it."""
+    from rye.index.schema import TYPE_NAMES
+
+    kind, _, item_id = name.partition(":")
+    if kind not in TYPE_NAMES:
+        return True
+    try:
+        return bool(registry.load(kind, item_id).signature.verdict == "trusted")
+    except NotFoundError:
+        return True
+    except RyeError:
+        return False
+
+
+def remarks(warnings: Iterable[str]) -> list[str]:
+    """Return the warnings about a search itself: those that can name no item and no file."""
+    from rye.search.results import Remark
+
+    return [warning for warning in warnings if isinstance(warning, Remark)]
+
+
+def offered_suggestion(registry: Registry, query: str, suggestion: str) -> str:
+    """Return a suggested query, or nothing where a word of it is in no trusted item."""
+    known = {word.casefold() for word in _WORD.findall(query)}
+    new = {word for word in _WORD.findall(suggestion) if word not in _OPERATORS and word.casefold() not in known}
+    found = (registry.search(word, filters={"is": "trusted"}, limit=1, relax=False) for word in sorted(new))
+    return suggestion if all(each.total for each in found) else ""
+
+
+def unname(registry: Registry, error: RyeError) -> None:
+    """Take the names of items that are not trusted, and of fields that only items have, out of an error."""
+    details = error.details
+    if error.code == "item-not-found":
+        near = [name for name in details.get("nearest", ()) if is_offered(registry, name)]
+        error.details = {"nearest": near}
+        error.hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
+    elif "candidates" in details:
+        named = [name for name in details["candidates"] if is_offered(registry, name)]
+        error.details = details | {"candidates": named}
+        error.message, error.hint = "the id alone does not say which item", f"name the type: {' or '.join(named)}"
+    elif not _own_fields() >= set(details.get("nearest", ())):
+        error.details = details | {"nearest": sorted(_own_fields() & set(details["nearest"]))}
+        error.hint = _GUESS.sub("", error.hint)
+        if isinstance(error, QueryError):
+            error.suggestion = ""
+
+
+def _own_fields() -> set[Any]:
+    """Return the names of fields, filters and facets that do not hang on the items."""
+    from rye.search.facets import FACETS
+    from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS
+
+    return {*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *STATES, *FACETS, "date_from", "date_to"}
