@@ -137,11 +137,7 @@ class Search:
             offset=request.offset,
             search_type=request.mode.name if near else "keyword",
             stage=answer.stage,
-            warnings=(
-                *map(Remark, (*plan.warnings, *self.said(plan), *self._warnings)),
-                *self._replaced,
-                *page.warnings,
-            ),
+            warnings=(*map(Remark, remarks), *self._replaced, *page.warnings),
             did_you_mean=suggestion,
             took_ms=round((time.perf_counter() - began) * 1e3, 3),
             next_offset=following if following < total else None,
