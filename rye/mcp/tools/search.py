@@ -12,7 +12,6 @@ from rye.mcp.text import search_text, tidy, tidy_hit
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
 from rye.mcp.trusted import is_offered, offered_suggestion, remarks
 from rye.mcp.wording import for_client
-from rye.search.fusion import FUSIONS, Fusion
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -32,13 +31,10 @@ def _distance(low: int, high: int) -> dict[str, Any]:
     return {"type": "object", "default": {}, "properties": properties}
 
 
-def _fusion() -> str:
-    """Return what ``hybrid`` may hold, in words: a schema of each part would be read in every conversation."""
-    default = Fusion()
-    numbers = [f"{name} {getattr(default, name):g}" for name in ("rrf_k", "semantic_weight", "keyword_weight")]
-    scores, switches = "min_{semantic,keyword,combined}_score 0", "require_{semantic,keyword}_match false"
-    return f"{{fusion: {' or '.join(FUSIONS)}, {', '.join((*numbers, scores, switches))}}}."
-
+_HYBRID = (
+    "{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
+    "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}."
+)
 
 _PARAMETERS = (
     Parameter(
@@ -92,7 +88,7 @@ _PARAMETERS = (
         'Semantic; default: {"project": 1.2, "user": 1.1, "system": 0.85}.',
         {"type": "object"},
     ),
-    Parameter("hybrid", _fusion(), {"type": "object"}),
+    Parameter("hybrid", _HYBRID, {"type": "object"}),
     Parameter("explain", "Explain each score.", _FLAG),
 )
 
