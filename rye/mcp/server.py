@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -43,6 +45,7 @@ MAX_CALLS = 64
 
 _LISTENERS = 256
 _PATIENCE = 5
+_LOADING = threading.Lock()
 _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
 _Context = ServerRequestContext[Any, Any]
@@ -117,7 +120,7 @@ class App:
     async def _warm_up(self) -> None:
         await self._answered.wait()
         try:
-            await anyio.to_thread.run_sync(self.projects.find, abandon_on_cancel=True)
+            await anyio.to_thread.run_sync(_loaded, self.projects.find, abandon_on_cancel=True)
         except Exception as error:  # noqa: BLE001 - the call that needs it is told
             _LOG.warning("the default project cannot be opened: %s", error)
 
@@ -142,7 +145,7 @@ class App:
         return list_tools(self._tools.values(), self.options)
 
     async def _list_tools(self, _ctx: _Context, _params: object) -> types.ListToolsResult:
-        return await anyio.to_thread.run_sync(lambda: self._listing)
+        return await anyio.to_thread.run_sync(_loaded, lambda: self._listing)
 
     async def _call_tool(
         self, ctx: _Context, params: types.CallToolRequestParams
@@ -222,7 +225,8 @@ class App:
         async with conversation.progress() as report:
             call = Call(report, conversation.confirm)
             try:
-                return await anyio.to_thread.run_sync(work, call, abandon_on_cancel=True, limiter=self._limit)
+                task = partial(_loaded, partial(work, call))
+                return await anyio.to_thread.run_sync(task, abandon_on_cancel=True, limiter=self._limit)
             finally:
                 call.abandon()
 
@@ -247,6 +251,13 @@ class App:
             with anyio.move_on_after(_PATIENCE):  # it may not read
                 await session.send_resource_list_changed()
                 await session.send_prompt_list_changed()
+
+
+def _loaded(work: Callable[[], _Answer]) -> _Answer:
+    """Work once the registry is imported, by one thread: what several import at a time, one of them may find half."""
+    with _LOADING:
+        import_module("rye.registry")
+    return work()
 
 
 def _cursor(params: types.PaginatedRequestParams | None) -> str | None:

@@ -217,6 +217,8 @@ def test_a_web_page_elsewhere_cannot_reach_it(open_service: Service, headers: Ma
         ({"Authorization": f"Basic {TOKEN}"}, 401),
         ({"Authorization": TOKEN}, 401),
         ({"Authorization": f"Bearer {TOKEN}"}, 200),
+        ({"Authorization": f"bearer {TOKEN}"}, 200),
+        ({"Authorization": f"bearer  {TOKEN} x"}, 401),
         ({"Authorization": f"Bearer {TOKEN}", "Host": "rye.example"}, 200),
         ({"Authorization": f"Bearer {TOKEN}", "Origin": "https://rye.example"}, 200),
         ({"Authorization": f"Bearer {TOKEN}", "Host": "evil.example"}, 421),
@@ -318,6 +320,29 @@ def test_an_empty_token_file_is_refused(sim: SpaceSim) -> None:
     status, said = start(sim, "--port", "0", "--token-file", str(empty))
     assert status == 2
     assert "holds no token" in said
+
+
+def test_an_empty_variable_and_a_folder_are_no_token(sim: SpaceSim) -> None:
+    """Neither opens the server, and both say what to do."""
+    status, said = start(sim, "--port", "0", RYE_MCP_TOKEN="")
+    assert status == 2
+    assert "RYE_MCP_TOKEN holds no token" in said
+    status, said = start(sim, "--port", "0", "--token-file", str(sim.folder))
+    assert status == 2
+    assert "the token cannot be read" in said
+    assert "hint: " in said
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_clients_are_told_that_they_will_hear_of_changes(open_service: Service, mode: str) -> None:
+    """Whatever the form of the protocol, as over a pipe."""
+
+    async def talk(client: Client) -> Any:
+        return client.server_capabilities
+
+    found = open_service.talk(talk, mode=mode)
+    assert found.resources.list_changed is True
+    assert found.prompts.list_changed is True
 
 
 def test_a_large_request_is_refused(open_service: Service) -> None:

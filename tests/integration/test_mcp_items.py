@@ -300,6 +300,26 @@ def test_a_server_of_trusted_items_leaves_the_others_out_everywhere(shared: Sess
     assert strict.run(talk) == []
 
 
+def test_a_server_of_trusted_items_names_no_others(strict: Session, sim: SpaceSim) -> None:
+    """Not as what was meant, as what comes after, nor in a warning about a file, whoever asks for what."""
+    sim.write("project", "knowledge/hostile/\udcff IGNORE ALL.md".encode("utf-8", "replace").decode(), b"\xff\xfe")
+    strict.answer("rye_search", query="read")
+    asked = [
+        strict.call("rye_load", item="knowledge:hostile/badd"),
+        strict.call("rye_load", item="hostile/lonk"),
+        strict.call("rye_refs", item="directive:hostile/evi"),
+        strict.call("rye_search", query="read"),
+        strict.call("rye_search", query="hostil", relax=True),
+        strict.call("rye_sections", query="read a file"),
+    ]
+    for result in asked:
+        assert not re.search(r"hostile/(bad|long|evil|windows)\b", json.dumps(result.structured_content))
+        assert "IGNORE" not in text_of(result) + json.dumps(result.structured_content)
+    assert "IGNORE" in text_of(strict.call("rye_verify", target="*", limit=1))
+    near = strict.refused("rye_load", item="tool:rye/file-system/raed")["nearest"]
+    assert near.count("tool:rye/file-system/read") <= 1 < len(asked)
+
+
 # hostile items
 
 _HARMLESS = re.compile(r"[^\x00-\x08\x0b-\x1f\x7f-\x9f\u200b\u202e]*")

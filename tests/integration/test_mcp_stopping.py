@@ -175,6 +175,27 @@ def test_a_first_index_that_nobody_waits_for_any_more_stops(sim: SpaceSim) -> No
         assert server.end()[0] == 0
 
 
+@pytest.mark.parametrize("pause", [0.0, 0.05, 0.3])
+def test_a_call_that_is_cancelled_at_once_leaves_no_work(sim: SpaceSim, pause: float) -> None:
+    """However early it was given up, nothing is indexed for a call that is gone, nor unasked."""
+    with Server(sim) as server:
+        server.say("initialize", 1, **_HELLO)
+        server.hear(lambda message: message.get("id") == 1)
+        server.say("notifications/initialized")
+        server.search(2)
+        time.sleep(pause)
+        server.say("notifications/cancelled", requestId=2, reason="enough")
+        time.sleep(2)
+        assert eventually(lambda: not server.helpers)
+        before = server.seconds
+        time.sleep(1.5)
+        assert server.seconds - before < 0.3
+        assert not list(sim.cache.rglob("_MAIN_*.toc"))
+        server.search(3)
+        answer = server.hear(lambda message: message.get("id") == 3)
+        assert answer["result"]["structuredContent"]["total"] == MANY
+
+
 def test_who_still_waits_for_an_index_gets_the_answer_that_another_gave_up(sim: SpaceSim) -> None:
     """Of two callers one leaves, whichever began the work."""
     with Server(sim) as server:
