@@ -317,7 +317,7 @@ def test_a_server_of_trusted_items_names_no_others(strict: Session, sim: SpaceSi
         assert "IGNORE" not in text_of(result) + json.dumps(result.structured_content)
     assert "IGNORE" in text_of(strict.call("rye_verify", target="*", limit=1))
     near = strict.refused("rye_load", item="tool:rye/file-system/raed")["nearest"]
-    assert near.count("tool:rye/file-system/read") <= 1 < len(asked)
+    assert near.count("tool:rye/file-system/read") == 1
 
 
 # hostile items

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:22:06Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:xPIolrotCZ2vbLf3icX5akTbxy3dqWZTQALwj-2Rvp_CdwSBoZa7Y8KZcrW7YZZQ3Km7YPA6cLnK4zEF5iVmDA:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
+# rye:signed:v2:2026-11-22T05:27:18Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:06P2RCsyPQMqijQ_dMMo5fRGFN-vfy0JCOKxL6FeBYXfPHP7YJwBM-th-MKWRdcfbtOTqVijqS4HdGpNEFxVDQ:c4438908c32d22d5f4e93c9db968d2d0ff9d929fff146ef6757b1fd1cf587072
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

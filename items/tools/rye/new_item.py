@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:22:06Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:m_eriCcjK7cplojkiq3enl976RYF-eXWZBXCFrqn9G9LD8xtwJmo21kya6ZmZ7yPJ-8xjOiAvwb7IFkskL0xDw:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
+# rye:signed:v2:2026-11-22T05:27:18Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:XdRMjTwxzpcz1bY9dbrYUHQ9cZv5lwbHv09MiBGNe32ty8nI9j8_8AKwNvHQKr7M5EKHKgclyjB28sbmVDHhAA:c4438908c32d22d5f4e93c9db968d2d0ff9d929fff146ef6757b1fd1cf587072
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

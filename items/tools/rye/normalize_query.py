@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:22:06Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:-gPn0_YnVZQUVGY1SYP7OHhjRTWZYqzIZ4y7pdyhaVBF8BICpWw-BFjsNY6NyOXdJAIJ30Act75UHfAvxUxKCA:a6150cba2bfc8c96e562607e2a94714ce412be1337d22904906b8ec36b558dd6
+# rye:signed:v2:2026-11-22T05:27:18Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:TQXgRj8bigePuyNfhgR3nRJ1FOcySBid2MyOcTpgYDWK8VFfP0t4pyEpe5dCRQY_r58fTwT9lm6IxQmFcpqJBg:c4438908c32d22d5f4e93c9db968d2d0ff9d929fff146ef6757b1fd1cf587072
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
