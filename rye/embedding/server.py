@@ -171,7 +171,8 @@ class ServerEmbedder:
                 data = answer.read(most + 1)
                 cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
         except (OSError, http.client.HTTPException, ValueError) as error:
-            raise _Refused(self._late if line.is_cut else _reason(error)) from None
+            late = line.is_cut or isinstance(error, TimeoutError)
+            raise _Refused(self._late if late else _reason(error)) from None
         finally:
             timer.cancel()
             connection.close()

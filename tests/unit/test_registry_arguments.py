@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, QueryError, Registry, RyeError
-from rye.errors import UnavailableError
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim
 
@@ -123,15 +122,6 @@ def test_a_search_with_a_wrong_argument(
     said = f"{error.message} {error.hint} {error.details}"
     assert all(word in said for word in words), said
     assert error.to_dict()["code"] == code
-
-
-@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
-def test_a_mode_that_is_not_built(registry: Registry, mode: str) -> None:
-    """It is no wrong argument: the error says that this version lacks it, and what works."""
-    with pytest.raises(UnavailableError) as caught:
-        registry.search("deploy", mode=mode)
-    assert caught.value.code == "mode-unavailable"
-    assert "keyword" in caught.value.hint
 
 
 def test_an_unknown_argument(registry: Registry) -> None:

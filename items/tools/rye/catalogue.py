@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:27:18Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:3qChA7XHSKAjB6999uYaMWO3wBgtQN1GEZwIcoSyMAY3UmeZ_pvFE5BmFgw7AvREPy91zOQYlGKOwP4uTZqGBw:c4438908c32d22d5f4e93c9db968d2d0ff9d929fff146ef6757b1fd1cf587072
+# rye:signed:v2:2026-11-22T05:30:18Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:cUkOlhZc5imD99B18LoIMq4_Lm4yMXNkIeQb4G_YF2WkTt6b4KKszXLrQXtdANevaiIg3BN3PsRllKTYyV4TCQ:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

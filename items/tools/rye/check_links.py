@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:27:18Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:06P2RCsyPQMqijQ_dMMo5fRGFN-vfy0JCOKxL6FeBYXfPHP7YJwBM-th-MKWRdcfbtOTqVijqS4HdGpNEFxVDQ:c4438908c32d22d5f4e93c9db968d2d0ff9d929fff146ef6757b1fd1cf587072
+# rye:signed:v2:2026-11-22T05:30:18Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:qiTKFMa5QZRun99lIaSzuyp6ZEXoy6bxXXkmMt1wfymuMwl41G_YjnlcDwpW_sq_ip4gkxz49pG_ZlegeAPrCA:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

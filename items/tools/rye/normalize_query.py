@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:27:18Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:TQXgRj8bigePuyNfhgR3nRJ1FOcySBid2MyOcTpgYDWK8VFfP0t4pyEpe5dCRQY_r58fTwT9lm6IxQmFcpqJBg:c4438908c32d22d5f4e93c9db968d2d0ff9d929fff146ef6757b1fd1cf587072
+# rye:signed:v2:2026-11-22T05:30:18Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:6kphCbM5F3w9I-yFmh1Ou9FHC7BdYW_4fO7VZXaOGDYjwRbbFY3UVRXMnh3LFyDuwaoOjGp7qtGVS-VKH2mbCQ:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:27:18Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:1WIJNaPg2XC56kpYBeCdVDd396CFOL_Hk99fn_KtL_k4gbi9lGNByWg1FKYEIaAqH7lBKB0xbF-jMd3Ytr12DA:c4438908c32d22d5f4e93c9db968d2d0ff9d929fff146ef6757b1fd1cf587072
+# rye:signed:v2:2026-11-22T05:30:18Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:qZUDoyTK9fNv6RlfVcUrE5KfEiCd9b36op7H99wYkPcYKpFBCspGmV4jZ0_sKPq1NCRhKoFWfqT-z4ZCJGvrAQ:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
