@@ -9,7 +9,6 @@ from collections import deque
 from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -256,7 +255,7 @@ class App:
 def _loaded(work: Callable[[], _Answer]) -> _Answer:
     """Work once the registry is imported, by one thread: what several import at a time, one of them may find half."""
     with _LOADING:
-        import_module("rye.registry")
+        import rye.registry  # noqa: F401 - to have been imported is all
     return work()
 
 

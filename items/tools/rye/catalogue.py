@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:30:18Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:cUkOlhZc5imD99B18LoIMq4_Lm4yMXNkIeQb4G_YF2WkTt6b4KKszXLrQXtdANevaiIg3BN3PsRllKTYyV4TCQ:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
+# rye:signed:v2:2026-11-22T05:42:02Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:Rj9vYqoBjSd5WM2RmEfNbDyXBKnpU-4WyXtsJs9xRrMtUBrCNaODfuLyqaot96mt177MexmpziQXSW_55sdwAQ:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

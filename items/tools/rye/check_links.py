@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:30:18Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:qiTKFMa5QZRun99lIaSzuyp6ZEXoy6bxXXkmMt1wfymuMwl41G_YjnlcDwpW_sq_ip4gkxz49pG_ZlegeAPrCA:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
+# rye:signed:v2:2026-11-22T05:42:02Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:cdJtZ4L8AOsC6MJqZAYaAXsTUSKcq0d-AskpclsqW3tmchRr6EwPURdzUcQgl4mkvg3fqgdyF3IB9eaaH78YDw:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:30:18Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:29x8KWk8ZFjv2IrD-dIy-6Ghx9-1X6aS-94tpC9tAhs3eGn9m3B9JOzHREXvHXBg-pHxIBCSVZ-EfhTR9FNvAA:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
+# rye:signed:v2:2026-11-22T05:42:02Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:powUuj4EC5QLUoJX53Sd2SbohWJNitgPYT31QEq_ddhqM1IFz3vOpZhdrKc3UTzsQIVxTcgD_-nUuan3S16ODw:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

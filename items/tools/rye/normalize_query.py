@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:30:18Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:6kphCbM5F3w9I-yFmh1Ou9FHC7BdYW_4fO7VZXaOGDYjwRbbFY3UVRXMnh3LFyDuwaoOjGp7qtGVS-VKH2mbCQ:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
+# rye:signed:v2:2026-11-22T05:42:02Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:U8fIte5zfS9vMaPY8uFr65Lgm8rPsz5cy-_GZ7mqaHZ2RrpdfIdPAMCgUzHfU6Q7vt2nZVS3qTgX4mBsbbWxDA:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

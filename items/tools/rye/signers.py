@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:30:18Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:qZUDoyTK9fNv6RlfVcUrE5KfEiCd9b36op7H99wYkPcYKpFBCspGmV4jZ0_sKPq1NCRhKoFWfqT-z4ZCJGvrAQ:26ecbcfe19ccb839ef065850056cbc4b5d9904df62adcd530cf73d85987bba3b
+# rye:signed:v2:2026-11-22T05:42:02Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:KCM4vDEYu3OKbrKSvqRq5cEHXj4kjneYyLcdhSLCl29lLCSGXwQ-p5_RPbZo5OHtNIcTzMY-9NDk1J0BpWZ8DA:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
