@@ -9,6 +9,7 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from types import FrameType
 from typing import Any
 
+import anyio
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
@@ -27,6 +28,7 @@ PATH = "/mcp"
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)
+_LEFT = (anyio.ClosedResourceError, anyio.BrokenResourceError)
 _Scope = MutableMapping[str, Any]
 _Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
@@ -58,7 +60,17 @@ async def serve_http(app: App, http: Http) -> None:
     )
     host = f"[{http.host}]" if ":" in http.host else http.host
     _LOG.info("rye listens on http://%s:%d%s", host, port, PATH)
+    for name in ("mcp.server.streamable_http", "uvicorn.error"):
+        logging.getLogger(name).addFilter(_tell_of_leaving)
     await _Server(config, app).serve(sockets=[listening])
+
+
+def _tell_of_leaving(record: logging.LogRecord) -> bool:
+    """Say in a line that a client left while its request was taken, which is no fault that needs a traceback."""
+    fault = record.exc_info[1] if record.exc_info else None
+    if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
+        record.msg, record.args, record.exc_info = "a client has left while its request was taken", (), None
+    return True
 
 
 class _Server(uvicorn.Server):
