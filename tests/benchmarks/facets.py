@@ -8,7 +8,6 @@ for in a process, its values are put in the order of the items, which stands apa
 
 from __future__ import annotations
 
-import argparse
 import json
 import tempfile
 import time
@@ -92,18 +91,10 @@ def tables(found: Mapping[str, Any]) -> str:
 
 def main() -> None:
     """Measure, print the table, and write it beside the other results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--items", type=int, default=100_000)
-    parser.add_argument("--each", type=int, default=20)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--no-write", action="store_true", help="leave the results folder alone")
-    options = parser.parse_args()
+    options = report.read_options(__doc__, items=100_000, each=20, rounds=5)
     with tempfile.TemporaryDirectory() as folder:
         found = measure(options.items, each=options.each, rounds=options.rounds, folder=Path(folder))
-    text = tables(found)
-    print(text)
-    if not options.no_write:
-        report.write(f"facets-{options.items}", found, text)
+    report.tell("facets", options, found, tables(found))
 
 
 if __name__ == "__main__":

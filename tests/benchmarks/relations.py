@@ -13,7 +13,6 @@ Of each query the best round counts.
 
 from __future__ import annotations
 
-import argparse
 import gc
 import math
 import tempfile
@@ -146,18 +145,10 @@ def tables(found: dict[str, Any]) -> str:
 
 def main() -> None:
     """Measure, print the tables, and write them beside the other results."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--items", type=int, default=10_000)
-    parser.add_argument("--each", type=int, default=8, help="queries of each kind")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--no-write", action="store_true", help="leave the results folder alone")
-    options = parser.parse_args()
+    options = report.read_options(__doc__, items=10_000, each=8, rounds=3)
     with tempfile.TemporaryDirectory() as folder:
         found = measure(options.items, each=options.each, rounds=options.rounds, folder=Path(folder))
-    text = tables(found)
-    print(text)
-    if not options.no_write:
-        report.write(f"relations-{options.items}", found, text)
+    report.tell("relations", options, found, tables(found))
 
 
 if __name__ == "__main__":

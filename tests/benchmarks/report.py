@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import platform
@@ -84,3 +85,20 @@ def write(name: str, found: Mapping[str, Any], text: str) -> None:
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / f"{name}.json").write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     (RESULTS / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+
+
+def read_options(doc: str | None, *, items: int, each: int, rounds: int) -> argparse.Namespace:
+    """Return the options of a benchmark of queries; the numbers are what they are by default."""
+    parser = argparse.ArgumentParser(description=(doc or "").partition("\n")[0])
+    parser.add_argument("--items", type=int, default=items)
+    parser.add_argument("--each", type=int, default=each, help="queries of each kind")
+    parser.add_argument("--rounds", type=int, default=rounds)
+    parser.add_argument("--no-write", action="store_true", help="leave the results folder alone")
+    return parser.parse_args()
+
+
+def tell(name: str, options: argparse.Namespace, found: Mapping[str, Any], text: str) -> None:
+    """Print what was found, and write it beside the other results unless that is not wanted."""
+    print(text)
+    if not options.no_write:
+        write(f"{name}-{options.items}", found, text)
