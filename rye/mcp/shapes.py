@@ -14,7 +14,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 __all__ = ["part_of", "schema_of"]
 
 _ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
-_UNSAID = ("string", "array", "object")
+_UNSAID = "string"
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}
 
 
@@ -22,7 +22,7 @@ def schema_of(shape: type, **more: Mapping[str, Any]) -> dict[str, Any]:
     """Return the JSON Schema of what ``shape(…).to_dict()`` returns, or ``{"error": …}`` where a call failed.
 
     It is read by models in every conversation, so it is kept small: all keys of the outermost level are named, with
-    the types of numbers, flags, lists of valid values and what may be null; text, lists and mappings go without saying.
+    their types and lists of valid values; that the others are text goes without saying.
 
     Args:
         shape: A dataclass with a ``to_dict`` method, which returns the same keys always.
@@ -43,7 +43,7 @@ def part_of(shape: type) -> dict[str, Any]:
 def _small(schema: Mapping[str, Any]) -> dict[str, Any]:
     """Return a schema without what lies deeper, and without what need not be said."""
     small = {key: schema[key] for key in ("type", "enum") if key in schema}
-    return {} if small.get("type") in _UNSAID else small
+    return {} if small.get("type") == _UNSAID else small
 
 
 def _sample(hint: Any, *, full: bool) -> Any:

@@ -57,10 +57,10 @@ def test_the_schema_is_that_of_what_to_dict_returns() -> None:
     """Keys are those of the JSON, not of the dataclass; types are told but for text, lists and mappings."""
     schema = schema_of(Outer, verdict={"enum": ["a", "b"]})
     assert schema["properties"] == {
-        "rows": {},
+        "rows": {"type": "array"},
         "next": {"type": ["integer", "null"]},
-        "counts": {},
-        "more": {},
+        "counts": {"type": "object"},
+        "more": {"type": "object"},
         "verdict": {"enum": ["a", "b"]},
         "error": {},
     }
