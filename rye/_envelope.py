@@ -45,13 +45,13 @@ def find_envelope(data: bytes) -> RawEnvelope | None:
     A line ends at LF or CR LF; the CR of such a line break is not part of ``line``. A lone CR is not a line break: it
     stays in ``line``, where no reader of envelopes accepts it.
     """
-    start = len(BOM) if data.startswith(BOM) else 0
-    number = 1
-    if data.startswith(b"#!", start):
-        start = data.find(b"\n", start) + 1
-        number = 2
-    if (number == 2 and start == 0) or _OPENING.match(data, start) is None:
-        return None
+    start, number = 0, 1
+    if _OPENING.match(data) is None:
+        start = len(BOM) if data.startswith(BOM) else 0
+        if data.startswith(b"#!", start):
+            start, number = data.find(b"\n", start) + 1, 2
+        if start == 0 or _OPENING.match(data, start) is None:
+            return None
     stop = data.find(b"\n", start)
     end = len(data) if stop < 0 else stop + 1
     raw = data[start:] if stop < 0 else data[start:stop].removesuffix(b"\r")

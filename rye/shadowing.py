@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from typing import Final
 
@@ -17,6 +18,9 @@ from rye.verifying import Verifier
 __all__ = ["Shadowing"]
 
 _FOLDERS: Final = 1 << 10
+
+_Folder = tuple[Root, str, list[str]]
+"""A root, a folder below it, and the names in that."""
 
 
 class Shadowing:
@@ -33,7 +37,7 @@ class Shadowing:
         self._place = {root.source: at for at, root in enumerate(roots)}
         self._said: list[str] = []
         self._more = 0
-        self._names = lru_cache(_FOLDERS)(_names)
+        self._below = lru_cache(_FOLDERS)(self._find_below)
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -54,18 +58,21 @@ class Shadowing:
 
     def _copies(self, item: VerifiedItem) -> Iterator[tuple[Root, ItemFile]]:
         """Yield the files of lower spaces that have an item's type and id."""
-        after = self._place.get(item.source, len(self._roots)) + 1
-        kind = ItemType(item.type)
-        folder, _, stem = f"{kind.folder}/{item.id}".rpartition("/")
-        for root in self._roots[after:]:
+        category, _, stem = item.id.rpartition("/")
+        for root, folder, names in self._below(item.space, item.bundle, item.type, category):
             if root.holds(item.id):
-                for name in self._names(root.path, folder):
-                    if name.startswith(stem) and split_name(kind, name)[0] == stem:
+                for name in names:
+                    if name.startswith(stem) and split_name(ItemType(item.type), name)[0] == stem:
                         yield root, ItemFile.at(f"{folder}/{name}")
 
-
-def _names(root: os.PathLike[str], folder: str) -> tuple[str, ...]:
-    try:
-        return tuple(os.listdir(os.path.join(root, folder)))  # noqa: PTH118, PTH208 - names only, for every folder
-    except OSError:
-        return ()
+    def _find_below(self, space: str, bundle: str, item_type: str, category: str) -> list[_Folder]:
+        """Return the folders of lower spaces that could hold copies of the items in one: mostly there are none."""
+        source = f"{space}:{bundle}" if bundle else space
+        kind = ItemType(item_type)
+        folder = f"{kind.folder}/{category}" if category else kind.folder
+        found = []
+        for root in self._roots[self._place.get(source, len(self._roots)) + 1 :]:
+            with suppress(OSError):
+                names = os.listdir(os.path.join(root.path, folder))  # noqa: PTH118, PTH208 - names only, for every folder
+                found.append((root, folder, names))
+        return found

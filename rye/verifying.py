@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
-from typing import NamedTuple
 
 from rye import items, signing, spaces
 from rye._envelope import BOM
@@ -53,54 +52,50 @@ class Verifier:
         All are read before the first signature is checked: going from the one to the other for every file would empty
         the processor's caches of both, and takes a tenth longer.
         """
-        held = [self._inspect(root, file, read) for root, file in files]
-        return [each if isinstance(each, Unchecked) else self._judge(each) for each in held]
+        held = [(root, file, _content(root, file, read)) for root, file in files]
+        return [self._judge(*each) for each in held]
 
-    def _inspect(self, root: Root, file: ItemFile, read: Read) -> _Held | Unchecked:
-        rel_path, item_type, item_id = file[:3]
-        origin = Origin(_SPACES[root.space], root.bundle, _TYPES[item_type], item_id)
+    def _judge(self, root: Root, file: ItemFile, data: bytes | ItemError) -> Outcome:
+        rel_path, item_type, item_id, _ = file
         path = f"{root.path}/{rel_path}"
+        if isinstance(data, ItemError):
+            return _unchecked(data, path)
+        origin = Origin(_SPACES[root.space], root.bundle, _TYPES[item_type], item_id)
+        trust, now = self.trust, self.now
         try:
-            data = read(root, rel_path)
             evidence = signing.inspect(data, origin=origin, declared=_NOTHING, content_digest="")
-            held = _Held(file, origin, path, data, evidence)
-            return held if evidence.code or evidence.format == _V2 else held.with_declared()
+            if evidence.format != _V2 and not evidence.code:
+                evidence = _with_declared(evidence, data, file, origin)
+            signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
+            if signature.code == "signature" or signature.verdict is _UNSIGNED:
+                evidence = _with_declared(evidence, data, file, origin)
+                signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
         except ItemError as error:
-            return Unchecked(error.message, error.code, error.hint, path)
-
-    def _judge(self, held: _Held) -> Outcome:
-        origin, data, trust, now = held.origin, held.data, self.trust, self.now
-        signature = signing.judge(held.evidence, origin=origin, trust=trust, now=now)
-        if signature.code == "signature" or signature.verdict is _UNSIGNED:
-            try:
-                held = held.with_declared()
-            except ItemError as error:
-                return Unchecked(error.message, error.code, error.hint, held.path)
-            signature = signing.judge(held.evidence, origin=origin, trust=trust, now=now)
-        space, bundle, item_type, item_id = origin
+            return _unchecked(error, path)
+        space, bundle, kind, item_id = origin
         digest = sha256(data).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
-        line = _line(data, held.evidence)
-        return VerifiedItem(item_type, item_id, space, bundle, held.path, signature, line, digest, len(data))
+        return VerifiedItem(kind, item_id, space, bundle, path, signature, _line(data, evidence), digest, len(data))
 
 
-class _Held(NamedTuple):
-    """One file between reading and judging."""
+def _content(root: Root, file: ItemFile, read: Read) -> bytes | ItemError:
+    try:
+        return read(root, file[0])
+    except ItemError as error:
+        return error
 
-    file: ItemFile
-    origin: Origin
-    path: str
-    data: bytes
-    evidence: Evidence
 
-    def with_declared(self) -> _Held:
-        """Read what the file says of itself, too.
+def _unchecked(error: ItemError, path: str) -> Unchecked:
+    return Unchecked(error.message, error.code, error.hint, path)
 
-        Raises:
-            ItemError: It is no item.
-        """
-        file = self.file
-        declared = items.declared(self.data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
-        return self._replace(evidence=signing.with_declared(self.evidence, declared, self.origin))
+
+def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Origin) -> Evidence:
+    """Read what a file says of itself, too.
+
+    Raises:
+        ItemError: It is no item.
+    """
+    declared = items.declared(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
+    return signing.with_declared(evidence, declared, origin)
 
 
 def _line(data: bytes, evidence: Evidence) -> int:

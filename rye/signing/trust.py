@@ -30,6 +30,8 @@ class Scope(StrEnum):
 
 
 _RANKS = tuple(Scope)
+_PROJECT, _BUNDLE = Scope.PROJECT, Scope.BUNDLE
+"""Looked up once: every item is judged by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,8 @@ class TrustEntry:
         revoked: Set when the file revokes the key.
         endorsed_by: For a project's file the fingerprint of the user's key that signed it, else empty.
         source: Where the file was found, for messages.
+        fingerprint: That of the key.
+        signer: Owner and short fingerprint, for sentences.
     """
 
     public: PublicKey
@@ -66,14 +70,13 @@ class TrustEntry:
     endorsed_by: str = ""
     source: str = ""
     fingerprint: Fingerprint = field(init=False)
+    signer: str = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "fingerprint", self.public.fingerprint)
-
-    @property
-    def signer(self) -> str:
-        """Owner and short fingerprint, for sentences."""
-        return f"{self.owner} ({self.fingerprint[:16]})" if self.owner else self.fingerprint[:16]
+        fingerprint = self.public.fingerprint
+        object.__setattr__(self, "fingerprint", fingerprint)
+        short = fingerprint[:16]
+        object.__setattr__(self, "signer", f"{self.owner} ({short})" if self.owner else short)
 
     def expired(self, now: datetime) -> bool:
         """Return whether the key's time is over at ``now``."""
@@ -115,7 +118,7 @@ class TrustSet:
 
     def stands(self, entry: TrustEntry, now: datetime) -> bool:
         """Return whether the word of an entry counts at all: always, but for a project's an anchor must endorse it."""
-        if entry.scope is not Scope.PROJECT:
+        if entry.scope is not _PROJECT:
             return True
         endorsers = [each for each in self.named(entry.endorsed_by) if each.scope.is_anchor]
         return (
@@ -126,9 +129,9 @@ class TrustSet:
 
     def speaks(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
         """Return whether an entry has a say about what stands at ``origin``."""
-        if entry.scope is Scope.BUNDLE:
+        if entry.scope is _BUNDLE:
             return origin.space == "system" and entry.bundle == origin.bundle
-        if entry.scope is Scope.PROJECT:
+        if entry.scope is _PROJECT:
             return origin.space == "project" and self.stands(entry, now)
         return True
 
@@ -136,7 +139,7 @@ class TrustSet:
         """Return whether an entry revokes its key for what stands at ``origin``."""
         if entry.revoked is None:
             return False
-        return self.speaks(entry, origin, now) if entry.scope is Scope.BUNDLE else self.stands(entry, now)
+        return self.speaks(entry, origin, now) if entry.scope is _BUNDLE else self.stands(entry, now)
 
     def digest(self, now: datetime) -> str:
         """Return the SHA-256 hex of everything that influences a verdict at ``now``.

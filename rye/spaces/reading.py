@@ -139,17 +139,18 @@ def _open_below(base: str, parts: Sequence[str], flags: int = _FILE) -> int:
 
 def _read(handle: int, rel_path: str, size: int) -> bytes:
     """Read at most one byte more than a file may have; one byte more than it is said to have, to see that it ends."""
-    data = os.read(handle, size + 1) if size <= MAX_BYTES else b""
-    while size < len(data) <= MAX_BYTES and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):
-        data += chunk
-    if max(size, len(data)) > MAX_BYTES:
-        raise ItemError(
-            "too-large",
-            f"{rel_path}: the file has more than {MAX_BYTES:,} bytes",
-            hint="keep data in a file beside it",
-            path=rel_path,
-        )
-    return data
+    if size <= MAX_BYTES:
+        data = os.read(handle, size + 1)
+        while size < len(data) <= MAX_BYTES and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):
+            data += chunk
+        if len(data) <= MAX_BYTES:
+            return data
+    raise ItemError(
+        "too-large",
+        f"{rel_path}: the file has more than {MAX_BYTES:,} bytes",
+        hint="keep data in a file beside it",
+        path=rel_path,
+    )
 
 
 def _escape(rel_path: str) -> ItemError:
