@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 from rye import signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
-from rye.keyring import Keyring, Passphrase
 from rye.layout import Layout
 from rye.manifest_reports import ManifestReport, ManifestWritten
 from rye.observing import Observed, observe
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
+from rye.trusting.keyring import Keyring, Passphrase
 
 if TYPE_CHECKING:
     from rye.manifest import Delegation, Finding, ManifestCheck, RootKeys, Written

@@ -13,12 +13,12 @@ from rye import signing, spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.index.reading import ReadItem, read_item
 from rye.items import ItemType
-from rye.keyring import Keyring
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
 from rye.signing import EnvelopeFormat, PublicKey, Scope, SigningKey, TrustEntry, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.targets import read_targets
+from rye.trusting.keyring import Keyring
 from rye.validating import faults
 
 FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))

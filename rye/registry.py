@@ -34,14 +34,14 @@ from rye.vectors import VectorIndexes, as_choice, vector_report
 
 if TYPE_CHECKING:
     from rye.counting import Stats
-    from rye.findings import Run
-    from rye.keyring import Passphrase
     from rye.manifest_reports import ManifestReport, ManifestWritten
-    from rye.policy import Policy
     from rye.relations import Relations
     from rye.reports import LoadedItem, RefreshReport, SignReport, SpaceStatus, VectorReport, VerifyReport
     from rye.search.section_results import SectionResponse
     from rye.search.why_results import Why
+    from rye.trusting.keyring import Passphrase
+    from rye.verification.findings import Run
+    from rye.verification.policy import Policy
 
 __all__ = ["Registry"]
 
@@ -391,7 +391,7 @@ class Registry:
             ArgumentError: A target is neither.
         """
         _check_space(space)
-        from rye.checking import verify_targets
+        from rye.verification.checking import verify_targets
 
         return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust, processes=processes)
 
@@ -425,7 +425,7 @@ class Registry:
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
         _check_space(space)
-        from rye.findings import start_run
+        from rye.verification.findings import start_run
 
         return start_run(
             targets,
@@ -469,8 +469,8 @@ class Registry:
             SigningError: An item is not valid, or the key cannot be used.
             ArgumentError: A target matches nothing.
         """
-        from rye.keyring import Keyring
         from rye.publishing import Mode, sign_targets
+        from rye.trusting.keyring import Keyring
 
         return sign_targets(
             targets,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rye.processes import cores
+from rye.verification.processes import cores
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "Whoosh-Reloaded", "tantivy", "bm25s", "rapidfuzz", "lark")

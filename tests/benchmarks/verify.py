@@ -26,11 +26,11 @@ from statistics import median
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from rye import signing
-from rye.checking import start_checking
 from rye.layout import Layout
-from rye.processes import cores
 from rye.reports import VerifiedItem
 from rye.signing import EnvelopeFormat, Origin, SigningKey, Verdict
+from rye.verification.checking import start_checking
+from rye.verification.processes import cores
 
 RESULTS = Path(__file__).parent / "results"
 GOALS = {"v2": 0.8, "v1": 0.5}

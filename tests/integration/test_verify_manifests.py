@@ -12,8 +12,8 @@ from jsonschema import Draft4Validator
 
 from rye import Registry
 from rye.cli.app import main
-from rye.findings import Finding
-from rye.manifests import Amiss
+from rye.verification.findings import Finding
+from rye.verification.manifests import Amiss
 from tests.support.attacks import HELLO, TEXT
 from tests.support.spacesim import SpaceSim
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from rye.checking import start_checking
 from rye.cli import main
 from rye.errors import SigningError
 from rye.layout import Layout
 from rye.reports import Unchecked
 from rye.targets import read_targets
+from rye.verification.checking import start_checking
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:42:02Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:cdJtZ4L8AOsC6MJqZAYaAXsTUSKcq0d-AskpclsqW3tmchRr6EwPURdzUcQgl4mkvg3fqgdyF3IB9eaaH78YDw:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
+# rye:signed:v2:2026-11-22T06:45:32Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:Zon_nUyzj44-CX4n8Cd1thUEZoHOLh42XKyVXIFTumSfzA_SL--ixf94OJIn6hjA5RZNYIOB2Ut0JJko5-iACA:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:42:02Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:U8fIte5zfS9vMaPY8uFr65Lgm8rPsz5cy-_GZ7mqaHZ2RrpdfIdPAMCgUzHfU6Q7vt2nZVS3qTgX4mBsbbWxDA:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
+# rye:signed:v2:2026-11-22T06:45:32Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:cPMatnxzQSPDyrqSE7Fxkh3g0ytuY2inoqheMDN2alZcSfWI4f0z4eImzcrntB_ZnzYAX8r0ko4P7HKknxk5Bw:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

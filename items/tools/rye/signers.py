@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T05:42:02Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:KCM4vDEYu3OKbrKSvqRq5cEHXj4kjneYyLcdhSLCl29lLCSGXwQ-p5_RPbZo5OHtNIcTzMY-9NDk1J0BpWZ8DA:f12c3687d6eaeae3ec9b9acc8933c9142aa343314bdfd9540d894280f209708e
+# rye:signed:v2:2026-11-22T06:45:32Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:TDxsQnaGAICsHdugZTWIsWYTdlqdVLkRUM5Zzc8kCIaRRICXi2X2ISlrTax_BcDzfBkLfyula11AeiWP-iMSAw:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

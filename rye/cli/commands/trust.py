@@ -12,8 +12,8 @@ from rye.cli.options import Place, json_option, place_options, space_option
 from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
-    from rye.keyring import Keyring
-    from rye.trust_plans import Plan
+    from rye.trusting.keyring import Keyring
+    from rye.trusting.plans import Plan
 
 __all__ = ["command"]
 
@@ -119,8 +119,8 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
 
 def _keyring(options: dict[str, Any]) -> Keyring:
     from rye.cli.secrets import ask_passphrase
-    from rye.keyring import Keyring
     from rye.layout import Layout
+    from rye.trusting.keyring import Keyring
 
     place = Place.take(options)
     layout = Layout.find(project=place.project, user=None, bundles=None, more=place.bundles)
@@ -129,7 +129,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 
 def _change(texts: Sequence[str], plan: Callable[[str], Plan], options: dict[str, Any]) -> int:
     """Carry out what is planned for each text, if all of them are possible, and tell it."""
-    from rye.trust_plans import carry_out_all
+    from rye.trusting.plans import carry_out_all
 
     changes = carry_out_all(texts, plan)
     if options["as_json"]:

@@ -12,9 +12,9 @@ from rye.cli.options import Place, Refusal, ask, given, json_option, only_one, p
 from rye.cli.terminal import Terminal, note, say, silence
 
 if TYPE_CHECKING:
-    from rye.findings import Run
-    from rye.policy import Policy
     from rye.registry import Registry
+    from rye.verification.findings import Run
+    from rye.verification.policy import Policy
 
 __all__ = ["command"]
 
@@ -106,7 +106,7 @@ def _policy(options: dict[str, Any]) -> Policy:
     """Return the policy of the file, and on top of it what the command line demands."""
     from dataclasses import replace
 
-    from rye.policy import Demand, Policy, check_signers, load_policy
+    from rye.verification.policy import Demand, Policy, check_signers, load_policy
 
     mine = Demand(options["require"] or "trusted", check_signers(options["signers"]))
     if options["policy"] is None:
@@ -120,7 +120,7 @@ def _policy(options: dict[str, Any]) -> Policy:
 def _write_baseline(run: Run, path: Path) -> int:
     """Write the findings, unless something could not be checked: then they are not all known."""
     from rye.cli.render.verify import render_text
-    from rye.findings import Baseline, Finding
+    from rye.verification.findings import Baseline, Finding
 
     findings: list[Finding] = []
     for line in render_text(run, Terminal.of(sys.stdout), verbose=False, complain=note, keep=findings.append):

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.mending import Mending
 from rye.reports import LoadedItem
 from rye.signing import REASONS
 from rye.signing.model import Signature
+from rye.verification.mending import Mending
 
 __all__ = ["plural", "remedy", "signed_by", "size", "source_label", "verdict_label", "warning_lines"]
 

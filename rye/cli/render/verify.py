@@ -9,9 +9,9 @@ from rye.cli.render.parts import plural, source_label
 from rye.cli.render.places import shown_path
 from rye.cli.terminal import VERDICT_MARKS, Terminal
 from rye.cli.text import inline
-from rye.findings import Finding, Run
-from rye.manifests import Amiss
 from rye.reports import Unchecked, VerifiedItem
+from rye.verification.findings import Finding, Run
+from rye.verification.manifests import Amiss
 
 __all__ = ["render_text"]
 

@@ -19,9 +19,9 @@ from rye.cli.arguments import SearchCommand
 from rye.cli.commands import COMMANDS, query, search, verify
 from rye.cli.options import Place, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
-from rye.policy import WELL
 from rye.registry import Registry
 from rye.search.modes import HYBRID
+from rye.verification.policy import WELL
 
 ROOT = Path(__file__).resolve().parents[3]
 

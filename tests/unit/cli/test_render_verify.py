@@ -16,11 +16,11 @@ from jsonschema import Draft4Validator
 from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
-from rye.findings import Baseline, Finding, Run, find
 from rye.manifest import FINDINGS, Severity
-from rye.policy import POLICY_REASONS, Demand, Policy
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import REASONS, Verdict
+from rye.verification.findings import Baseline, Finding, Run, find
+from rye.verification.policy import POLICY_REASONS, Demand, Policy
 from tests.support.signed import NOW
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
 

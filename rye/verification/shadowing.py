@@ -13,7 +13,7 @@ from rye.items.files import split_name
 from rye.reports import VerifiedItem
 from rye.search.foreign import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces import ItemFile, Root
-from rye.verifying import Verifier
+from rye.verification.verifier import Verifier
 
 __all__ = ["Shadowing"]
 

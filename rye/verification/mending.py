@@ -21,7 +21,7 @@ from rye.signing import REASONS, Signature
 
 if TYPE_CHECKING:
     from rye.manifest import Finding
-    from rye.manifests import Amiss
+    from rye.verification.manifests import Amiss
 
 __all__ = ["Mending"]
 

@@ -14,8 +14,8 @@ from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningEr
 from rye.layout import Layout
 from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
 from rye.spaces import FOLDER
-from rye.trust_plans import Plan
-from rye.trust_reports import TrustChange, TrustedKey, TrustReport
+from rye.trusting.plans import Plan
+from rye.trusting.reports import TrustChange, TrustedKey, TrustReport
 
 __all__ = ["Trust", "write_own_trust_file"]
 

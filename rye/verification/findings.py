@@ -11,16 +11,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from rye.changes import changed_since as find_changes
-from rye.checking import Checking, Progress, start_checking
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.layout import Layout
-from rye.manifests import Amiss, Manifests
-from rye.mending import Mending
-from rye.policy import Policy, load_policy
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import system_clock, write_atomically
-from rye.verifying import Outcome
+from rye.verification.changes import changed_since as find_changes
+from rye.verification.checking import Checking, Progress, start_checking
+from rye.verification.manifests import Amiss, Manifests
+from rye.verification.mending import Mending
+from rye.verification.policy import Policy, load_policy
+from rye.verification.verifier import Outcome
 
 if TYPE_CHECKING:
     from rye.manifest_reports import ManifestReport

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rye.errors import RyeError, SigningError
 from rye.signing import TrustEntry
-from rye.trust_reports import TrustChange
+from rye.trusting.reports import TrustChange
 
 __all__ = ["Plan", "carry_out_all"]
 

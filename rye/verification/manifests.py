@@ -12,11 +12,11 @@ from rye.manifest import Finding, ListedItem
 from rye.observing import Observed
 from rye.reports import Unchecked, VerifiedItem
 from rye.spaces import ItemFile, Root
-from rye.verifying import Outcome
+from rye.verification.verifier import Outcome
 
 if TYPE_CHECKING:
-    from rye.checking import Checking
     from rye.manifest_reports import ManifestReport
+    from rye.verification.checking import Checking
 
 __all__ = ["Amiss", "Manifests"]
 

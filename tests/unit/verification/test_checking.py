@@ -12,16 +12,16 @@ from pathlib import Path
 import pytest
 
 from rye import Registry, items, signing
-from rye.checking import start_checking
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
-from rye.findings import Baseline, Finding
 from rye.items import ItemType
 from rye.layout import Layout
-from rye.processes import _CHUNK, SERIAL_BELOW, verify_files
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import EnvelopeFormat, Origin, TrustSet
 from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
-from rye.verifying import Verifier
+from rye.verification.checking import start_checking
+from rye.verification.findings import Baseline, Finding
+from rye.verification.processes import _CHUNK, SERIAL_BELOW, verify_files
+from rye.verification.verifier import Verifier
 from tests.support.files import lay
 from tests.support.signed import ASSETS, GOLDEN, NOW, TRUST
 from tests.support.spacesim import SpaceSim
@@ -110,8 +110,8 @@ def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: Spac
 def test_helpers_find_what_one_process_finds(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The outcomes and their order do not depend on how many processes work."""
     alone = sim.registry().verify()
-    monkeypatch.setattr("rye.processes.SERIAL_BELOW", 4)
-    monkeypatch.setattr("rye.processes._CHUNK", 2)
+    monkeypatch.setattr("rye.verification.processes.SERIAL_BELOW", 4)
+    monkeypatch.setattr("rye.verification.processes._CHUNK", 2)
     assert sim.registry().verify(processes=3) == alone
     assert SERIAL_BELOW == 512
 
@@ -119,9 +119,9 @@ def test_helpers_find_what_one_process_finds(sim: SpaceSim, monkeypatch: pytest.
 def test_broken_helpers_lose_no_item(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was handed to helpers that do not come up is verified by this process."""
     alone = sim.registry().verify()
-    monkeypatch.setattr("rye.processes.SERIAL_BELOW", 4)
-    monkeypatch.setattr("rye.processes._CHUNK", 1)
-    monkeypatch.setattr("rye.processes._begin", os._exit)
+    monkeypatch.setattr("rye.verification.processes.SERIAL_BELOW", 4)
+    monkeypatch.setattr("rye.verification.processes._CHUNK", 1)
+    monkeypatch.setattr("rye.verification.processes._begin", os._exit)
     assert sim.registry().verify(processes=2) == alone
 
 
@@ -238,7 +238,7 @@ def test_a_baseline_that_is_not_understood_is_refused(tmp_path: Path, text: str)
 
 def test_a_helper_needs_no_index_to_start() -> None:
     """What a helper imports is what reads and judges a file: no index, no search, no command line."""
-    code = "import sys, rye.processes; print(*sorted(sys.modules))"
+    code = "import sys, rye.verification.processes; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert loaded & {"numpy", "whoosh", "click", "rich", "rye.index", "rye.search", "rye.cli", "yaml"} == set()

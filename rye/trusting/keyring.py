@@ -22,7 +22,7 @@ from rye import signing
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.layout import Layout
 from rye.signing import Clock, PublicKey, Scope, SigningKey
-from rye.trusting import Trust, write_own_trust_file
+from rye.trusting.files import Trust, write_own_trust_file
 
 __all__ = ["ENVIRONMENT", "KeyFacts", "Keyring", "Passphrase"]
 

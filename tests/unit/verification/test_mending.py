@@ -22,11 +22,11 @@ from rye.cli.app import root
 from rye.cli.text import inline
 from rye.manifest import FINDINGS
 from rye.manifest import Finding as Found
-from rye.manifests import Amiss
-from rye.mending import Mending
-from rye.policy import POLICY_REASONS
 from rye.reports import VerifiedItem
 from rye.signing import REASONS, Verdict
+from rye.verification.manifests import Amiss
+from rye.verification.mending import Mending
+from rye.verification.policy import POLICY_REASONS
 from tests.unit.cli.samples import signature
 
 BASH = shutil.which("bash")

@@ -14,9 +14,9 @@ import pytest
 from rye.cli.render.keys import render_keys
 from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
-from rye.keyring import ENVIRONMENT, Keyring
 from rye.layout import Layout
 from rye.signing import KEY_VARIABLE, PASSPHRASE_VARIABLE, Scope, SigningKey, parse_trust_file
+from rye.trusting.keyring import ENVIRONMENT, Keyring
 from tests.support.signed import ANN, EVE
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")

@@ -9,12 +9,12 @@ from pathlib import Path
 from rye import signing, spaces
 from rye.errors import ItemError
 from rye.layout import Layout
-from rye.processes import cores, verify_files
 from rye.reports import Unchecked, VerifiedItem, VerifyReport
-from rye.shadowing import Shadowing
 from rye.spaces import ItemFile, Root
 from rye.targets import Target, read_targets
-from rye.verifying import Outcome, Verifier
+from rye.verification.processes import cores, verify_files
+from rye.verification.shadowing import Shadowing
+from rye.verification.verifier import Outcome, Verifier
 
 __all__ = ["Checking", "Progress", "start_checking", "verify_targets"]
 

@@ -24,7 +24,7 @@ from rye._cores import cores
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import Signature
 from rye.spaces import FolderReader, ItemFile, Root
-from rye.verifying import Outcome, Verifier
+from rye.verification.verifier import Outcome, Verifier
 
 __all__ = ["cores", "verify_files"]
 
