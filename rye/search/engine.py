@@ -109,6 +109,7 @@ class Search:
         if request.facets:
             require_facets(request.facets, self._metadata_keys())
         allowed = self.allowed()
+        plan = self.settled(plan, allowed)
         answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
         near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
@@ -176,6 +177,10 @@ class Search:
         if near is None:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
         return mode.fusion.fusion if near.asked.hybrid else "embedding"
+
+    def settled(self, plan: Plan, allowed: Docs) -> Plan:
+        """Return what to evaluate: where question marks find nothing as wildcards, they ask."""
+        return plan.asked if plan.asked and not self.evaluate(plan.main, plan).docs & allowed else plan
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""

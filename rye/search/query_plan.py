@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rye import query
 from rye.errors import ArgumentError, QueryError
 from rye.index import strings
+from rye.index.schema import TYPE_NAMES
 from rye.query import ast
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.request import Request
@@ -37,8 +38,9 @@ class Plan:
         bag: The words of a bare bag of words; empty for any other query.
         words: Those that may relax: none or all of them.
         forgiving: Whether they may forgive typos when they relax.
-        dropped: What lenient parsing left out.
+        dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
+        asked: The query without the question marks that end words, for where it finds nothing as written.
     """
 
     main: ast.Node
@@ -48,6 +50,7 @@ class Plan:
     forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
+    asked: Plan | None = None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with a hit answers.
@@ -73,12 +76,45 @@ class Plan:
 def make_plan(request: Request) -> Plan:
     """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
 
+    In more than :data:`PROSE` words with no other operator, question marks at the ends of words ask, and ``type:id`` is
+    a word that names an item. In fewer, question marks ask where they find nothing as wildcards; by meaning, always.
+
     Raises:
         QueryError: The query, or one of ``fields``, does not parse.
         ArgumentError: ``proximity`` does not fit the query.
     """
     parsed = query.parse(request.query, lenient=request.lenient)
-    main, dropped, warnings = parsed.ast, list(parsed.dropped), list[str]()
+    written = _plan(request, parsed.ast, parsed.dropped)
+    if request.lenient or not request.relax or request.proximity is not None:
+        return written
+    plain = _without_types(parsed.ast)
+    bare, marks = query.without_question_marks(plain, request.query)
+    words = query.as_words(bare)
+    if words is None or bare == parsed.ast:
+        return written
+    asked = _plan(request, bare, marks)
+    if len(words) > PROSE:
+        return asked
+    if plain != parsed.ast:
+        return written
+    literal = replace(written, bag=asked.bag, words=asked.words, asked=asked)
+    return literal if request.mode.name == "keyword" else asked
+
+
+def _without_types(node: ast.Node) -> ast.Node:
+    """Return a query with ``type:id`` among its words read as the id."""
+    match node:
+        case ast.And(operands=operands):
+            return replace(node, operands=tuple(map(_without_types, operands)))
+        case ast.Field(name=kind, operand=ast.Word() | ast.Wildcard()) if kind.casefold() in TYPE_NAMES:
+            return replace(node.operand, span=node.span)
+        case _:
+            return node
+
+
+def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> Plan:
+    """Apply what else the request says to a query as it was read."""
+    dropped, warnings = list(left_out), list[str]()
     bag: tuple[ast.Word, ...] = ()
     if request.proximity is not None:
         main = _near(main, request.proximity)

@@ -133,6 +133,7 @@ class SectionSearch:
         """
         request = self.request.search
         plan = make_plan(request)
+        plan = plan.asked or plan
         allowed = self._search.allowed()
         near = self._near(plan, allowed)
         evaluation = near.evaluation if near else self._by_words(plan)

@@ -11,12 +11,13 @@ from dataclasses import replace
 import numpy as np
 
 from rye.index.reader import Part
-from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.schema import TYPE_NAMES
 from rye.query import ast
 from rye.search.bind import Context
 from rye.search.clauses import Anatomy, blamed
 from rye.search.contrast import contrast
 from rye.search.engine import Answer, Search, World
+from rye.search.naming import named_by
 from rye.search.page import Hit
 from rye.search.query_plan import ANY_LIMIT, make_plan
 from rye.search.request import Request, Scope, bind_filters
@@ -34,7 +35,7 @@ class Inquiry(Search):
 
     def __init__(self, request: Request, world: World) -> None:
         super().__init__(replace(request, offset=0, limit=max(world.reader.size, 1), explain=True), world)
-        self.plan = make_plan(self.request)
+        self.plan = self.settled(make_plan(self.request), self.allowed())
 
     def about(self, part: Part, local: int) -> Why:
         """Return why one document of the reader is a hit, or is none.
@@ -110,8 +111,7 @@ class Inquiry(Search):
         return [*unmatched, *outside, *([] if outside else self._looser(answer, doc))]
 
     def _is_named(self, doc: int) -> bool:
-        text = fold_value(self.request.query)
-        return bool(text) and any(doc in self.reader.having(key, text) for key in ("id", "name"))
+        return doc in named_by(self.reader, self.request.query)
 
     def _outside(self, doc: int) -> Iterator[Reason]:
         """Yield the scope and the filters that do not let a document through."""
