@@ -160,7 +160,9 @@ class SectionSearch:
         """Return what is near, or None where words have to do, for a reason that a warning names."""
         if self.request.search.mode.name == "keyword":
             return None
-        asking = ByMeaning(self.request.search, self.world.reader, plan, self._search.evaluate)
+        asking = ByMeaning(
+            self.request.search, self.world.reader, plan, self._search.evaluate, boosts=self.world.boosts
+        )
         near = asking.near(self.world.meaning, allowed)
         self._warnings += map(Remark, asking.warnings)
         return near
@@ -239,7 +241,8 @@ class SectionSearch:
             similarity = np.concatenate([np.empty(0), *(self._similarities(source, near) for source in sources)])
             mode = self.request.search.mode
             if mode.name == "semantic":
-                boosts = [mode.boosts[source.part.root.space] for source in sources for _ in _numbers(source)]
+                factors = mode.factors(self.world.boosts)
+                boosts = [factors[source.part.root.space] for source in sources for _ in _numbers(source)]
                 blend = by_similarity(similarity, np.asarray(boosts, float), near.threshold)
             else:
                 blend = fuse(mode.fusion, similarity, keyword, near.threshold)
@@ -287,11 +290,10 @@ class SectionSearch:
         else:
             chunks = chunks_of(source.item)
             try:
-                rows = meaning.embedder.embed([near.asked.text, *(chunk.text for chunk in chunks)])
+                cosines = (meaning.embedder.embed([chunk.text for chunk in chunks]) @ near.nearness.query).tolist()
             except UnavailableError as error:
                 self._warnings.append(f"{source.item.type}:{source.item.id} was matched by words: {error.message}")
                 return np.full(len(list(_numbers(source))), -np.inf)
-            cosines = (rows[1:] @ rows[0]).tolist()
             known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}
         places_ = [(spot.ordinal, number - spot.first) for spot, number in _numbers(source)]
         return np.asarray([known.get(place, -math.inf) for place in places_], np.float64)
