@@ -141,7 +141,7 @@ class Indexes:
             return sum(index.clear() for index in self._spaces)
 
     def status(self) -> tuple[SpaceStatus, ...]:
-        """Return where each index is and how large, without refreshing it."""
+        """Return where each index is and how large, and what vectors there are, without refreshing anything."""
         with self._lock:
             return tuple(_status(index) for index in self._spaces)
 
@@ -171,6 +171,7 @@ def _file_warnings(refreshed: Sequence[tuple[Root, Refreshed]]) -> list[str]:
 
 
 def _status(index: SpaceIndex) -> SpaceStatus:
+    from rye.index.vector_status import vector_status
     from rye.reports import SpaceStatus
 
     snapshot = index.snapshot()
@@ -183,6 +184,7 @@ def _status(index: SpaceIndex) -> SpaceStatus:
         segments=len(snapshot.segments) if snapshot else 0,
         generation=snapshot.generation if snapshot else 0,
         bytes=sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file()),
+        vectors=vector_status(index.folder, snapshot),
     )
 
 

@@ -566,7 +566,7 @@ class Registry:
         return self._indexes.clear()
 
     def status(self) -> tuple[SpaceStatus, ...]:
-        """Return where each space's index is and how large, without refreshing it."""
+        """Return where each space's index is and how large, and what vectors there are, without refreshing anything."""
         return self._indexes.status()
 
 

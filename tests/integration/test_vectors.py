@@ -217,6 +217,33 @@ def test_clearing_the_index_clears_the_vectors(sim: SpaceSim) -> None:
     assert_right(sim, registry, embedder)
 
 
+def test_the_state_of_vectors_is_told_by_model(sim: SpaceSim) -> None:
+    """How many there are, of how many items, and how many items have none; what cannot be read holds none."""
+
+    def told(source: str) -> dict[str, tuple[int, int, int, int]]:
+        space = next(one for one in sim.registry(embedder="none").status() if one.source == source)
+        assert space.to_dict()["vectors"] == [one.to_dict() for one in space.vectors]
+        return {one.model: (one.dimensions, one.vectors, one.items, one.missing) for one in space.vectors}
+
+    sim.registry(embedder="none").refresh()
+    assert told("project") == {}
+    made = sim.registry(embedder=Hashed()).embed()
+    statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
+    assert sum(one.vectors for one in statuses) == made.vectors
+    assert sum(one.items for one in statuses) == made.items
+    assert sum(one.bytes for one in statuses) == sum(path.stat().st_size for path in shards(sim))
+    ((_, vectors, items, missing),) = told("project").values()
+    assert missing == 0
+    sim.add("project", "knowledge/new.md", "# New\n\nA new item.\n\n## More\n\nOf it.\n")
+    sim.registry(embedder="none").refresh()
+    assert told("project") == {"hashed:1": (48, vectors, items, 1)}
+    sim.registry(embedder=Hashed("other:1", 8)).embed()
+    assert told("project") == {"hashed:1": (48, vectors, items, 1), "other:1": (8, vectors + 2, items + 1, 0)}
+    for path in shards(sim):
+        path.write_bytes(path.read_bytes()[:-40])
+    assert told("project") == {}
+
+
 def test_the_cache_is_private(sim: SpaceSim) -> None:
     """Vectors lie where the index does, and a folder others may write to is refused."""
     sim.registry(embedder=Hashed()).embed()
