@@ -47,7 +47,9 @@ class Near:
 
     def scores(self, docs: Ints) -> Floats:
         """Return the scores of some of the documents."""
-        found: Floats = self.blend.total[np.searchsorted(self.docs, docs)]
+        spread = np.zeros(self.nearness.meaning.vectors.size)
+        spread[self.docs] = self.blend.total
+        found: Floats = spread[docs]
         return found
 
     def closeness(self, doc: int) -> Closeness:
