@@ -155,7 +155,7 @@ class Registry:
             facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
                 ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
             threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
-            source_boosts: Source → factor for its items' similarity in semantic mode.
+            source_boosts: Source → factor for its items' similarity in semantic mode, over the user's settings.
             hybrid: ``fusion`` (``weighted``, ``rrf``), ``semantic_weight``, ``keyword_weight``, ``rrf_k``,
                 ``min_semantic_score``, ``min_keyword_score``, ``min_combined_score`` (0 to 1, or percent),
                 ``require_keyword_match``, ``require_semantic_match``.
@@ -319,7 +319,7 @@ class Registry:
 
     def _world(self, state: State, request: Request) -> World:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
-        overrides = [state.overrides.get(root.source, {}) for root, _ in reader.snapshots]
+        overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
         return World(
             reader,
             state.everywhere,
@@ -327,6 +327,7 @@ class Registry:
             overrides,
             signing.system_clock(),
             lambda: self._vectors.meaning(reader),
+            boosts=state.ranking.boosts,
         )
 
     def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:
@@ -565,7 +566,7 @@ class Registry:
         return self._indexes.clear()
 
     def status(self) -> tuple[SpaceStatus, ...]:
-        """Return where each space's index is and how large, without refreshing it."""
+        """Return where each space's index is and how large, and what vectors there are, without refreshing anything."""
         return self._indexes.status()
 
 

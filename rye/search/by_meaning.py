@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -47,7 +47,9 @@ class Near:
 
     def scores(self, docs: Ints) -> Floats:
         """Return the scores of some of the documents."""
-        found: Floats = self.blend.total[np.searchsorted(self.docs, docs)]
+        spread = np.zeros(self.nearness.meaning.vectors.size)
+        spread[self.docs] = self.blend.total
+        found: Floats = spread[docs]
         return found
 
     def closeness(self, doc: int) -> Closeness:
@@ -79,18 +81,26 @@ class ByMeaning:
         reader: What is searched.
         plan: The query as planned.
         evaluate: Binds a query and prepares its evaluation.
+        boosts: The user's own factors by source.
 
     Attributes:
         warnings: What to say of it.
     """
 
     def __init__(
-        self, request: Request, reader: Reader, plan: Plan, evaluate: Callable[[ast.Node, Plan], Evaluation]
+        self,
+        request: Request,
+        reader: Reader,
+        plan: Plan,
+        evaluate: Callable[[ast.Node, Plan], Evaluation],
+        *,
+        boosts: Mapping[str, float],
     ) -> None:
         self.request = request
         self.reader = reader
         self.plan = plan
         self.evaluate = evaluate
+        self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
 
     def near(self, meaning: Callable[[], Meaning], allowed: Docs) -> Near | None:
@@ -169,7 +179,7 @@ class ByMeaning:
     def _blend(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> Blend:
         mode = self.request.mode
         if mode.name == "semantic":
-            factors = np.asarray([mode.boosts[part.root.space] for part in self.reader.parts] or [1.0])
+            factors = np.asarray([self.boosts[part.root.space] for part in self.reader.parts] or [1.0])
             return by_similarity(similarity, factors[self.reader.part_numbers(docs)], threshold)
         keyword = np.zeros(len(docs))
         if evaluation.scored:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rye.index import analysis
 from rye.items.model import Item, Symbol
@@ -15,7 +16,7 @@ MEANING = "meaning"
 """The field of a trace that stands for similarity."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """What was asked by meaning.
 
@@ -28,6 +29,11 @@ class Asked:
     text: str
     near: int
     hybrid: bool
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The parts of its words."""
+        return frozenset(analysis.parts(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,7 @@ class Closeness:
         """Return what a hybrid search tells of its hit."""
         if not self.asked.hybrid:
             return None
-        words = frozenset(analysis.parts(self.asked.text))
-        symbols = [symbol for symbol in item.symbols if not words.isdisjoint(analysis.parts(symbol.name))]
+        symbols = [symbol for symbol in item.symbols if not self.asked.words.isdisjoint(analysis.parts(symbol.name))]
         return HybridMatch(
             total=percent(self.by_meaning + self.by_words),
             semantic=percent(max(self.similarity or 0.0, 0.0)),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, reduce
 from operator import or_
@@ -50,6 +50,7 @@ class World:
         everywhere: All spaces of the registry, for shadowing.
         trust: Returns the trusted keys.
         overrides: Field weights per root of ``reader``.
+        boosts: The user's own factors of similarities, by source.
         now: The moment verdicts are judged at.
         meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
     """
@@ -60,6 +61,7 @@ class World:
     overrides: Sequence[Overrides]
     now: datetime
     meaning: Callable[[], Meaning] = no_meaning
+    boosts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -238,7 +240,7 @@ class Search:
         mode = self.request.mode
         if mode.name == "keyword":
             return None
-        asking = ByMeaning(self.request, self.reader, plan, self.evaluate)
+        asking = ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.world.boosts)
         near = asking.near(self.world.meaning, allowed)
         self._warnings += asking.warnings
         if near is None:

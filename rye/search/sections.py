@@ -18,15 +18,13 @@ from urllib.parse import quote
 
 import numpy as np
 
-from rye.errors import ItemError, UnavailableError
+from rye.errors import UnavailableError
 from rye.index.chunks import chunks_of
-from rye.index.reader import Floats, Part
+from rye.index.reader import Floats
 from rye.index.reading import ReadItem, read_item
-from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Ints
 from rye.index.values import sort_time
-from rye.index.verdicts import VERDICT_NUMBER
-from rye.items.model import Item, ItemType
+from rye.items.model import Item
 from rye.search.bind import searched_fields
 from rye.search.bound import asks_verdict
 from rye.search.by_meaning import ByMeaning, Near
@@ -41,10 +39,12 @@ from rye.search.outline import Leafing, Spot, keyword_scores, outline
 from rye.search.passages import Matches, Ranges, passage, places
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan, make_plan
+from rye.search.rereading import Reread, Rereading
 from rye.search.results import Remark
 from rye.search.section_request import SectionRequest
 from rye.search.section_results import SectionHit, SectionResponse
-from rye.signing import Signature, Verdict, judge, remembering_verify
+from rye.signing import Verdict
+from rye.spaces import Root
 
 __all__ = ["SectionSearch"]
 
@@ -61,22 +61,23 @@ class _Source:
     """One candidate item, read and verified at this moment."""
 
     doc: int
-    part: Part
-    path: str
-    read: ReadItem
-    signature: Signature
-    same_bytes: bool
+    again: Reread[ReadItem]
     spots: tuple[Spot, ...]
 
     @property
     def item(self) -> Item:
         """What it says."""
-        return self.read.item
+        return self.again.read.item
+
+    @property
+    def root(self) -> Root:
+        """The space root that it belongs to."""
+        return self.again.place.part.root
 
     @property
     def file(self) -> Path:
         """Where it is."""
-        return self.part.root.path / self.path
+        return self.root.path / self.again.place.path
 
     @cached_property
     def modified(self) -> float:
@@ -161,7 +162,9 @@ class SectionSearch:
         """Return what is near, or None where words have to do, for a reason that a warning names."""
         if self.request.search.mode.name == "keyword":
             return None
-        asking = ByMeaning(self.request.search, self.world.reader, plan, self._search.evaluate)
+        asking = ByMeaning(
+            self.request.search, self.world.reader, plan, self._search.evaluate, boosts=self.world.boosts
+        )
         near = asking.near(self.world.meaning, allowed)
         self._warnings += map(Remark, asking.warnings)
         return near
@@ -208,26 +211,12 @@ class SectionSearch:
     def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Source]:
         """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""
         matter = asks_verdict(evaluation.query) or any(map(asks_verdict, self._search.filters))
-        trust = self.world.trust()
+        world, states = self.world, self._search.states
+        rereading = Rereading(world.reader, states, world.trust(), world.now, matter, read_item)
         for doc in docs.tolist():
-            part, local = self.world.reader.locate(doc)
-            path, kind = part.segment.paths[local], ItemType(TYPE_NAMES[part.segment.types[local]])
-            name = f"{kind}:{part.segment.ids[local]}"
-            try:
-                read = read_item(part.root, path, kind, part.segment.ids[local])
-            except ItemError as error:
-                self._warnings.append(f"{name} was left out: {error.message}")
-                continue
-            signature = judge(
-                read.evidence, origin=read.origin, trust=trust, now=self.world.now, verify=remembering_verify
-            )
-            same = part.segment.evidence.content_digest(local) == read.evidence.content_digest
-            if not same:
-                self._warnings.append(f"{name} changed since it was indexed; it is shown as it is now")
-                if matter and self._search.states.verdicts[doc] != VERDICT_NUMBER[signature.verdict]:
-                    self._warnings[-1] = f"{name} was left out: it changed and is {signature.verdict} now"
-                    continue
-            yield _Source(doc, part, path, read, signature, same, outline(read.item))
+            again = rereading.again(doc, self._warnings)
+            if again is not None:
+                yield _Source(doc, again, outline(again.read.item))
 
     # scores
 
@@ -240,7 +229,8 @@ class SectionSearch:
             similarity = np.concatenate([np.empty(0), *(self._similarities(source, near) for source in sources)])
             mode = self.request.search.mode
             if mode.name == "semantic":
-                boosts = [mode.boosts[source.part.root.space] for source in sources for _ in _numbers(source)]
+                factors = mode.factors(self.world.boosts)
+                boosts = [factors[source.root.space] for source in sources for _ in _numbers(source)]
                 blend = by_similarity(similarity, np.asarray(boosts, float), near.threshold)
             else:
                 blend = fuse(mode.fusion, similarity, keyword, near.threshold)
@@ -276,23 +266,22 @@ class SectionSearch:
             yield keyword_scores(source.spots, found)
 
     def _places(self, source: _Source, matches: Matches) -> Ranges:
-        return places(source.item, source.doc, matches, same_bytes=source.same_bytes)
+        return places(source.item, source.doc, matches, same_bytes=source.again.same_bytes)
 
     def _similarities(self, source: _Source, near: Near) -> Floats:
         """Return the cosine of each chunk; of a file that changed they are made from what it says now."""
         meaning = near.nearness.meaning
-        if source.same_bytes:
+        if source.again.same_bytes:
             own = meaning.vectors.rows_of(source.doc)
             sections, numbers = meaning.vectors.sections[own].tolist(), meaning.vectors.chunks[own].tolist()
             known = dict(zip(zip(sections, numbers, strict=True), near.nearness.rows[own].tolist(), strict=True))
         else:
             chunks = chunks_of(source.item)
             try:
-                rows = meaning.embedder.embed([near.asked.text, *(chunk.text for chunk in chunks)])
+                cosines = (meaning.embedder.embed([chunk.text for chunk in chunks]) @ near.nearness.query).tolist()
             except UnavailableError as error:
                 self._warnings.append(f"{source.item.type}:{source.item.id} was matched by words: {error.message}")
                 return np.full(len(list(_numbers(source))), -np.inf)
-            cosines = (rows[1:] @ rows[0]).tolist()
             known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}
         places_ = [(spot.ordinal, number - spot.first) for spot, number in _numbers(source)]
         return np.asarray([known.get(place, -math.inf) for place in places_], np.float64)
@@ -320,7 +309,7 @@ class SectionSearch:
 
     def _hit(self, found: _Section, evaluation: Evaluation) -> SectionHit:
         best = found.best
-        source, spot, item, root = best.source, best.spot, best.source.item, best.source.part.root
+        source, spot, item, root = best.source, best.spot, best.source.item, best.source.root
         cosine = max(chunk.similarity for chunk in found.chunks)
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
@@ -328,7 +317,7 @@ class SectionSearch:
             title=item.title or item.name,
             heading_path=spot.heading_path,
             mtime=int(source.modified * 1e3),
-            hash=source.read.evidence.content_digest,
+            hash=source.again.read.evidence.content_digest,
             display_url=f"{source.file.as_uri()}#L{spot.line}-L{spot.end_line}",
             properties=item.metadata,
             anchor=spot.anchor,
@@ -347,7 +336,7 @@ class SectionSearch:
             keyword=round(max(chunk.keyword for chunk in found.chunks), 4),
             recency=round(found.recency, 4),
             authority=found.authority,
-            signature=source.signature,
+            signature=source.again.signature,
         )
 
     def _snippet(self, chunk: _Chunk, matches: Matches) -> str:
@@ -389,6 +378,6 @@ def _numbers(source: _Source) -> Iterator[tuple[Spot, int]]:
 
 def _authority(source: _Source) -> float:
     """Return 1 for a trusted item that says it is authoritative, one half for another trusted one, else 0."""
-    if source.signature.verdict is not Verdict.TRUSTED:
+    if source.again.signature.verdict is not Verdict.TRUSTED:
         return 0.0
     return 1.0 if source.item.metadata.get("authoritative") is True else 0.5

@@ -97,6 +97,25 @@ def test_similarity_is_told_apart_from_the_boosted_score(registry: Registry) -> 
     assert {hit.similarity for hit in other.results} == near
 
 
+def test_the_user_boosts_sources_for_all_searches_by_meaning(sim: SpaceSim) -> None:
+    """Settings stand above the defaults, arguments above settings; sections follow; a project's file says nothing."""
+    sim.write("user", "config/search.yaml", "source_boosts: {system: 3}\n")
+    sim.write("project", "config/search.yaml", "source_boosts: {project: 10}\n")
+    registry = sim.registry(embedder=Hashed())
+    options: dict[str, Any] = {"mode": "semantic", "scope": "knowledge"}
+    found = registry.search("restoring files", **options)
+    assert keys(found) == ["system:ops/guide", "project:ops/guide", "user:ops/guide"]
+    assert found.results[0].similarity == pytest.approx(found.results[0].score / 3, abs=1e-4)
+    assert registry.sections("restoring files", **options).results[0].source_handle.startswith("system")
+    other = registry.search("restoring files", **options, source_boosts={"system": 1})
+    assert keys(other)[0] == "project:ops/guide"
+    assert keys(registry.search("restoring files", mode="hybrid", scope="knowledge"))[0] == "project:ops/guide"
+    sim.write("user", "config/search.yaml", "source_boosts: {system: 0}\n")
+    faulty = sim.registry(embedder=Hashed()).search("restoring files", **options)
+    assert keys(faulty)[0] == "project:ops/guide"
+    assert any("source_boosts['system'] is 0" in text for text in faulty.warnings)
+
+
 def test_the_best_section_gives_header_and_preview(registry: Registry) -> None:
     """A hybrid hit tells its three scores, the headings of the nearest section, and shows its text."""
     found = registry.search("phone the office", mode="hybrid", space="project", scope="knowledge.ops.*")

@@ -25,7 +25,7 @@ __all__ = ["command"]
 )
 @click.option("--include-superseded", is_flag=True, help="Also show items marked superseded, deprecated or yanked.")
 @click.option("--explain", is_flag=True, help="Show what each shared word counts.")
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness", "embedder")
 @json_option
 @click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
 def command(item: str, **options: Any) -> int:
