@@ -17,6 +17,7 @@ __all__ = [
     "search_text",
     "sections_text",
     "short",
+    "standing",
     "tidy",
     "tidy_hit",
     "verdict",
@@ -72,6 +73,12 @@ def reference(item: Mapping[str, Any]) -> str:
     return f"{item['type']}:{short(item['id'], MAX_TEXT)}"
 
 
+def standing(item: Mapping[str, Any]) -> str:
+    """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
+    instead = f", see {short(item['successor'])}" if item["successor"] else ""
+    return f"{', '.join(item['states'])}{instead}" if item["states"] else ""
+
+
 def search_text(answer: Mapping[str, Any]) -> str:
     """Return the compact form of a search response.
 
@@ -97,8 +104,7 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
     facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), short(source)]
     facts += ["exact"] if hit["exact"] else []
     facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
-    instead = f", see {short(hit['successor'])}" if hit["successor"] else ""
-    facts += [f"{', '.join(hit['states'])}{instead}"] if hit["states"] else []
+    facts += filter(None, [standing(hit)])
     if (match := hit.get("hybrid")) is not None:
         facts.append(f"({match['total']:g}% total)")
     elif hit.get("similarity") is not None:
@@ -163,7 +169,8 @@ def sections_text(answer: Mapping[str, Any]) -> str:
         facts = (
             f"{rank}. {reference(hit)}  {hit['score']:.4g}  {verdict(hit['signature'])}  {short(hit['source_handle'])}"
         )
-        lines += ["", f"{facts} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
+        state = f"  {standing(hit)}" if hit["states"] else ""
+        lines += ["", f"{facts}{state} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
         lines += ["[cut]"] if hit["truncated"] else []
     if answer["stale"]:
         lines.append("warning: the index could not be refreshed; an older state of the files answered")

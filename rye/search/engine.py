@@ -109,7 +109,7 @@ class Search:
         if request.facets:
             require_facets(request.facets, self._metadata_keys())
         allowed = self.allowed()
-        answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+        answer = self.answer(plan, allowed)
         near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
         window = slice(request.offset, min(request.offset + request.limit, total))
@@ -145,6 +145,10 @@ class Search:
             facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
             method=self.method(near),
         )
+
+    def answer(self, plan: Plan, allowed: Docs) -> Answer:
+        """Return what is found of what scope and filters let through: by meaning where that is asked for and can be."""
+        return self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
 
     def _desk(self, evaluation: Evaluation) -> Desk:
         return Desk(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from rye.cli.render.parts import standing
 from rye.cli.terminal import Terminal
 from rye.cli.text import cells, inline, pad
 from rye.relations import RelatedItem, Relation, Relations
@@ -56,12 +57,8 @@ def _end(relation: Relation, far: str, items: Mapping[str, RelatedItem], termina
 def _item(ref: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str:
     item, name = items[ref], terminal.style(inline(ref), "cyan", bold=True)
     facts = [name, terminal.verdict(item.verdict or "unreadable"), inline(item.source)]
-    if item.states:
-        instead = f", see {inline(item.successor)}" if item.successor else ""
-        facts.append(terminal.style(f"{', '.join(item.states)}{instead}", "magenta"))
-    if item.title:
-        facts.append(inline(item.title))
-    return "  ".join(facts)
+    facts += [standing(item.states, item.successor, terminal), inline(item.title)]
+    return "  ".join(filter(None, facts))
 
 
 def render_dot(found: Relations) -> Iterator[str]:

@@ -12,7 +12,7 @@ from rye.escaping import block
 from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import part_of, schema_of
-from rye.mcp.text import reference, short, tidy, verdict
+from rye.mcp.text import reference, short, standing, tidy, verdict
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 from rye.mcp.trusted import is_offered
 
@@ -146,10 +146,7 @@ def _text(data: Mapping[str, Any]) -> str:
     lines.append(f"{said}: {short(data['signature']['reason'], 500)}")
     if data["shadowed_by"]:
         lines.append(f"shadowed by {short(', '.join(data['shadowed_by']))}")
-    if data["states"]:
-        lines.append(
-            f"{', '.join(data['states'])}" + (f", see {short(data['successor'])}" if data["successor"] else "")
-        )
+    lines += filter(None, [standing(data)])
     lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
     if data["copied"]:
         done = "copied to" if data["copied"]["written"] else "is there already, with the same bytes:"

@@ -10,7 +10,7 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
-from rye.mcp.trusted import remarks
+from rye.mcp.trusted import is_offered, remarks
 
 __all__ = ["TOOL"]
 
@@ -75,11 +75,13 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.sections(query, **arguments)
-    whole = response.to_dict()
+        whole = response.to_dict()
+        if work.options.only_trusted:
+            whole["warnings"] = remarks(response.warnings)
+            for hit in whole["results"]:
+                hit["successor"] = hit["successor"] if is_offered(registry, hit["successor"]) else ""
     hits = [tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)} for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
-    if work.options.only_trusted:
-        data["warnings"] = remarks(response.warnings)
     data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
     return Answer(sections_text(data), data)
 
