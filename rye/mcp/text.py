@@ -88,7 +88,8 @@ def search_text(answer: Mapping[str, Any]) -> str:
     hits = answer["results"]
     lines = [f"[{len(hits)} of {answer['total']} results -- {answer['stage']}]"]
     lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
-    return "\n".join([*lines, *_facet_lines(answer["facets"]), *_notes(answer)])
+    told = _why_lines(answer["why"]) if "why" in answer else ()
+    return "\n".join([*lines, *_facet_lines(answer["facets"]), *told, *_notes(answer)])
 
 
 def _facet_lines(facets: Mapping[str, Any]) -> Iterator[str]:
@@ -132,6 +133,22 @@ def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
         leaf, field = short(trace["leaf"]), short(trace["field"])
         words = short(", ".join(trace["words"]))
         yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f}): {words}"
+
+
+def _why_lines(why: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why an item is a hit, or everything that keeps it from being one."""
+    hit, near = why["hit"], why["meaning"]
+    place = "no hit" if hit is None else f"hit {why['rank']} of {why['total']}, score {hit['score']:.4g}"
+    yield f"why {reference(why)}: {place}"
+    for reason in why["reasons"]:
+        yield f"   {short(reason['clause'])}: {short(reason['message'], 500)} [{reason['code']}]"
+    yield from (f"   {each}" for each in _shares(hit and hit["explain"]))
+    if near is not None:
+        cosine = "none" if near["similarity"] is None else f"{near['similarity']:.4f}"
+        yield f"   similarity {cosine} (near from {near['threshold']:g} on): {short(near['section'])}"
+    for word, other in (("before", why["above"]), ("after", why["below"])):
+        if other is not None:
+            yield f"   {word} it: {other['rank']}. {reference(other)}  {other['score']:.4g} (by {other['because']})"
 
 
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:

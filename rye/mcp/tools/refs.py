@@ -33,7 +33,7 @@ _DESCRIPTION = """\
 List what an item refers to, and what refers to it.
 Use it to see what it needs or what depends on it; to find items, rye_search. Read-only.
 Answers "item -kind-> target  line" (dangling: not there), then the items with verdicts.
-Errors give a code and the nearest ids.
+Errors: code and nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
 
