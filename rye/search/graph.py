@@ -119,6 +119,18 @@ class _Resolved(NamedTuple):
     nodes: Ints
     by_name: Bools
 
+    def of(self, targets: Ints) -> tuple[Ints, Ints]:
+        """Return where the nodes that some targets name begin, and the nodes."""
+        counts = self.counts[targets]
+        starts = _ends(counts)
+        named = np.flatnonzero(counts == 1)  # nearly all of them
+        nodes = np.empty(int(starts[-1]), np.int64)
+        nodes[starts[named]] = self.nodes[self.starts[targets[named]]]
+        several = np.flatnonzero(counts > 1)
+        at = targets[several]
+        nodes[ranges(starts[several], starts[several + 1])] = self.nodes[ranges(self.starts[at], self.starts[at + 1])]
+        return starts, nodes
+
 
 class Graph:
     """The relations of all spaces of a registry.
@@ -154,34 +166,26 @@ class Graph:
     def edges(self) -> Edges:
         """All references, resolved."""
         found, columns = self._resolved, self._columns
-        docs = _joined(
-            [each.docs.astype(np.int64) + part.base for each, part in zip(columns, self._parts, strict=True)]
-        )
+        docs = _joined([_moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)])
         kinds = _joined([each.kinds for each in columns], np.uint8)
-        lines = _joined([each.lines.astype(np.int64) for each in columns])
-        targets = _joined(
-            [each.targets.astype(np.int64) + base for each, base in zip(columns, self._bases.tolist(), strict=False)]
-        )
-        counts = found.counts[targets]
-        nothing = (kinds >= UNSURE) & ((counts == 0) | (found.by_name[targets] & (counts > 1)))
-        kinds &= UNSURE - 1
-        itself = (kinds == KIND_NUMBER["mentions"]) & self._names_itself(docs, targets)
-        kept = self._live[docs] & ~nothing & ~itself
-        targets, counts = targets[kept], counts[kept]
-        return Edges(
-            docs=docs[kept],
-            kinds=kinds[kept],
-            lines=lines[kept],
-            targets=targets,
-            starts=_ends(counts),
-            named=found.nodes[ranges(found.starts[targets], found.starts[targets + 1])],
-        )
+        lines = _joined([_moved(each.lines, 0) for each in columns])
+        bases = self._bases.tolist()
+        targets = _joined([_moved(each.targets, base) for each, base in zip(columns, bases, strict=False)])
+        kept = self._live[docs]
+        unsure = np.flatnonzero(kinds >= UNSURE)
+        counts = found.counts[targets[unsure]]
+        kept[unsure[(counts == 0) | (found.by_name[targets[unsure]] & (counts > 1))]] = False
+        kinds = kinds & (UNSURE - 1)
+        mentions = np.flatnonzero(kinds == KIND_NUMBER["mentions"])
+        kept[mentions[self._names_itself(docs[mentions], targets[mentions])]] = False
+        if not kept.all():
+            docs, kinds, lines, targets = docs[kept], kinds[kept], lines[kept], targets[kept]
+        return Edges(docs, kinds, lines, targets, *found.of(targets))
 
     def _names_itself(self, docs: Ints, targets: Ints) -> Bools:
         """Return which references may name the very item that they stand in."""
-        resolved = self._resolved
-        owners = np.repeat(np.arange(len(docs)), resolved.counts[targets])
-        named = resolved.nodes[ranges(resolved.starts[targets], resolved.starts[targets + 1])]
+        starts, named = self._resolved.of(targets)
+        owners = np.repeat(np.arange(len(docs)), np.diff(starts))
         found = np.zeros(len(docs), bool)
         found[owners[named == self.nodes.of_doc[docs][owners]]] = True
         return found
@@ -348,8 +352,13 @@ class Graph:
         return Strings(offsets, buffer.data), np.asarray([at for _, at in pairs], np.int64)
 
 
-def _joined(columns: list[Any], kind: Any = np.int64) -> Any:
-    return np.concatenate([np.empty(0, kind), *columns])
+def _moved(column: Any, base: int) -> Any:
+    """Return a column of small numbers as numbers that all can be, counted from a base."""
+    return np.add(column, base, dtype=np.int32)
+
+
+def _joined(columns: list[Any], kind: Any = np.int32) -> Any:
+    return columns[0] if len(columns) == 1 else np.concatenate([np.empty(0, kind), *columns])
 
 
 def _ends(counts: Ints) -> Ints:
