@@ -16,7 +16,12 @@ from rye.relations import RelatedItem, Relation, Relations
 
 __all__ = ["DRAWINGS", "render_refs"]
 
-_UNSAFE_IN_MERMAID = re.compile(r"[^\w ./:+@,-]")
+_UNSAFE_IN_MERMAID = re.compile(
+    r"[^\w ./:+@,-]"
+    r"|s(?=tyle)|c(?=lassDef)"  # of a line with these words and a colon Mermaid takes the last semicolon away
+    r"|^[-+\d]"  # a list
+    r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis
+)
 _ARROWS = {"out": ("→", "->"), "in": ("←", "<-")}
 
 
@@ -82,8 +87,8 @@ def _dot_edge(nodes: _Nodes, relation: Relation) -> list[str]:
 
 
 def _dot(text: str) -> str:
-    """Return a quoted string: in a label a backslash begins an escape, so it is doubled."""
-    escaped = inline(text).replace("\\", "\\\\").replace('"', '\\"')
+    """Return a quoted string: in a label a backslash begins an escape, so it is doubled, and ``&`` an entity."""
+    escaped = inline(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 
