@@ -181,12 +181,16 @@ class Registry:
         filters: Mapping[str, Any] | None = None,
         fuzzy: Mapping[str, Any] | None = None,
         proximity: Mapping[str, Any] | None = None,
+        mode: str = "keyword",
         level: int | None = None,
         relax: bool = True,
         lenient: bool = False,
         include_superseded: bool = False,
+        threshold: float | None = None,
+        source_boosts: Mapping[str, float] | None = None,
+        hybrid: Mapping[str, Any] | None = None,
     ) -> Why:
-        """Return why an item is a hit of a keyword search, at which rank, or everything that keeps it from being one.
+        """Return why an item is a hit of a search, at which rank, or everything that keeps it from being one.
 
         Args:
             query: As for :meth:`search`, and so are all other arguments but
@@ -198,10 +202,14 @@ class Registry:
             filters: Conditions.
             fuzzy: Whether words forgive typos.
             proximity: Whether words stand near each other.
+            mode: ``keyword``, ``semantic`` or ``hybrid``.
             level: Which fields are searched.
             relax: Whether words that find nothing are tried more broadly.
             lenient: Whether what does not parse is left out.
             include_superseded: Whether superseded, deprecated and yanked items are listed.
+            threshold: From which similarity on an item is near.
+            source_boosts: What similarities are multiplied with.
+            hybrid: How the two scores become one.
 
         Raises:
             QueryError: The query is at fault.
@@ -223,6 +231,7 @@ class Registry:
         space: str = "all",
         limit: int = 10,
         offset: int = 0,
+        filters: Mapping[str, Any] | None = None,
         mode: str = "keyword",
         include_superseded: bool = False,
         explain: bool = False,
@@ -235,6 +244,7 @@ class Registry:
             space: ``all``, ``project``, ``user`` or ``system``.
             limit: Hits on the page, 1 to 1,000.
             offset: Hits to skip.
+            filters: Conditions, as for :meth:`search`.
             mode: ``keyword``: by shared words; ``semantic``: by meaning; ``hybrid``: by both. Where meaning cannot be
                 searched, shared words answer, and a warning says why.
             include_superseded: Whether superseded, deprecated and yanked items are listed.

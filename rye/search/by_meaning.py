@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -113,9 +113,8 @@ class ByMeaning:
         if not self.text:
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
-        demanded = ast.Everything() if plan.words else demands(plan.main)
-        evaluation = self.evaluate(demanded, plan)
-        if plan.fixed or not isinstance(demanded, ast.Everything):
+        evaluation = self.evaluate(self.demanded, plan)
+        if plan.fixed or not isinstance(self.demanded, ast.Everything):
             allowed &= evaluation.docs
         try:
             known = meaning()
@@ -126,17 +125,43 @@ class ByMeaning:
         self.warnings += [*known.warnings, *self._idle()]
         docs = allowed.numbers
         if mode.name == "hybrid":
-            evaluation = self._evidence()
+            evaluation = self.evaluate(self.worded, plan)
         threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
         blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
         asked = Asked(self.text, int(np.count_nonzero(blend.similarity >= threshold)), mode.name == "hybrid")
         return Near(asked, threshold, nearness, evaluation, docs, blend)
+
+    def apart(self, near: Near, doc: int) -> Near:
+        """Return the scores with one document more, as if scope, filters and query let it count.
+
+        Raises:
+            UnavailableError: The embedder cannot be used now.
+        """
+        mask = np.zeros(self.reader.size, bool)
+        mask[doc] = True
+        alone = Nearness.of(near.nearness.meaning, near.asked.text, mask)
+        docs = np.union1d(near.docs, [doc])
+        similarity = np.full(len(docs), alone.best[doc])
+        similarity[np.searchsorted(docs, near.docs)] = near.blend.similarity
+        blend = self._blend(near.evaluation, similarity, docs, near.threshold)
+        return replace(near, nearness=alone, docs=docs, blend=blend)
 
     def instead(self, cause: str) -> str:
         """Return the sentence that says why keywords answer."""
         name = self.request.mode.name
         more = "" if self.request.mode.plain else "; options of that mode do not apply"
         return f"keyword results instead of {name} ones: {cause}{more}"
+
+    @cached_property
+    def demanded(self) -> ast.Node:
+        """What of the query an item must have, whatever it means."""
+        return ast.Everything() if self.plan.words else demands(self.plan.main)
+
+    @cached_property
+    def worded(self) -> ast.Node:
+        """What keyword scores come from: any of the words, or the query as it is."""
+        words = self.plan.words
+        return any_of(words, self._unknown) if words else self.plan.main
 
     @cached_property
     def _slips(self) -> dict[str, str]:
@@ -170,11 +195,6 @@ class ByMeaning:
     def _nearest(self, word: str) -> str:
         parts = analysis.parts(word)
         return self._dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
-
-    def _evidence(self) -> Evaluation:
-        """Return the evaluation that keyword scores come from: any of the words, or the query as it is."""
-        words = self.plan.words
-        return self.evaluate(any_of(words, self._unknown) if words else self.plan.main, self.plan)
 
     def _blend(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> Blend:
         mode = self.request.mode

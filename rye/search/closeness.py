@@ -64,12 +64,13 @@ class Closeness:
             total=percent(self.by_meaning + self.by_words),
             semantic=percent(max(self.similarity or 0.0, 0.0)),
             keyword=percent(self.keyword),
-            header=self._header(item),
+            header=self.header(item),
             matched_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols)),
             definition_lines=tuple(map(_lines, symbols)),
         )
 
-    def _header(self, item: Item) -> str:
+    def header(self, item: Item) -> str:
+        """Return the headings of the nearest section of the item, or its description where it has none."""
         path = item.sections[self.section].heading_path if 0 <= self.section < len(item.sections) else ()
         header = " ".join((" > ".join(path) or item.description).split())
         return header if len(header) <= HEADER_LENGTH else f"{header[: HEADER_LENGTH - 1]}…"

@@ -112,7 +112,7 @@ class Search:
             require_facets(request.facets, self._metadata_keys())
         allowed = self.allowed()
         plan = self.settled(plan, allowed)
-        answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+        answer = self.answer(plan, allowed)
         near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
         window = slice(request.offset, min(request.offset + request.limit, total))
@@ -148,6 +148,10 @@ class Search:
             facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
             method=self.method(near),
         )
+
+    def answer(self, plan: Plan, allowed: Docs) -> Answer:
+        """Return what is found of what scope and filters let through: by meaning where that is asked for and can be."""
+        return self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
 
     def _desk(self, evaluation: Evaluation) -> Desk:
         return Desk(
@@ -235,12 +239,16 @@ class Search:
         order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
         return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
 
+    def asking(self, plan: Plan) -> ByMeaning:
+        """Return what asks by meaning."""
+        return ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.world.boosts)
+
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
         mode = self.request.mode
         if mode.name == "keyword":
             return None
-        asking = ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.world.boosts)
+        asking = self.asking(plan)
         near = asking.near(self.world.meaning, allowed)
         self._warnings += asking.warnings
         if near is None:

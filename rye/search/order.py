@@ -23,7 +23,7 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, withdrawn
     Args:
         reader: Where ties are looked up.
         docs: The hits, ascending.
-        scores: Their rounded scores.
+        scores: Their rounded scores, not negative; boosted similarities may exceed 1.
         exact: Those whose id or name equals the query.
         withdrawn: Those that are superseded, deprecated or yanked; by score, they come after what is not.
         request: Names the sort order and the page.
@@ -36,8 +36,9 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, withdrawn
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
     else:
-        primary = primary - 4.0 * np.isin(docs, exact) if len(exact) else primary
-        primary = primary + 2.0 * np.isin(docs, withdrawn) if len(withdrawn) else primary
+        apart = 1.0 + scores.max(initial=0.0)
+        primary = primary - 2 * apart * np.isin(docs, exact) if len(exact) else primary
+        primary = primary + apart * np.isin(docs, withdrawn) if len(withdrawn) else primary
     return _first(reader, docs, primary, wanted)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -27,7 +27,7 @@ from rye.index.values import sort_time
 from rye.items.model import Item
 from rye.search.bind import searched_fields
 from rye.search.bound import asks_verdict
-from rye.search.by_meaning import ByMeaning, Near
+from rye.search.by_meaning import Near
 from rye.search.docs import Docs
 from rye.search.engine import Search, World
 from rye.search.evaluate import Evaluation
@@ -162,9 +162,7 @@ class SectionSearch:
         """Return what is near, or None where words have to do, for a reason that a warning names."""
         if self.request.search.mode.name == "keyword":
             return None
-        asking = ByMeaning(
-            self.request.search, self.world.reader, plan, self._search.evaluate, boosts=self.world.boosts
-        )
+        asking = self._search.asking(plan)
         near = asking.near(self.world.meaning, allowed)
         self._warnings += map(Remark, asking.warnings)
         return near
@@ -187,8 +185,9 @@ class SectionSearch:
         counting[found] = True
         good = np.flatnonzero((rows >= near.threshold) & counting[owners])
         if len(good) > self.request.top_k:
-            least = np.partition(rows[good], -self.request.top_k)[-self.request.top_k]
-            good = good[np.round(rows[good], 4) >= np.round(least, 4)]
+            places = rows[good] - 4 * np.isin(owners[good], self._search.withdrawn())  # below any other cosine
+            least = np.partition(places, -self.request.top_k)[-self.request.top_k]
+            good = good[np.round(places, 4) >= np.round(least, 4)]
         return np.union1d(worded, owners[good].astype(np.int64))
 
     def _shown(self, found: Docs) -> Docs:
@@ -198,13 +197,9 @@ class SectionSearch:
         return found
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:
-        having = docs[scores > 0]
-        wanted = replace(self.request.search, limit=self.request.top_k)
-        none = np.empty(0, np.int64)
-        rounded = np.round(scores[scores > 0], 4)
-        return having[
-            ranked(self.world.reader, having, rounded, exact=none, withdrawn=self._search.withdrawn(), request=wanted)
-        ]
+        having, wanted = docs[scores > 0], replace(self.request.search, limit=self.request.top_k)
+        rounded, none, last = np.round(scores[scores > 0], 4), np.empty(0, np.int64), self._search.withdrawn()
+        return np.sort(having[ranked(self.world.reader, having, rounded, exact=none, withdrawn=last, request=wanted)])
 
     # reading
 
@@ -290,13 +285,20 @@ class SectionSearch:
 
     def _promoted(self, chunks: Sequence[_Chunk]) -> list[_Section]:
         """Return the sections of the best chunks, best first."""
-        tie = self.world.reader.tie_key
-        ordered = sorted(chunks, key=lambda chunk: (-chunk.score, tie(chunk.source.doc), chunk.number))
+        ordered = sorted(chunks, key=lambda chunk: self._place(chunk.source.doc, chunk.score, chunk.number))
         sections: dict[tuple[int, tuple[str, ...], str], list[_Chunk]] = {}
         for chunk in ordered[: self.request.top_k]:
             sections.setdefault((chunk.source.doc, chunk.spot.heading_path, chunk.spot.anchor), []).append(chunk)
         found = map(self._section, sections.values())
-        return sorted(found, key=lambda one: (-one.score, tie(one.best.source.doc), one.numbers[0]))
+        return sorted(found, key=lambda one: self._place(one.best.source.doc, one.score, one.numbers[0]))
+
+    def _place(self, doc: int, score: float, number: int) -> tuple[Any, ...]:
+        """Return what is sorted by: what is withdrawn last, then the score, source and id, and where it stands."""
+        return doc in self._last, -score, self.world.reader.tie_key(doc), number
+
+    @cached_property
+    def _last(self) -> frozenset[int]:
+        return frozenset(self._search.withdrawn().tolist())
 
     def _section(self, chunks: Sequence[_Chunk]) -> _Section:
         """Weigh one section; of others of the same text below the same headings its first chunks are left out."""
@@ -311,6 +313,7 @@ class SectionSearch:
         best = found.best
         source, spot, item, root = best.source, best.spot, best.source.item, best.source.root
         cosine = max(chunk.similarity for chunk in found.chunks)
+        states, successor = self._search.states.standing(source.doc)
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
             source_handle=root.source,
@@ -337,6 +340,8 @@ class SectionSearch:
             recency=round(found.recency, 4),
             authority=found.authority,
             signature=source.again.signature,
+            states=states,
+            successor=successor,
         )
 
     def _snippet(self, chunk: _Chunk, matches: Matches) -> str:

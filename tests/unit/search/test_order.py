@@ -61,7 +61,7 @@ def test_the_page_is_that_of_a_full_sort(
             for one, path in zip(found, snapshots[-1][1].segments[0].segment.paths.everything, strict=True)
         ]
     hits = np.asarray(sorted(data.draw(st.sets(st.integers(0, len(docs) - 1)))), np.int64)
-    scores = np.asarray([data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])) for _ in hits])
+    scores = np.asarray([data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0, 9.5])) for _ in hits])
     exact = np.asarray(sorted(data.draw(st.sets(st.sampled_from(hits.tolist())))) if len(hits) else [], np.int64)
     withdrawn = np.asarray(sorted(data.draw(st.sets(st.integers(0, len(docs) - 1)))), np.int64)
     sort_by = data.draw(st.sampled_from(["score", "name", "date"]))
