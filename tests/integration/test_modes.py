@@ -300,3 +300,23 @@ def test_the_command_prints_what_matched(sim: SpaceSim, capsys: pytest.CaptureFi
     assert hit["score"] == pytest.approx(2 * hit["similarity"], abs=2e-4)
     assert main(["search", "x", "--source-boost", "project", *place]) == 2
     assert main(["search", "x", "--fusion", "rrf", *place]) == 2
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+@pytest.mark.parametrize(
+    ("asked", "cause"),
+    [
+        ({"query": 'restoring "sewing machine"'}, 'no item has what the query demands: "sewing machine"'),
+        ({"query": "xyzzyq* restoring"}, "no item has what the query demands: xyzzyq*"),
+        ({"query": 'restoring tag:backup "step by step"'}, 'demands: tag:backup "step by step"'),
+        ({"query": "restoring", "fields": {"category": "x"}}, "demands: category:(x)"),
+        ({"query": "restoring", "scope": "tool.nowhere.*"}, "scope, space and filters leave no item"),
+    ],
+)
+def test_the_cause_is_what_the_query_demands_where_that_leaves_nothing(
+    registry: Registry, mode: str, asked: dict[str, Any], cause: str
+) -> None:
+    """And not that nothing is near: no item was compared at all."""
+    found = registry.search(**asked, mode=mode)
+    assert fell_back(found, cause)
+    assert not any("near" in text for text in found.warnings)
