@@ -36,6 +36,7 @@ class Near:
         evaluation: Where keyword scores and highlights come from: in semantic mode only what the query demands.
         docs: Shape ``(n,)``: the documents that count, ascending.
         blend: Their scores.
+        lacking: Why there is no document that counts, if there is none.
     """
 
     asked: Asked
@@ -44,6 +45,7 @@ class Near:
     evaluation: Evaluation
     docs: Ints
     blend: Blend
+    lacking: str = ""
 
     def scores(self, docs: Ints) -> Floats:
         """Return the scores of some of the documents."""
@@ -69,8 +71,11 @@ class Near:
     def nothing(self) -> str:
         """Why there may be no hit."""
         best = self.blend.similarity.max(initial=-np.inf)
-        nearest = f"; the nearest item is at {best:.2f}" if np.isfinite(best) else ""
-        return f"no item is as near as {self.threshold:g}{nearest}"
+        if not len(self.docs):
+            return self.lacking
+        if not np.isfinite(best):
+            return "no item that counts has a vector yet"
+        return f"no item is as near as {self.threshold:g}; the nearest item is at {best:.2f}"
 
 
 class ByMeaning:
@@ -114,6 +119,7 @@ class ByMeaning:
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
         evaluation = self.evaluate(self.demanded, plan)
+        lacking = self._lacking(self.demanded, allowed)
         if plan.fixed or not isinstance(self.demanded, ast.Everything):
             allowed &= evaluation.docs
         try:
@@ -129,7 +135,15 @@ class ByMeaning:
         threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
         blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
         asked = Asked(self.text, int(np.count_nonzero(blend.similarity >= threshold)), mode.name == "hybrid")
-        return Near(asked, threshold, nearness, evaluation, docs, blend)
+        return Near(asked, threshold, nearness, evaluation, docs, blend, lacking)
+
+    def _lacking(self, demanded: ast.Node, allowed: Docs) -> str:
+        """Say what leaves no item, if none is left: what is asked of all, or what the query demands of these."""
+        if not allowed:
+            return "scope, space and filters leave no item"
+        own = [] if isinstance(demanded, ast.Everything) else [str(demanded)]
+        also = [f"{name}:({parsed.text})" for name, parsed in self.plan.fixed]
+        return f"no item has what the query demands: {' '.join(own + also)}"
 
     def apart(self, near: Near, doc: int) -> Near:
         """Return the scores with one document more, as if scope, filters and query let it count.

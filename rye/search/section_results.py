@@ -79,7 +79,7 @@ class SectionResponse:
 
     Attributes:
         results: The sections.
-        total: How many were found among the best chunks, before ``limit``.
+        total: How many were found, ``limit`` × 5 at most.
         search_type: ``keyword``, ``semantic`` or ``hybrid``: how they were found, whatever was asked for.
         method: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` where the mode asked for could
             not answer, and a warning says why.

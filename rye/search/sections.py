@@ -1,7 +1,8 @@
 """Whole sections for a query: chunks found by words and meaning, each promoted to the section that it is part of.
 
-The items of the ``limit × 5`` nearest chunks and of as many best by words are read and verified. All their chunks are
-scored, the best ``limit × 5`` promoted; a section's score is its best chunk's, times what age and authority leave::
+The ``limit × 5`` items nearest in meaning and as many best by words are read and verified, and all their chunks scored.
+The best ``limit × 5`` sections stay, however many chunks each has: one long item does not crowd out the others. A
+section's score is its best chunk's, times what age and authority leave::
 
     score = fused · (1 − w_recency · (1 − ½^(age / half-life)) − w_authority · (1 − authority))
 """
@@ -164,6 +165,9 @@ class SectionSearch:
             return None
         asking = self._search.asking(plan)
         near = asking.near(self.world.meaning, allowed)
+        if near and not near.blend.matched.any():
+            asking.warnings.append(asking.instead(near.nothing))
+            near = None
         self._warnings += map(Remark, asking.warnings)
         return near
 
@@ -173,22 +177,15 @@ class SectionSearch:
         return self._search.evaluate(node, plan)
 
     def _candidates(self, near: Near | None, evaluation: Evaluation, allowed: Docs) -> Ints:
-        """Return the documents of the best chunks by meaning, and the best documents by words."""
+        """Return the documents that are best by meaning and those that are best by words, ascending."""
         if near is None:
             found = self._shown(evaluation.docs & allowed).numbers
-            scores = keyword_score(evaluation.scores(found), evaluation.coverage(found))
-            return self._best(found, scores)
+            return self._best(found, keyword_score(evaluation.scores(found), evaluation.coverage(found)))
         found = self._shown(Docs(self.world.reader.size, numbers=near.docs[near.blend.matched])).numbers
-        worded = self._best(found, near.blend.keyword[np.searchsorted(near.docs, found)])
-        rows, owners = near.nearness.rows, near.nearness.meaning.vectors.docs
-        counting = np.zeros(self.world.reader.size, bool)
-        counting[found] = True
-        good = np.flatnonzero((rows >= near.threshold) & counting[owners])
-        if len(good) > self.request.top_k:
-            places = rows[good] - 4 * np.isin(owners[good], self._search.withdrawn())  # below any other cosine
-            least = np.partition(places, -self.request.top_k)[-self.request.top_k]
-            good = good[np.round(places, 4) >= np.round(least, 4)]
-        return np.union1d(worded, owners[good].astype(np.int64))
+        at = np.searchsorted(near.docs, found)
+        similarity = near.blend.similarity[at]
+        meant = np.where(similarity >= near.threshold, similarity, 0.0)
+        return np.union1d(self._best(found, near.blend.keyword[at]), self._best(found, meant))
 
     def _shown(self, found: Docs) -> Docs:
         if self.request.search.include_superseded:
@@ -224,9 +221,7 @@ class SectionSearch:
             similarity = np.concatenate([np.empty(0), *(self._similarities(source, near) for source in sources)])
             mode = self.request.search.mode
             if mode.name == "semantic":
-                factors = mode.factors(self.world.boosts)
-                boosts = [factors[source.root.space] for source in sources for _ in _numbers(source)]
-                blend = by_similarity(similarity, np.asarray(boosts, float), near.threshold)
+                blend = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
             else:
                 blend = fuse(mode.fusion, similarity, keyword, near.threshold)
             total, matched = blend.total, blend.matched
@@ -284,12 +279,12 @@ class SectionSearch:
     # sections
 
     def _promoted(self, chunks: Sequence[_Chunk]) -> list[_Section]:
-        """Return the sections of the best chunks, best first."""
+        """Return the best sections, best first."""
         ordered = sorted(chunks, key=lambda chunk: self._place(chunk.source.doc, chunk.score, chunk.number))
         sections: dict[tuple[int, tuple[str, ...], str], list[_Chunk]] = {}
-        for chunk in ordered[: self.request.top_k]:
+        for chunk in ordered:
             sections.setdefault((chunk.source.doc, chunk.spot.heading_path, chunk.spot.anchor), []).append(chunk)
-        found = map(self._section, sections.values())
+        found = map(self._section, list(sections.values())[: self.request.top_k])
         return sorted(found, key=lambda one: self._place(one.best.source.doc, one.score, one.numbers[0]))
 
     def _place(self, doc: int, score: float, number: int) -> tuple[Any, ...]:

@@ -98,7 +98,7 @@ def test_similarity_is_told_apart_from_the_boosted_score(registry: Registry) -> 
 
 
 def test_the_user_boosts_sources_for_all_searches_by_meaning(sim: SpaceSim) -> None:
-    """Settings stand above the defaults, arguments above settings; sections follow; a project's file says nothing."""
+    """Settings stand above the defaults, arguments above settings; a project's file says nothing."""
     sim.write("user", "config/search.yaml", "source_boosts: {system: 3}\n")
     sim.write("project", "config/search.yaml", "source_boosts: {project: 10}\n")
     registry = sim.registry(embedder=Hashed())
@@ -106,7 +106,6 @@ def test_the_user_boosts_sources_for_all_searches_by_meaning(sim: SpaceSim) -> N
     found = registry.search("restoring files", **options)
     assert keys(found) == ["system:ops/guide", "project:ops/guide", "user:ops/guide"]
     assert found.results[0].similarity == pytest.approx(found.results[0].score / 3, abs=1e-4)
-    assert registry.sections("restoring files", **options).results[0].source_handle.startswith("system")
     other = registry.search("restoring files", **options, source_boosts={"system": 1})
     assert keys(other)[0] == "project:ops/guide"
     assert keys(registry.search("restoring files", mode="hybrid", scope="knowledge"))[0] == "project:ops/guide"
@@ -351,3 +350,23 @@ def test_the_command_prints_what_matched(sim: SpaceSim, capsys: pytest.CaptureFi
     assert hit["score"] == pytest.approx(2 * hit["similarity"], abs=2e-4)
     assert main(["search", "x", "--source-boost", "project", *place]) == 2
     assert main(["search", "x", "--fusion", "rrf", *place]) == 2
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+@pytest.mark.parametrize(
+    ("asked", "cause"),
+    [
+        ({"query": 'restoring "sewing machine"'}, 'no item has what the query demands: "sewing machine"'),
+        ({"query": "xyzzyq* restoring"}, "no item has what the query demands: xyzzyq*"),
+        ({"query": 'restoring tag:backup "step by step"'}, 'demands: tag:backup "step by step"'),
+        ({"query": "restoring", "fields": {"category": "x"}}, "demands: category:(x)"),
+        ({"query": "restoring", "scope": "tool.nowhere.*"}, "scope, space and filters leave no item"),
+    ],
+)
+def test_the_cause_is_what_the_query_demands_where_that_leaves_nothing(
+    registry: Registry, mode: str, asked: dict[str, Any], cause: str
+) -> None:
+    """And not that nothing is near: no item was compared at all."""
+    found = registry.search(**asked, mode=mode)
+    assert fell_back(found, cause)
+    assert not any("near" in text for text in found.warnings)
