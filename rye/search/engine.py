@@ -30,7 +30,7 @@ from rye.search.page import Desk, Hit
 from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
-from rye.search.results import Remark, SearchResponse
+from rye.search.results import Remark, Replaced, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
@@ -92,7 +92,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
-        self._replaced: list[str] = []
+        self._replaced: list[Replaced] = []
         self._suggestion = ""
         self._read: Reading | None = None
 
@@ -347,7 +347,8 @@ class Search:
         for doc in docs[:_NAMED].tolist():
             states, successor = self.states.standing(doc)
             instead = f"; see {successor}" if successor else ""
-            self._replaced.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
+            said = f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}"
+            self._replaced.append(Replaced(said))
 
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""

@@ -11,6 +11,7 @@ from rye.index import strings
 from rye.query import ast
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.request import Request
+from rye.search.unfinished import Unfinished, going_on
 
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most."""
@@ -32,13 +33,14 @@ class Plan:
     """What to evaluate.
 
     Attributes:
-        main: The query of the first stage.
+        main: What the query says.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
         bag: The words of a bare bag of words; empty for any other query.
         words: Those that may relax: none or all of them.
         forgiving: Whether they may forgive typos when they relax.
         dropped: What lenient parsing left out.
         warnings: Options that had nothing to act on.
+        begun: What the first stage looks for instead of ``main`` where the query is still typed.
     """
 
     main: ast.Node
@@ -48,6 +50,7 @@ class Plan:
     forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
+    begun: ast.Node | None = None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with a hit answers.
@@ -56,7 +59,7 @@ class Plan:
             unknown: Whether the dictionary has nothing that a word stands for.
             read: Returns what stage ``any`` looks for.
         """
-        yield Stage("all", self.main)
+        yield Stage("all", self.begun or self.main)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
@@ -79,9 +82,10 @@ def make_plan(request: Request) -> Plan:
     """
     parsed = query.parse(request.query, lenient=request.lenient)
     main, dropped, warnings = parsed.ast, list(parsed.dropped), list[str]()
+    begun = going_on(main, request.query) if isinstance(request.query, Unfinished) else None
     bag: tuple[ast.Word, ...] = ()
     if request.proximity is not None:
-        main = _near(main, request.proximity)
+        main, begun = _near(main, request.proximity), begun and _near(begun, request.proximity)
     elif not request.fuzzy:
         found = query.loosen(main) if request.lenient else query.as_words(main)
         bag = tuple(dict.fromkeys(found or ()))
@@ -89,11 +93,11 @@ def make_plan(request: Request) -> Plan:
         fuzzed = _fuzz(main, request.fuzzy_distance)
         if fuzzed == main and not isinstance(main, ast.Everything):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
-        main = fuzzed
+        main, begun = fuzzed, begun and _fuzz(begun, request.fuzzy_distance)
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
     words = bag if request.relax else ()
-    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings))
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), begun)
 
 
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:
