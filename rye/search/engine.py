@@ -161,9 +161,9 @@ class Search:
         if not self.request.facets or answer.total == total:
             return answer.found
         scores = np.round(answer.evaluation.scores(answer.found), 4)
-        whole = replace(self.request, offset=0, limit=total)
+        whole = replace(self.request, sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=self.withdrawn(), request=whole)
+        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=_NOTHING, request=whole)
         return np.sort(answer.found[order])
 
     def withdrawn(self) -> Ints:
@@ -225,7 +225,8 @@ class Search:
             docs = evaluation.contenders(docs, wanted)
             docs = np.union1d(docs, exact) if len(exact) else docs
         scores = np.round((near or evaluation).scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
+        reach = ANY_LIMIT if stage == "any" else None
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request, reach=reach)
         return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
