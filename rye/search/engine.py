@@ -30,7 +30,7 @@ from rye.search.page import Desk, Hit
 from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
-from rye.search.results import Remark, SearchResponse
+from rye.search.results import Remark, Replaced, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
@@ -94,7 +94,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
-        self._replaced: list[str] = []
+        self._replaced: list[Replaced] = []
         self._suggestion = ""
         self._read: Reading | None = None
 
@@ -168,9 +168,9 @@ class Search:
         if not self.request.facets or answer.total == total:
             return answer.found
         scores = np.round(answer.evaluation.scores(answer.found), 4)
-        whole = replace(self.request, offset=0, limit=total)
+        whole = replace(self.request, sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=self.withdrawn(), request=whole)
+        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=_NOTHING, request=whole)
         return np.sort(answer.found[order])
 
     def withdrawn(self) -> Ints:
@@ -236,7 +236,8 @@ class Search:
             docs = evaluation.contenders(docs, wanted)
             docs = np.union1d(docs, exact) if len(exact) else docs
         scores = np.round((near or evaluation).scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
+        reach = ANY_LIMIT if stage == "any" else None
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request, reach=reach)
         return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
 
     def asking(self, plan: Plan) -> ByMeaning:
@@ -362,7 +363,8 @@ class Search:
         for doc in docs[:_NAMED].tolist():
             states, successor = self.states.standing(doc)
             instead = f"; see {successor}" if successor else ""
-            self._replaced.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
+            said = f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}"
+            self._replaced.append(Replaced(said))
 
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""

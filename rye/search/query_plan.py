@@ -12,6 +12,7 @@ from rye.index.schema import TYPE_NAMES
 from rye.query import ast
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.request import Request
+from rye.search.unfinished import Unfinished, going_on
 
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most."""
@@ -33,7 +34,7 @@ class Plan:
     """What to evaluate.
 
     Attributes:
-        main: The query of the first stage.
+        main: What the query says.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
         bag: The words of a bare bag of words; empty for any other query.
         words: Those that may relax: none or all of them.
@@ -41,6 +42,7 @@ class Plan:
         dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
         asked: The query without the question marks that end words, for where it finds nothing as written.
+        begun: What the first stage looks for instead of ``main`` where the query is still typed.
     """
 
     main: ast.Node
@@ -51,6 +53,7 @@ class Plan:
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
     asked: Plan | None = None
+    begun: ast.Node | None = None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with a hit answers.
@@ -59,7 +62,7 @@ class Plan:
             unknown: Whether the dictionary has nothing that a word stands for.
             read: Returns what stage ``any`` looks for.
         """
-        yield Stage("all", self.main)
+        yield Stage("all", self.begun or self.main)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
@@ -115,9 +118,10 @@ def _without_types(node: ast.Node) -> ast.Node:
 def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> Plan:
     """Apply what else the request says to a query as it was read."""
     dropped, warnings = list(left_out), list[str]()
+    begun = going_on(main, request.query) if isinstance(request.query, Unfinished) else None
     bag: tuple[ast.Word, ...] = ()
     if request.proximity is not None:
-        main = _near(main, request.proximity)
+        main, begun = _near(main, request.proximity), begun and _near(begun, request.proximity)
     elif not request.fuzzy:
         found = query.loosen(main) if request.lenient else query.as_words(main)
         bag = tuple(dict.fromkeys(found or ()))
@@ -125,11 +129,11 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
         fuzzed = _fuzz(main, request.fuzzy_distance)
         if fuzzed == main and not isinstance(main, ast.Everything):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
-        main = fuzzed
+        main, begun = fuzzed, begun and _fuzz(begun, request.fuzzy_distance)
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
     words = bag if request.relax else ()
-    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings))
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), begun=begun)
 
 
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:

@@ -112,10 +112,12 @@ def _choices(*values: str) -> Any:
     "--require-keyword-match", is_flag=True, default=None, help="Only items with a word of the query; hybrid."
 )
 @click.option("--require-semantic-match", is_flag=True, default=None, help="Only items that are near; hybrid.")
-@click.option("--level", type=int, metavar="N", help="1: title, name, description, category, tags; 2: body; else both.")
+@click.option(
+    "--level", type=int, metavar="N", help="1: title, name, id, description, category, tags; 2: body; else both."
+)
 @click.option("--no-relax", is_flag=True, help="Do not try a looser reading when nothing has all words.")
 @click.option("--lenient", is_flag=True, help="Leave out what cannot be read in the query instead of refusing it.")
-@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
+@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded, deprecated or yanked.")
 @click.option(
     "--facets",
     multiple=True,

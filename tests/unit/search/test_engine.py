@@ -115,6 +115,26 @@ def test_superseded_and_deprecated_are_hidden_and_counted(ask: Ask) -> None:
     assert set(ids(ask("deploy as it was", relax=False, include_superseded=True))) == {"old", "older"}
 
 
+def test_the_ten_of_a_sentence_are_the_best_whatever_is_withdrawn_or_their_order(root: Root, ask: Ask) -> None:
+    """A superseded item that was asked for is among them, behind the others; paging and facets reach the same ten."""
+    words = "alpha beta gamma delta"
+    lay(root.path, {f"tools/t{number:02}.py": f'"""Sort {words} of all."""\n' for number in range(12)})
+    lay(root.path, {"knowledge/past.md": "---\nstatus: superseded\n---\n\n# Zeta omega kappa\n\nZeta omega kappa.\n"})
+    lay(root.path, {"tools/a/far.py": '"""Delta and so much more of other things that nobody asks about."""\n'})
+    sentence = f"zeta omega kappa {words} qqqq"
+    asked = {"include_superseded": True, "facets": ["type"]}
+    found = ask(sentence, **asked)
+    assert (found.stage, found.total, ids(found)[-1]) == ("any", 10, "past")
+    assert max(found.results, key=lambda hit: hit.score).id == "past"
+    assert "the best 10 of 14 are listed" in found.warnings[-1]
+    assert dict(found.facets["type"].values) == {"tool": 9, "knowledge": 1}
+    assert ids(ask(sentence, limit=4, offset=8, **asked)) == ids(found)[8:]
+    by_name = ask(sentence, sort_by="name", **asked)
+    assert set(ids(by_name)) == set(ids(found))
+    assert by_name.facets == found.facets
+    assert "past" not in ids(ask(sentence))
+
+
 def test_pages_follow_each_other(ask: Ask) -> None:
     """Every hit once, in order, with the offset of the next page until the last."""
     whole = ask("", sort_by="name", limit=100)
