@@ -19,7 +19,8 @@ class LoadedItem:
     """One item with its content and the verdict on exactly that content.
 
     ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
-    ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is hidden.
+    ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is hidden, and
+    what of its successor is not trusted or not believed.
     """
 
     item: Item

@@ -287,25 +287,6 @@ class Graph:
         found[edges.named[ranges(edges.starts[theirs], edges.starts[theirs + 1])]] = True
         return found[self.nodes.of_doc] & self._live
 
-    def successor(self, doc: int) -> str:
-        """Return ``type:id`` of what takes the place of a document; as written where it is not there, or empty.
-
-        That is what the document names, or else what says that it supersedes it.
-        """
-        edges, number = self.edges, self.nodes.of_doc[doc]
-        low, high = np.searchsorted(edges.docs, [doc, doc + 1])
-        own = low + np.flatnonzero(edges.kinds[low:high] == KIND_NUMBER["superseded_by"])
-        named = edges.named[ranges(edges.starts[own], edges.starts[own + 1])]
-        named = named[named != number]
-        if len(named):
-            return ":".join(self.key_of(int(named[0])))
-        if len(own):
-            return self.written(edges.targets[own[:1]])[0]
-        rows = edges.owners[(edges.named == number) & (edges.kinds[edges.owners] == KIND_NUMBER["supersedes"])]
-        nodes = self.nodes.of_doc[edges.docs[rows]][self.nodes.winning[edges.docs[rows]]]
-        nodes = nodes[nodes != number]
-        return ":".join(self.key_of(int(nodes[0]))) if len(nodes) else ""
-
     def place_of(self, node: int) -> tuple[Part, int]:
         """Return the part and the number there of the document of a node that comes first."""
         doc = int(self.nodes.first[node])
