@@ -68,7 +68,7 @@ class Answer:
 
     stage: str
     evaluation: Evaluation
-    found: Ints
+    found: Docs
     docs: Ints
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
@@ -157,14 +157,17 @@ class Search:
         )
 
     def _reachable(self, answer: Answer, total: int) -> Ints:
-        """Return the documents, ascending, that paging can reach."""
-        if not self.request.facets or answer.total == total:
-            return answer.found
-        scores = np.round(answer.evaluation.scores(answer.found), 4)
+        """Return the documents, ascending, that paging can reach; they are counted for facets alone."""
+        if not self.request.facets:
+            return _NOTHING
+        docs = answer.found.numbers
+        if answer.total == total:
+            return docs
+        scores = np.round(answer.evaluation.scores(docs), 4)
         whole = replace(self.request, offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=self.withdrawn(), request=whole)
-        return np.sort(answer.found[order])
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=self.withdrawn(), request=whole)
+        return np.sort(docs[order])
 
     def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
@@ -219,14 +222,17 @@ class Search:
                 self._name_successors(exact[~shown])
                 exact = exact[shown]
         withdrawn = self.withdrawn()
-        docs = every = found.numbers
-        if near is None and self.request.sort_by == "score" and not len(withdrawn):
-            wanted = self.request.offset + self.request.limit
-            docs = evaluation.contenders(docs, wanted)
-            docs = np.union1d(docs, exact) if len(exact) else docs
-        scores = np.round((near or evaluation).scores(docs), 4)
+        if near or len(withdrawn) or self.request.sort_by != "score":
+            docs = found.numbers
+            scores = (near or evaluation).scores(docs)
+        else:
+            docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
+            if len(exact):
+                docs = np.union1d(docs, exact)
+                scores = evaluation.scores(docs)
+        scores = scores.round(4)
         order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
-        return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
+        return Answer(stage, evaluation, found, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""

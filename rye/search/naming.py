@@ -22,7 +22,8 @@ LEAST_LETTERS = 4
 def named_by(reader: Reader, text: str) -> Ints:
     """Return the live documents, ascending, whose id or name equals a text, whatever its case."""
     folded = fold_value(text)
-    return np.union1d(reader.having("id", folded), reader.having("name", folded)) if folded else np.empty(0, np.int64)
+    found = [docs for key in ("id", "name") if folded and len(docs := reader.having(key, folded))]
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
 def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictionary) -> Ints:
