@@ -260,10 +260,11 @@ class Segment:
             postings, owner = self.postings(terms)
             order = np.argsort(words, kind="stable")
             return self.slots(postings).take(order), self.frequencies(postings).take(order), owner.take(order)
+        if not bits:
+            return _signed(words >> self._key_shift), _signed(words & self._tf_mask), np.zeros(len(words), np.int64)
         kind = words.dtype.type if needed <= 8 * words.itemsize else np.uint64
-        if bits:
-            words = (words.astype(kind) << kind(bits)) | np.arange(len(terms), dtype=kind).repeat(self.sizes(terms))
-            words.sort()
+        words = (words.astype(kind) << kind(bits)) | np.arange(len(terms), dtype=kind).repeat(self.sizes(terms))
+        words.sort()
         which, words = _signed(words & kind((1 << bits) - 1)), words >> kind(bits)
         return _signed(words >> kind(self._key_shift)), _signed(words & kind(self._tf_mask)), which
 

@@ -198,16 +198,18 @@ class Search:
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query)
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        found = evaluation.docs & allowed
+        found, size = evaluation.docs & allowed, self.reader.size
         if stage.name == "all":
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
-            found, named = (found | whole, named | whole) if whole else (found, named)
+            if len(whole):
+                found, named = found | Docs(size, numbers=whole), np.union1d(named, whole)
         exact = _NOTHING
-        if named:
-            found = found | named if found and plan.words else found
-            exact = (found & named).numbers
+        if len(named):
+            these = Docs(size, numbers=named)
+            found = found | these if found and plan.words else found
+            exact = (found & these).numbers
         return self._ordered(stage.name, evaluation, found, exact=exact)
 
     def _ordered(
@@ -246,8 +248,8 @@ class Search:
             return None
         asked = Docs(self.reader.size, numbers=near.docs)
         exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
-        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) | exact
-        answer = self._ordered(mode.name, near.evaluation, found, exact=exact.numbers, near=near)
+        found = Docs(self.reader.size, numbers=np.union1d(near.docs[near.blend.matched], exact))
+        answer = self._ordered(mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not mode.narrows:
             self._warnings.append(asking.instead(near.nothing))
             return None
@@ -317,16 +319,18 @@ class Search:
             masks.append(mask)
         return np.concatenate(masks)
 
-    def _named(self, allowed: Docs, plan: Plan) -> Docs:
+    def _named(self, allowed: Docs, plan: Plan) -> Ints:
         """Return the documents that words of a sentence name."""
+        if len(plan.bag) < 2:
+            return _NOTHING
         return self._let_through(named_inside(self.reader, plan.bag, self._dictionary), plan, allowed)
 
-    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Docs:
+    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Ints:
         """Return those of some documents that scope, filters and ``fields`` let through."""
-        found = Docs(self.reader.size, numbers=docs)
-        if found:
-            found &= allowed
-        return found & self.evaluate(ast.Everything(), plan).docs if found and plan.fixed else found
+        if not len(docs):
+            return docs
+        found = Docs(self.reader.size, numbers=docs) & allowed
+        return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
     @cached_property
     def _dictionary(self) -> Dictionary:

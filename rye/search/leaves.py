@@ -112,7 +112,7 @@ class Found:
         numbers = found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
         return Docs(self.reader.size, numbers=numbers)
 
-    @cached_property
+    @property
     def df(self) -> int:
         """How many documents were found."""
         return len(self.docs)

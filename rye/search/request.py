@@ -224,6 +224,8 @@ def _options(name: str, value: Any, valid: tuple[str, ...]) -> Mapping[str, Any]
 
 def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
     """Return whether every word, or (False) none, is to forgive typos, also where it relaxes; None: as it comes."""
+    if value is None:
+        return None, None
     given = _options("fuzzy", value, ("enabled", "max_distance"))
     distance = given.get("max_distance")
     if distance is not None:
@@ -232,6 +234,8 @@ def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
 
 
 def _proximity(value: Any) -> int | None:
+    if value is None:
+        return None
     given = _options("proximity", value, ("enabled", "max_distance"))
     distance = _number("proximity", given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY, key="max_distance")
     return distance if given and given.get("enabled", True) else None

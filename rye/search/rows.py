@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -42,12 +41,16 @@ class Rows:
         slots: Document in the segment and field, as :func:`rye.index.segment.slot_keys` gives them, ascending.
         docs: The documents alone.
         tf: Weighted occurrences.
+        numbers: Shape ``(n,)``: the documents, ascending, each once.
     """
 
     def __init__(self, slots: Numbers, tf: Floats | Numbers) -> None:
         self.slots = slots
         self.docs: Numbers = slots >> FIELD_BITS
         self.tf = tf
+        self._fresh = fresh(self.docs)
+        self._first = self._fresh.nonzero()[0]
+        self.numbers: Ints = self.docs.take(self._first).astype(np.int64)
 
     @classmethod
     def of_terms(cls, part: Part, choice: Choice, fields: Bools | None) -> Rows:
@@ -73,20 +76,6 @@ class Rows:
         more = (~self._fresh).nonzero()[0]
         np.add.at(total, more - np.arange(1, len(more) + 1), values.take(more))  # a row less for each such row so far
         return self.numbers, total
-
-    @cached_property
-    def numbers(self) -> Ints:
-        """Shape ``(n,)``: the documents, ascending, each once."""
-        return self.docs.take(self._first).astype(np.int64)
-
-    @cached_property
-    def _fresh(self) -> Bools:
-        return fresh(self.docs)
-
-    @cached_property
-    def _first(self) -> Ints:
-        """The first row of each document."""
-        return self._fresh.nonzero()[0]
 
 
 def _kept(part: Part, slots: Numbers, fields: Bools | None) -> Ints:
