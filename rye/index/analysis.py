@@ -129,6 +129,11 @@ def joined(parts: list[str]) -> str:
     return fold("".join(parts))
 
 
+def is_plain(text: str) -> bool:
+    """Return whether a text is one part as it stands: few enough ASCII letters and digits, none of them a capital."""
+    return text.isascii() and text.isalnum() and (text.islower() or text.isdigit()) and len(text) <= MAX_TERM
+
+
 def analyze_chunk(chunk: str) -> list[Token]:
     """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms."""
     tokens = [Token(*token) for token in _tokens(split_chunk(chunk))]
@@ -211,6 +216,9 @@ def searchable(text: str) -> bool:
 
 def parts(text: str) -> list[str]:
     """Return the parts of a text in order, without joined forms: what a phrase is made of."""
+    words = text.split()
+    if all(map(is_plain, words)):
+        return words
     return [part for chunk in chunks(normalize(text)) for segment in split_chunk(chunk) for part in segment]
 
 

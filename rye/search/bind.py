@@ -64,6 +64,9 @@ class _Scope:
     boost: float = 1.0
 
 
+_UNBOUND = _Scope()
+
+
 @lru_cache
 def searched_fields(level: int | None) -> Bools:
     """Return which fields an unfielded leaf searches."""
@@ -82,7 +85,7 @@ def bind(node: ast.Node, context: Context) -> Bound | None:
         QueryError: ``unknown-field``, ``unknown-state``, ``nested-field``, ``no-searchable-text``, ``field-kind``,
             ``bad-bound``.
     """
-    return _bind(node, _Scope(), context)
+    return _bind(node, _UNBOUND, context)
 
 
 def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
@@ -283,6 +286,8 @@ def _pattern(node: ast.Node) -> Run | Window | Nearby | Everything | None:
 
 
 def _word_run(text: str, how: How, distance: int | None = None) -> Run | None:
+    if analysis.is_plain(text):
+        return Run((Pattern(text, how, distance),), (0,))
     if not analysis.searchable(text):
         return None
     chunks = analysis.chunks(analysis.normalize(text))

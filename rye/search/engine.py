@@ -70,7 +70,7 @@ class Answer:
 
     stage: str
     evaluation: Evaluation
-    found: Ints
+    found: Docs
     docs: Ints
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
@@ -164,14 +164,17 @@ class Search:
         )
 
     def _reachable(self, answer: Answer, total: int) -> Ints:
-        """Return the documents, ascending, that paging can reach."""
-        if not self.request.facets or answer.total == total:
-            return answer.found
-        scores = np.round(answer.evaluation.scores(answer.found), 4)
+        """Return the documents, ascending, that paging can reach; they are counted for facets alone."""
+        if not self.request.facets:
+            return _NOTHING
+        docs = answer.found.numbers
+        if answer.total == total:
+            return docs
+        scores = np.round(answer.evaluation.scores(docs), 4)
         whole = replace(self.request, sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=_NOTHING, request=whole)
-        return np.sort(answer.found[order])
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=_NOTHING, request=whole)
+        return np.sort(docs[order])
 
     def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
@@ -206,16 +209,18 @@ class Search:
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query)
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        found = evaluation.docs & allowed
+        found, size = evaluation.docs & allowed, self.reader.size
         if stage.name == "all":
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
-            found, named = (found | whole, named | whole) if whole else (found, named)
+            if len(whole):
+                found, named = found | Docs(size, numbers=whole), np.union1d(named, whole)
         exact = _NOTHING
-        if named:
-            found = found | named if found and plan.words else found
-            exact = (found & named).numbers
+        if len(named):
+            these = Docs(size, numbers=named)
+            found = found | these if found and plan.words else found
+            exact = (found & these).numbers
         return self._ordered(stage.name, evaluation, found, exact=exact)
 
     def _ordered(
@@ -230,15 +235,18 @@ class Search:
                 self._name_successors(exact[~shown])
                 exact = exact[shown]
         withdrawn = self.withdrawn()
-        docs = every = found.numbers
-        if near is None and self.request.sort_by == "score" and not len(withdrawn):
-            wanted = self.request.offset + self.request.limit
-            docs = evaluation.contenders(docs, wanted)
-            docs = np.union1d(docs, exact) if len(exact) else docs
-        scores = np.round((near or evaluation).scores(docs), 4)
+        if near or len(withdrawn) or self.request.sort_by != "score":
+            docs = found.numbers
+            scores = (near or evaluation).scores(docs)
+        else:
+            docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
+            if len(exact):
+                docs = np.union1d(docs, exact)
+                scores = evaluation.scores(docs)
+        scores = scores.round(4)
         reach = ANY_LIMIT if stage == "any" else None
         order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request, reach=reach)
-        return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
+        return Answer(stage, evaluation, found, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
 
     def asking(self, plan: Plan) -> ByMeaning:
         """Return what asks by meaning."""
@@ -256,8 +264,8 @@ class Search:
             return None
         asked = Docs(self.reader.size, numbers=near.docs)
         exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
-        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) | exact
-        answer = self._ordered(mode.name, near.evaluation, found, exact=exact.numbers, near=near)
+        found = Docs(self.reader.size, numbers=np.union1d(near.docs[near.blend.matched], exact))
+        answer = self._ordered(mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not mode.narrows:
             self._warnings.append(asking.instead(near.nothing))
             return None
@@ -327,16 +335,18 @@ class Search:
             masks.append(mask)
         return np.concatenate(masks)
 
-    def _named(self, allowed: Docs, plan: Plan) -> Docs:
+    def _named(self, allowed: Docs, plan: Plan) -> Ints:
         """Return the documents that words of a sentence name."""
+        if len(plan.bag) < 2:
+            return _NOTHING
         return self._let_through(named_inside(self.reader, plan.bag, self._dictionary), plan, allowed)
 
-    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Docs:
+    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Ints:
         """Return those of some documents that scope, filters and ``fields`` let through."""
-        found = Docs(self.reader.size, numbers=docs)
-        if found:
-            found &= allowed
-        return found & self.evaluate(ast.Everything(), plan).docs if found and plan.fixed else found
+        if not len(docs):
+            return docs
+        found = Docs(self.reader.size, numbers=docs) & allowed
+        return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
     @cached_property
     def _dictionary(self) -> Dictionary:

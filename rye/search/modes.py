@@ -58,12 +58,17 @@ class Mode:
         return self == Mode(self.name)
 
 
+_PLAIN = {name: Mode(name) for name in MODES}
+
+
 def read_mode(name: str, *, threshold: Any, source_boosts: Any, hybrid: Any) -> Mode:
     """Check the arguments that belong to one mode or another; those that would have no effect are refused.
 
     Raises:
         ArgumentError: ``bad-threshold``, ``bad-source-boosts``, ``bad-hybrid``.
     """
+    if threshold is None and source_boosts is None and hybrid is None:
+        return _PLAIN[name]
     if name == "keyword" and threshold is not None:
         _refuse("bad-threshold", "threshold has no effect in mode 'keyword'", "use mode='semantic' or 'hybrid'")
     if name != "semantic" and source_boosts:

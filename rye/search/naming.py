@@ -31,14 +31,12 @@ def named_by(reader: Reader, text: str) -> Ints:
 
 
 def _equal(reader: Reader, folded: str) -> Ints:
-    found = [np.empty(0, np.int64)]
-    if folded:
-        found += [reader.having("id", folded), reader.having("name", folded)]
+    found = [docs for key in ("id", "name") if folded and len(docs := reader.having(key, folded))]
     kind, _, item_id = folded.partition(":")
     if item_id and kind in TYPE_NAMES:
         docs = reader.having("id", item_id)
         found.append(docs[[reader.key_of(doc)[0] == kind for doc in docs.tolist()]])
-    return reduce(np.union1d, found)
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
 def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictionary) -> Ints:

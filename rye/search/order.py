@@ -67,12 +67,12 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     """
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
-        candidates = np.flatnonzero(primary <= np.partition(primary, wanted)[wanted])
-    numbers = reader.part_numbers(docs[candidates])
-    ranks = reader.ranks(docs[candidates], by_name=by_name)
-    order = candidates[np.lexsort((ranks, numbers, primary[candidates]))]
+        candidates = (primary <= np.partition(primary, wanted)[wanted]).nonzero()[0]
+        docs, primary = docs.take(candidates), primary.take(candidates)
+    numbers = reader.part_numbers(docs)
+    order = np.lexsort((reader.ranks(docs, by_name=by_name), numbers, primary))
     if numbers[0:1].tolist() == numbers[-1:].tolist():  # ascending, so all are of one part
-        return order[:wanted]
+        return candidates.take(order[:wanted])
 
     def key(at: int) -> tuple[Any, ...]:
         tie = reader.tie_key(int(docs[at]))
@@ -81,7 +81,7 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     values = primary[order]
     runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
     merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)
-    return np.fromiter(islice(merged, wanted), np.int64, wanted)
+    return candidates.take(np.fromiter(islice(merged, wanted), np.int64, wanted))
 
 
 def _merged(run: Ints, numbers: Ints, key: Key) -> Iterator[int]:
