@@ -29,7 +29,7 @@ from rye.index import blocks
 from rye.index.blocks import Blocks
 from rye.index.packing import Array, Arrays, smallest
 from rye.index.relations import KIND_NUMBER, Edge
-from rye.index.relations_forms import Lookup, key_of, name_of
+from rye.index.relations_forms import Lookup, keys_of, name_of
 
 Keys = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
@@ -113,10 +113,9 @@ class EdgeWriter:
             for text, found in self._targets
         ]
         rows = [np.asarray(each, np.int64) for each in (self._docs, self._kinds, self._lines, self._numbers)]
-        pairs = list(zip(types, ids, strict=True))
         return _packed(targets, rows) | {
-            "key.id": np.asarray([key_of(item_id, kind) for kind, item_id in pairs], np.uint64),
-            "key.name": np.asarray([key_of(name_of(item_id), kind) for kind, item_id in pairs], np.uint64),
+            "key.id": keys_of(ids, types),
+            "key.name": keys_of([name_of(item_id) for item_id in ids], types),
         }
 
 
