@@ -68,7 +68,7 @@ def ranked(texts: Iterable[str]) -> tuple[list[str], Callable[[Collection[str]],
 def pack_terms(ordered: list[str], posted: Posted, docs: int) -> tuple[Arrays, int]:
     """Return the arrays of terms in byte order, postings, positions and stems, and the bits that tf has."""
     ends = np.concatenate([[0], np.cumsum(posted.counts)])
-    tokens = np.concatenate([[0], np.cumsum(posted.tf, dtype=np.int64)])[ends]
+    tokens = np.concatenate([[0], np.cumsum(np.add.reduceat(posted.tf, ends[:-1], dtype=np.int64))])
     postings, bits = pack_postings(posted.slots, posted.tf, docs)
     stopping.check()
     arrays = {

@@ -5,7 +5,8 @@ A chunk of text is analyzed once per segment, however often it occurs (see :mod:
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 import numpy as np
 
@@ -19,6 +20,9 @@ from rye.items.model import Item
 
 _SLOTS = 1 << FIELD_BITS
 _WORD = 64
+
+AT_A_TIME = 1 << 20
+"""Tokens of which postings are made at a time."""
 
 
 class PostingWriter:
@@ -79,39 +83,46 @@ class PostingWriter:
         rank = number(terms)
         stopping.check()
         width = (self._docs << FIELD_BITS).bit_length()
-        keys, positions = self._in_order(rank << width)
-        stopping.check()
-        first = np.flatnonzero(np.concatenate([np.ones(min(len(keys), 1), bool), keys[1:] != keys[:-1]]))
-        tf = smallest(np.diff(first, append=len(keys)))
-        keys = keys[first]
-        slots = (keys & ((1 << width) - 1)).astype(np.int32)
-        keys >>= width
-        posted = Posted(np.bincount(keys, minlength=len(ordered)), slots, tf, positions)
-        arrays, tf_bits = pack_terms(ordered, posted, self._docs)
+        counts = np.zeros(len(ordered), np.int64)
+        found = []
+        for keys, positions in self._in_order(rank << width, width):
+            stopping.check()
+            first = np.flatnonzero(np.diff(keys, prepend=-1))
+            tf = np.diff(first, append=len(keys))
+            keys = keys[first]
+            counts += np.bincount(keys >> width, minlength=len(ordered))
+            found.append((smallest(keys & ((1 << width) - 1)), smallest(tf), smallest(positions)))
+        slots, tfs, places = map(np.concatenate, zip(*found, strict=True))
+        arrays, tf_bits = pack_terms(ordered, Posted(counts, slots, tfs, places), self._docs)
         return arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
 
-    def _in_order(self, starts: Ints) -> tuple[Ints, Numbers]:
-        """Return the tokens sorted: of each the start of its term plus its slot, and its position.
+    def _in_order(self, starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the tokens sorted, some terms at a time: of each the start of its term plus its slot, and its position.
 
-        Both are sorted as one number where 64 bits hold them. Memory that is touched first costs more than sorting, so
-        most is done in place.
+        Both are sorted as one number where 64 bits hold them. What is made of all tokens is made in place, because
+        memory that is touched first costs more than sorting.
+
+        Args:
+            starts: By number of the term, as it was met.
+            width: Bits that slots have.
         """
         sizes = [len(terms) for terms, _, _ in self._tokens]
-        rows, positions = np.empty(sum(sizes), np.int64), np.empty(sum(sizes), np.int32)
-        for end, size in zip(np.cumsum(sizes).tolist(), sizes, strict=True):
-            terms, slots, places = self._tokens.pop(0)
-            np.add(starts[terms], slots, out=rows[end - size : end])
-            positions[end - size : end] = places
-        width = int(positions.max(initial=0)).bit_length()
-        if int(rows.max(initial=0)).bit_length() + width >= _WORD:
-            order = np.lexsort((positions, rows))
-            return rows[order], positions[order]
-        rows <<= width
-        rows |= positions
+        low = max(int(places.max(initial=0)) for _, _, places in self._tokens).bit_length()
+        tokens, self._tokens = self._tokens, []
+        if int(starts.max(initial=0)).bit_length() + low >= _WORD:
+            keys = np.concatenate([starts[terms] + slots for terms, slots, _ in tokens])
+            positions = np.concatenate([places for _, _, places in tokens]).astype(np.int64)
+            order = np.lexsort((positions, keys))
+            yield keys[order], positions[order]
+            return
+        rows = np.empty(sum(sizes), np.int64)
+        for end, size, (terms, slots, places) in zip(np.cumsum(sizes).tolist(), sizes, tokens, strict=True):
+            rows[end - size : end] = ((starts[terms] + slots) << low) | places
         rows.sort()
-        np.bitwise_and(rows, (1 << width) - 1, out=positions, casting="unsafe")
-        rows >>= width
-        return rows, positions
+        term = width + low
+        borders = np.searchsorted(rows, rows[::AT_A_TIME] >> term << term)
+        for begin, end in pairwise([*np.unique(borders).tolist(), len(rows)]):
+            yield rows[begin:end] >> low, rows[begin:end] & ((1 << low) - 1)
 
 
 def _value_bases(slots: Ints, value_parts: Ints) -> Ints:
