@@ -37,7 +37,7 @@ from rye.index import blocks
 from rye.index.blocks import Blocks
 from rye.index.packing import Array, Arrays, smallest
 from rye.index.relations import KIND_NUMBER, Edge
-from rye.index.relations_forms import Lookup, key_of, name_of
+from rye.index.relations_forms import Lookup, keys_of, name_of
 from rye.index.schema import TYPE_NUMBER, fold_value
 from rye.index.strings import ranges
 
@@ -153,10 +153,8 @@ class EdgeWriter:
     def arrays(self, types: Sequence[int], ids: Sequence[str]) -> Arrays:
         """Return the arrays, given type number and id of every document."""
         rows = [np.asarray(each, np.int64) for each in (self._docs, self._kinds, self._lines, self._numbers)]
-        pairs = list(zip(types, ids, strict=True))
-        ids_ = np.asarray([key_of(item_id, kind) for kind, item_id in pairs], np.uint64)
-        names = np.asarray([key_of(name_of(item_id), kind) for kind, item_id in pairs], np.uint64)
-        return _packed(list(self._targets), rows, self._left_out) | _named(ids_, names)
+        named = _named(keys_of(ids, types), keys_of([name_of(item_id) for item_id in ids], types))
+        return _packed(list(self._targets), rows, self._left_out) | named
 
 
 def merged(parts: Sequence[tuple[EdgeColumns, Ints]]) -> Arrays:

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:15:25Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:tp0ZN7rHlQU3ahZagqFMnCfw925UCA_QdMRa_YKdanwjtRr57xOgA-lZ43HLvM4UjgmoBtP6k0K3DMhegGKODQ:08addab9c1197b1387c7d21b610ffcf175250fcd4840ca9933092575ff4eae2a
+# rye:signed:v2:2026-11-22T07:27:35Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:lcKEGuXyGIo6XXPYTFltdeUsyoT7O682PSLR87uXgiDzjgeETmGtq7BE6B1gXMwUR8rdEcnNn1mtaQ-iKBdkCQ:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

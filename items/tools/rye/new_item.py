@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:15:25Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:ur6NliKbE4pn4VmLuamcmRCWvJifvfVpReKKsnfu9i0hFFyrNXoxmyVYUcJyDTmx-h0AZXoXZb0KeoqgfsfnBA:08addab9c1197b1387c7d21b610ffcf175250fcd4840ca9933092575ff4eae2a
+# rye:signed:v2:2026-11-22T07:27:35Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Ih2X84mkoujVKauvje0ytNwHlXuQ53DuFcHm9O-cw-t2x34jVQAE7pQPrkiiuFcgvNZCWYISJt-b41-C6iGRDg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

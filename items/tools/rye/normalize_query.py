@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:15:25Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:NPANj5KAoX5QBBT5st2ycBYcFxJFvhylS0abWM9JyA38ZJO-6WeSc--hYuwBaM79vNzzf_07cjBHiqUtmRnHDw:08addab9c1197b1387c7d21b610ffcf175250fcd4840ca9933092575ff4eae2a
+# rye:signed:v2:2026-11-22T07:27:35Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:3KuVWMQws8g51lfSeqrSHgC04Jz9g3QH0hJw9rqKqwfo43PdpllZ6S8qN9eK2uAwMwJgcqHVA6bmg1eWbNZ3Cg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
