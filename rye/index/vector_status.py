@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -49,22 +51,22 @@ def vector_status(folder: Path, snapshot: Snapshot | None) -> tuple[VectorStatus
         snapshot: The newest one of the index; None for no items.
     """
     models: dict[str, list[Shard]] = {}
+    sizes: Counter[str] = Counter()
     for path in sorted(folder.glob(pattern())):
-        try:
-            model = model_of(path)
+        with suppress(DamagedError, OSError):  # or gone meanwhile, when another process merges them
+            model, size = model_of(path), path.stat().st_size
             models.setdefault(model, []).append(Shard(path, model))
-        except DamagedError:
-            continue
+            sizes[model] += size
     segments = snapshot.segments if snapshot and models else ()
     keys = np.concatenate([np.empty(0, np.uint64), *(keys_of(one.segment)[one.live] for one in segments)])
-    return tuple(_status(model, shards, keys) for model, shards in sorted(models.items()))
+    return tuple(_status(model, shards, keys, sizes[model]) for model, shards in sorted(models.items()))
 
 
-def _status(model: str, shards: Sequence[Shard], keys: Keys) -> VectorStatus:
+def _status(model: str, shards: Sequence[Shard], keys: Keys, size: int) -> VectorStatus:
     counts = np.zeros(len(keys), np.int64)
     for shard in shards:
         at = shard.find(keys)
         mine = np.flatnonzero((at >= 0) & (counts == 0))
         counts[mine] = shard.rows(at[mine])[1]
-    items, size = int(np.count_nonzero(counts)), sum(shard.path.stat().st_size for shard in shards)
+    items = int(np.count_nonzero(counts))
     return VectorStatus(model, shards[0].dimensions, int(counts.sum()), items, len(keys) - items, size)

@@ -162,4 +162,12 @@ class Vectors:
 
     def rows_of(self, doc: int) -> Ints:
         """Return the rows of one document, in order of section and chunk."""
-        return np.flatnonzero(self.docs == doc)
+        order, ascending = self._by_doc
+        first, last = np.searchsorted(ascending, (doc, doc + 1))
+        return order[first:last]
+
+    @cached_property
+    def _by_doc(self) -> tuple[Ints, Numbers]:
+        """The rows in order of their documents, and these."""
+        order = np.argsort(self.docs, kind="stable")
+        return order, self.docs[order]

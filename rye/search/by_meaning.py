@@ -115,6 +115,9 @@ class ByMeaning:
             QueryError: The query names what does not exist.
         """
         mode, plan = self.request.mode, self.plan
+        if self._slips:
+            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
+            self.warnings.append(f"by meaning, {read}: no item has the word as written")
         if not self.text:
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
@@ -189,9 +192,6 @@ class ByMeaning:
     @cached_property
     def text(self) -> str:
         """What is embedded: a query of plain words as it is, else what it says; slips of the fingers mended."""
-        if self._slips:
-            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
-            self.warnings.append(f"by meaning, {read}: no item has the word as written")
         return mended(self.request.query if self.plan.words else " ".join(self._said), self._slips)
 
     @property

@@ -350,6 +350,8 @@ def test_the_command_prints_what_matched(sim: SpaceSim, capsys: pytest.CaptureFi
     assert hit["score"] == pytest.approx(2 * hit["similarity"], abs=2e-4)
     assert main(["search", "x", "--source-boost", "project", *place]) == 2
     assert main(["search", "x", "--fusion", "rrf", *place]) == 2
+    assert main(["similar", "knowledge:ops/guide", "--mode", "semantic", "--embedder", "none", *place]) in {0, 1}
+    assert "searching by meaning is turned off" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
