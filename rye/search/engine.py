@@ -19,7 +19,7 @@ from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
-from rye.search.bound import asks_verdict
+from rye.search.bound import asks_relations, asks_verdict
 from rye.search.by_meaning import ByMeaning, Near
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
@@ -295,7 +295,9 @@ class Search:
         return nodes
 
     def _note_cuts(self, evaluation: Evaluation) -> None:
-        """Warn of leaves of the answer that stand for more terms than were looked up."""
+        """Warn of leaves that stand for more terms than were looked up, and of references that are not known."""
+        if any(map(asks_relations, (evaluation.query, *self.filters))) and (unknown := self.states.graph.unknown):
+            self._warnings.append(unknown)
         for found in evaluation.found():
             if found.cut:
                 self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")

@@ -147,6 +147,12 @@ class Graph:
         self._columns = [part.segment.edges for part in reader.parts]
         self._bases = np.cumsum([0, *(len(columns.ends) - 1 for columns in self._columns)])
 
+    @property
+    def unknown(self) -> str:
+        """A sentence on the references that were not kept; nothing where all were."""
+        count = sum(each.left_out for each in self._columns)
+        return f"{count:,} references are left out: there are too many in one space" if count else ""
+
     @cached_property
     def nodes(self) -> Nodes:
         """What there is to refer to."""
