@@ -68,5 +68,8 @@ def _loaded(state: State, part: Part, local: int) -> LoadedItem:
         shadowed_by=shadowed_by,
         states=withdrawn,
         successor=successor,
-        warnings=states.hiding(kind, item_id) if shadows or shadowed_by else (),
+        warnings=(
+            *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
+            *states.doubts(part.base + local),
+        ),
     )

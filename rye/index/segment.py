@@ -147,7 +147,7 @@ class Segment:
     @cached_property
     def edges(self) -> EdgeColumns:
         """What its documents refer to."""
-        return EdgeColumns.read(self._array, self._blocks("target"))
+        return EdgeColumns.read(self._array, self._blocks)
 
     @cached_property
     def ids(self) -> Strings:

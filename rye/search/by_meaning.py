@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -49,7 +49,9 @@ class Near:
 
     def scores(self, docs: Ints) -> Floats:
         """Return the scores of some of the documents."""
-        found: Floats = self.blend.total[np.searchsorted(self.docs, docs)]
+        spread = np.zeros(self.nearness.meaning.vectors.size)
+        spread[self.docs] = self.blend.total
+        found: Floats = spread[docs]
         return found
 
     def closeness(self, doc: int) -> Closeness:
@@ -84,18 +86,26 @@ class ByMeaning:
         reader: What is searched.
         plan: The query as planned.
         evaluate: Binds a query and prepares its evaluation.
+        boosts: The user's own factors by source.
 
     Attributes:
         warnings: What to say of it.
     """
 
     def __init__(
-        self, request: Request, reader: Reader, plan: Plan, evaluate: Callable[[ast.Node, Plan], Evaluation]
+        self,
+        request: Request,
+        reader: Reader,
+        plan: Plan,
+        evaluate: Callable[[ast.Node, Plan], Evaluation],
+        *,
+        boosts: Mapping[str, float],
     ) -> None:
         self.request = request
         self.reader = reader
         self.plan = plan
         self.evaluate = evaluate
+        self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
 
     def near(self, meaning: Callable[[], Meaning], allowed: Docs) -> Near | None:
@@ -108,10 +118,9 @@ class ByMeaning:
         if not self.text:
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
-        demanded = ast.Everything() if plan.words else demands(plan.main)
-        evaluation = self.evaluate(demanded, plan)
-        lacking = self._lacking(demanded, allowed)
-        if plan.fixed or not isinstance(demanded, ast.Everything):
+        evaluation = self.evaluate(self.demanded, plan)
+        lacking = self._lacking(self.demanded, allowed)
+        if plan.fixed or not isinstance(self.demanded, ast.Everything):
             allowed &= evaluation.docs
         try:
             known = meaning()
@@ -122,7 +131,7 @@ class ByMeaning:
         self.warnings += [*known.warnings, *self._idle()]
         docs = allowed.numbers
         if mode.name == "hybrid":
-            evaluation = self._evidence()
+            evaluation = self.evaluate(self.worded, plan)
         threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
         blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
         asked = Asked(self.text, int(reaching(blend.similarity, threshold).sum()), mode.name == "hybrid")
@@ -136,11 +145,37 @@ class ByMeaning:
         also = [f"{name}:({parsed.text})" for name, parsed in self.plan.fixed]
         return f"no item has what the query demands: {' '.join(own + also)}"
 
+    def apart(self, near: Near, doc: int) -> Near:
+        """Return the scores with one document more, as if scope, filters and query let it count.
+
+        Raises:
+            UnavailableError: The embedder cannot be used now.
+        """
+        mask = np.zeros(self.reader.size, bool)
+        mask[doc] = True
+        alone = Nearness.of(near.nearness.meaning, near.asked.text, mask)
+        docs = np.union1d(near.docs, [doc])
+        similarity = np.full(len(docs), alone.best[doc])
+        similarity[np.searchsorted(docs, near.docs)] = near.blend.similarity
+        blend = self._blend(near.evaluation, similarity, docs, near.threshold)
+        return replace(near, nearness=alone, docs=docs, blend=blend)
+
     def instead(self, cause: str) -> str:
         """Return the sentence that says why keywords answer."""
         name = self.request.mode.name
         more = "" if self.request.mode.plain else "; options of that mode do not apply"
         return f"keyword results instead of {name} ones: {cause}{more}"
+
+    @cached_property
+    def demanded(self) -> ast.Node:
+        """What of the query an item must have, whatever it means."""
+        return ast.Everything() if self.plan.words else demands(self.plan.main)
+
+    @cached_property
+    def worded(self) -> ast.Node:
+        """What keyword scores come from: any of the words, or the query as it is."""
+        words = self.plan.words
+        return any_of(words, self._unknown) if words else self.plan.main
 
     @cached_property
     def _slips(self) -> dict[str, str]:
@@ -175,15 +210,10 @@ class ByMeaning:
         parts = analysis.parts(word)
         return self._dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
 
-    def _evidence(self) -> Evaluation:
-        """Return the evaluation that keyword scores come from: any of the words, or the query as it is."""
-        words = self.plan.words
-        return self.evaluate(any_of(words, self._unknown) if words else self.plan.main, self.plan)
-
     def _blend(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> Blend:
         mode = self.request.mode
         if mode.name == "semantic":
-            factors = np.asarray([mode.boosts[part.root.space] for part in self.reader.parts] or [1.0])
+            factors = np.asarray([self.boosts[part.root.space] for part in self.reader.parts] or [1.0])
             return by_similarity(similarity, factors[self.reader.part_numbers(docs)], threshold)
         keyword = np.zeros(len(docs))
         if evaluation.scored:

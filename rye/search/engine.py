@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, reduce
 from operator import or_
@@ -30,7 +30,7 @@ from rye.search.page import Desk, Hit
 from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
-from rye.search.results import Remark, SearchResponse
+from rye.search.results import Remark, Replaced, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
@@ -50,6 +50,7 @@ class World:
         everywhere: All spaces of the registry, for shadowing.
         trust: Returns the trusted keys.
         overrides: Field weights per root of ``reader``.
+        boosts: The user's own factors of similarities, by source.
         now: The moment verdicts are judged at.
         meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
     """
@@ -60,6 +61,7 @@ class World:
     overrides: Sequence[Overrides]
     now: datetime
     meaning: Callable[[], Meaning] = no_meaning
+    boosts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +94,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
-        self._replaced: list[str] = []
+        self._replaced: list[Replaced] = []
         self._suggestion = ""
         self._read: Reading | None = None
 
@@ -109,7 +111,8 @@ class Search:
         if request.facets:
             require_facets(request.facets, self._metadata_keys())
         allowed = self.allowed()
-        answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+        plan = self.settled(plan, allowed)
+        answer = self.answer(plan, allowed)
         near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
         window = slice(request.offset, min(request.offset + request.limit, total))
@@ -146,6 +149,10 @@ class Search:
             method=self.method(near),
         )
 
+    def answer(self, plan: Plan, allowed: Docs) -> Answer:
+        """Return what is found of what scope and filters let through: by meaning where that is asked for and can be."""
+        return self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+
     def _desk(self, evaluation: Evaluation) -> Desk:
         return Desk(
             evaluation,
@@ -161,9 +168,9 @@ class Search:
         if not self.request.facets or answer.total == total:
             return answer.found
         scores = np.round(answer.evaluation.scores(answer.found), 4)
-        whole = replace(self.request, offset=0, limit=total)
+        whole = replace(self.request, sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=self.withdrawn(), request=whole)
+        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=_NOTHING, request=whole)
         return np.sort(answer.found[order])
 
     def withdrawn(self) -> Ints:
@@ -176,6 +183,10 @@ class Search:
         if near is None:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
         return mode.fusion.fusion if near.asked.hybrid else "embedding"
+
+    def settled(self, plan: Plan, allowed: Docs) -> Plan:
+        """Return what to evaluate: where question marks find nothing as wildcards, they ask."""
+        return plan.asked if plan.asked and not self.evaluate(plan.main, plan).docs & allowed else plan
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -225,15 +236,20 @@ class Search:
             docs = evaluation.contenders(docs, wanted)
             docs = np.union1d(docs, exact) if len(exact) else docs
         scores = np.round((near or evaluation).scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
+        reach = ANY_LIMIT if stage == "any" else None
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request, reach=reach)
         return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
+
+    def asking(self, plan: Plan) -> ByMeaning:
+        """Return what asks by meaning."""
+        return ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.world.boosts)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
         mode = self.request.mode
         if mode.name == "keyword":
             return None
-        asking = ByMeaning(self.request, self.reader, plan, self.evaluate)
+        asking = self.asking(plan)
         near = asking.near(self.world.meaning, allowed)
         self._warnings += asking.warnings
         if near is None:
@@ -347,7 +363,8 @@ class Search:
         for doc in docs[:_NAMED].tolist():
             states, successor = self.states.standing(doc)
             instead = f"; see {successor}" if successor else ""
-            self._replaced.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
+            said = f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}"
+            self._replaced.append(Replaced(said))
 
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from heapq import merge
 from itertools import chain, islice
 from typing import Any
@@ -17,18 +18,35 @@ from rye.search.request import Request
 Key = Callable[[int], tuple[Any, ...]]
 
 
-def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, withdrawn: Ints, request: Request) -> Ints:
+def ranked(
+    reader: Reader,
+    docs: Ints,
+    scores: Floats,
+    *,
+    exact: Ints,
+    withdrawn: Ints,
+    request: Request,
+    reach: int | None = None,
+) -> Ints:
     """Return the hits up to the end of the page, in order, as indices into ``docs``.
 
     Args:
         reader: Where ties are looked up.
         docs: The hits, ascending.
-        scores: Their rounded scores.
+        scores: Their rounded scores, not negative; boosted similarities may exceed 1.
         exact: Those whose id or name equals the query.
         withdrawn: Those that are superseded, deprecated or yanked; by score, they come after what is not.
         request: Names the sort order and the page.
+        reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
+            order; the others follow by score.
     """
     wanted = min(request.offset + request.limit, len(docs))
+    if reach is not None and reach < len(docs):
+        by_score = replace(request, sort_by="score", offset=0, limit=max(reach, wanted))
+        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
+        kept = np.sort(best[:reach])
+        order = ranked(reader, docs[kept], scores[kept], exact=exact, withdrawn=withdrawn, request=request)
+        return np.concatenate([kept[order], best[reach:]])
     if request.sort_by == "name":
         return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
     primary = -scores
@@ -36,8 +54,9 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, withdrawn
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
     else:
-        primary = primary - 4.0 * np.isin(docs, exact) if len(exact) else primary
-        primary = primary + 2.0 * np.isin(docs, withdrawn) if len(withdrawn) else primary
+        apart = 1.0 + scores.max(initial=0.0)
+        primary = primary - 2 * apart * np.isin(docs, exact) if len(exact) else primary
+        primary = primary + apart * np.isin(docs, withdrawn) if len(withdrawn) else primary
     return _first(reader, docs, primary, wanted)
 
 

@@ -16,6 +16,7 @@ from rye.index.segment import Bools, Ints, Segment
 from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
 from rye.search.foreign import foreign_copy
 from rye.search.graph import Graph, graph_of
+from rye.search.succession import Succession
 from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
 
 _kept: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
@@ -63,9 +64,20 @@ class States:
         found = tuple(state for state, docs in self._reader.hidden.items() if _holds(docs, doc))
         if not found:
             return (), ""
+        return found, self._succession.of(self._there(doc))
+
+    def doubts(self, doc: int) -> list[str]:
+        """Return sentences on what takes the place of a document, where that is not trusted or not to be believed."""
+        return self._succession.doubts(self._there(doc)) if self.standing(doc)[0] else []
+
+    @cached_property
+    def _succession(self) -> Succession:
+        return Succession(self._everywhere, signature=self._signature, trust=self._trust, now=self._now)
+
+    def _there(self, doc: int) -> int:
+        """Return the number of a document among those of all spaces."""
         part, local = self._reader.locate(doc)
-        there = next(each for each in self._everywhere.parts if each.listed is part.listed)
-        return found, self.graph.successor(there.base + local)
+        return local + next(each.base for each in self._everywhere.parts if each.listed is part.listed)
 
     def hiding(self, item_type: str, item_id: str) -> tuple[str, ...]:
         """Return a sentence for each copy that the winning copy of an item hides though another key signed it."""

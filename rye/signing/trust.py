@@ -141,6 +141,15 @@ class TrustSet:
             return False
         return self.speaks(entry, origin, now) if entry.scope is _BUNDLE else self.stands(entry, now)
 
+    def may_sign(self, fingerprint: str, origin: Origin, now: datetime) -> bool:
+        """Return whether a whole item that a key signs at ``origin`` is trusted: what :func:`judge` asks of the key."""
+        entries = self.named(fingerprint)
+        if any(self.revokes(entry, origin, now) for entry in entries):
+            return False
+        speaking = [entry for entry in entries if self.speaks(entry, origin, now)]
+        best = [entry for entry in speaking if entry.scope is speaking[0].scope]
+        return any(entry.allows(origin) and not entry.expired(now) for entry in best)
+
     def digest(self, now: datetime) -> str:
         """Return the SHA-256 hex of everything that influences a verdict at ``now``.
 

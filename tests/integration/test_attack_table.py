@@ -496,6 +496,27 @@ def stolen_key_not_yet_revoked(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def successor_claimed_by_a_stranger(arena: Arena) -> Found:
+    """Who looks for a deprecated tool that is trusted is not sent to what somebody put beside it."""
+    arena.sim.add("project", "tools/demo/old.py", '"""Old."""\n__status__ = "deprecated"\n')
+    arena.sim.write("project", OTHER, '"""New."""\n__supersedes__ = "demo/old"\n')
+    loaded = arena.sim.registry().load("tool", "demo/old")
+    assert (loaded.successor, str(loaded.signature.verdict)) == ("", "trusted")
+    assert "tool:demo/other of project (unsigned) says that it takes its place" in loaded.warnings[0]
+    return arena.verify()
+
+
+@attack
+def successor_claimed_outside_a_namespace(arena: Arena) -> Found:
+    """A key that is trusted for some items has no say on others."""
+    arena.sim.trust(NARROW, owner="narrow", namespaces=("other/*",))
+    arena.sim.add("project", "tools/demo/old.py", '"""Old."""\n__status__ = "deprecated"\n')
+    arena.sim.add("project", "tools/other/new.py", '"""New."""\n__supersedes__ = "demo/old"\n', NARROW)
+    assert arena.sim.registry().load("tool", "demo/old").successor == ""
+    return arena.verify()
+
+
 # What is run, shown and ranked
 
 

@@ -22,6 +22,7 @@ from rye.errors import ArgumentError, CancelledError, EnvironmentFault, Unavaila
 from rye.index import vectorizing
 from rye.index.chunks import chunks_of
 from rye.index.meaning import Meaning
+from rye.index.shards import PROBE
 from rye.items import ItemType, parse
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -217,6 +218,33 @@ def test_clearing_the_index_clears_the_vectors(sim: SpaceSim) -> None:
     assert shards(sim) == []
     assert registry.embed().missing == 0
     assert_right(sim, registry, embedder)
+
+
+def test_the_state_of_vectors_is_told_by_model(sim: SpaceSim) -> None:
+    """How many there are, of how many items, and how many items have none; what cannot be read holds none."""
+
+    def told(source: str) -> dict[str, tuple[int, int, int, int]]:
+        space = next(one for one in sim.registry(embedder="none").status() if one.source == source)
+        assert space.to_dict()["vectors"] == [one.to_dict() for one in space.vectors]
+        return {one.model: (one.dimensions, one.vectors, one.items, one.missing) for one in space.vectors}
+
+    sim.registry(embedder="none").refresh()
+    assert told("project") == {}
+    made = sim.registry(embedder=Hashed()).embed()
+    statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
+    assert sum(one.vectors for one in statuses) == made.vectors
+    assert sum(one.items for one in statuses) == made.items
+    assert sum(one.bytes for one in statuses) == sum(path.stat().st_size for path in shards(sim))
+    ((_, vectors, items, missing),) = told("project").values()
+    assert missing == 0
+    sim.add("project", "knowledge/new.md", "# New\n\nA new item.\n\n## More\n\nOf it.\n")
+    sim.registry(embedder="none").refresh()
+    assert told("project") == {"hashed:1": (48, vectors, items, 1)}
+    sim.registry(embedder=Hashed("other:1", 8)).embed()
+    assert told("project") == {"hashed:1": (48, vectors, items, 1), "other:1": (8, vectors + 2, items + 1, 0)}
+    for path in shards(sim):
+        path.write_bytes(path.read_bytes()[:-40])
+    assert told("project") == {}
 
 
 def test_the_cache_is_private(sim: SpaceSim) -> None:
@@ -441,6 +469,31 @@ def test_the_embedder_is_what_the_caller_says_then_the_variable_then_the_setting
             asked()
 
 
+def test_prefixes_reach_the_server_and_make_another_model(sim: SpaceSim) -> None:
+    """Texts of items and queries differ; another prefix of texts embeds all anew, another one of queries nothing."""
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
+
+        def sent(query: str, document: str) -> tuple[list[str], list[str]]:
+            model = f"embedder: ollama, model: m, url: '{url}'"
+            prefixes = f"query_prefix: '{query}', document_prefix: '{document}'"
+            sim.write("user", "config/search.yaml", f"semantic: {{{model}, {prefixes}}}\n")
+            requests.clear()
+            found = sim.registry().search("first tool", mode="semantic", threshold=0)
+            assert found.search_type == "semantic", found.warnings
+            texts = [text for _, _, body in requests for text in body["input"]]
+            return texts[:-1], texts[-1:]
+
+        texts, query = sent("search_query: ", "search_document: ")
+        assert query == ["search_query: first tool"]
+        assert len(texts) > 7
+        assert all(text.startswith("search_document: ") for text in texts)
+        probe = [f"search_document: {PROBE}"]
+        assert sent("q: ", "search_document: ") == (probe, ["q: first tool"])
+        again, _ = sent("q: ", "d: ")
+        assert len(again) == len(texts)
+        assert all(text.startswith("d: ") for text in again)
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -456,9 +509,11 @@ def test_the_embedder_is_what_the_caller_says_then_the_variable_then_the_setting
         ("semantic: {embedder: wordllama, threshold: 1.5}", "at most 1"),
         ("semantic: {embedder: wordllama, threshold: .nan}", "semantic.threshold"),
         ("semantic: {embedder: [ollama]}", "must be a text"),
+        ("semantic: {embedder: wordllama, query_prefix: 'query: '}", "takes no model, URL or prefix"),
+        ("semantic: {embedder: ollama, model: m, document_prefix: 7}", "must be a text"),
         ("semantic: {embedder: none}", "turned off"),
         ("semantic: [", "left out"),
-        ("other: 1", "may hold only 'weights' and 'semantic'"),
+        ("other: 1", "may hold only 'weights', 'source_boosts', 'semantic'"),
     ],
 )
 def test_settings_at_fault_embed_nothing(sim: SpaceSim, settings: str, problem: str) -> None:
@@ -521,7 +576,7 @@ def test_the_embedded_model_opens_no_socket(sim: SpaceSim) -> None:
         "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3])\n"
         "report = registry.embed(); print(report.model.partition(':')[0], report.missing)\n"
         "meaning = registry._vectors.meaning(registry._indexes.current(0).everywhere)\n"
-        "print(len(meaning.similarities('how to undo a release')))\n"
+        "print(len(meaning.vectors.similarities(meaning.query('how to undo a release'))))\n"
         "print('wordllama' in sys.modules, 'requests' in sys.modules, 'huggingface_hub' in sys.modules)\n"
     )
     done = run(code, str(sim.project), str(sim.user), str(sim.cache), HF_HUB_OFFLINE="0")

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T06:45:32Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:XWhNLtC-K63ZlvfdTDrnDm5Y6q4eUduAXAo6L043KoAHRHEDR0w3cXGO4Eqo499vLRha_RTeSv88Oo7ckGwBCQ:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
+# rye:signed:v2:2026-11-22T07:15:25Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:ahotTPkVIHMr-tTyGytJXDy2S8lEtwCEou_XYbD_QnpIe2aAAQCqiVqy_YiNerNXIvVyeRYN07PsMUxdE_gbDA:08addab9c1197b1387c7d21b610ffcf175250fcd4840ca9933092575ff4eae2a
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T06:45:32Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:Zon_nUyzj44-CX4n8Cd1thUEZoHOLh42XKyVXIFTumSfzA_SL--ixf94OJIn6hjA5RZNYIOB2Ut0JJko5-iACA:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
+# rye:signed:v2:2026-11-22T07:15:25Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:tp0ZN7rHlQU3ahZagqFMnCfw925UCA_QdMRa_YKdanwjtRr57xOgA-lZ43HLvM4UjgmoBtP6k0K3DMhegGKODQ:08addab9c1197b1387c7d21b610ffcf175250fcd4840ca9933092575ff4eae2a
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

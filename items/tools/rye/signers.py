@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T06:45:32Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:TDxsQnaGAICsHdugZTWIsWYTdlqdVLkRUM5Zzc8kCIaRRICXi2X2ISlrTax_BcDzfBkLfyula11AeiWP-iMSAw:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
+# rye:signed:v2:2026-11-22T07:15:25Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:tBvFa0HaLMluCM873FkgoTH4UCP1c-LviK2oNMiyTCYIHnGWoslWlW8g3tMm4ml2EbGxkImu7UtaSya6LtmqDA:08addab9c1197b1387c7d21b610ffcf175250fcd4840ca9933092575ff4eae2a
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

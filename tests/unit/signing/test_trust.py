@@ -7,8 +7,10 @@ from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from rye.signing import Revocation, Scope, TrustSet, Verdict, in_namespaces
+from rye.signing import Origin, Revocation, Scope, TrustEntry, TrustSet, Verdict, in_namespaces
 from tests.support.signed import ANN, BEA, EVE, NOW, PAT, TOOL, entry, place, sign, verdict
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
@@ -106,6 +108,28 @@ def test_an_endorsed_project_may_revoke() -> None:
         trust = TrustSet((entry(ANN), entry(EVE), project))
         for there in (place(), place(space="user")):
             assert verdict(sign(TOOL), there, trust=trust).code == code
+
+
+ENTRIES = st.builds(
+    entry,
+    st.sampled_from([ANN, PAT, PAT]),
+    st.sampled_from(list(Scope)),
+    bundle=st.sampled_from(["shop", "rival"]),
+    namespaces=st.sampled_from([None, None, (), ("demo/*",), ("other/*",)]),
+    not_after=st.sampled_from([None, None, NOW - timedelta(days=1), LATER]),
+    revoked=st.sampled_from([None, None, None, Revocation("stolen")]),
+    endorsed_by=st.sampled_from(["", ANN.public.fingerprint]),
+)
+PLACES = [place(), place(space="user"), place(space="system", bundle="shop"), place("other/x")]
+SIGNED = {where: sign(TOOL, PAT, origin=where) for where in PLACES}
+
+
+@given(st.lists(ENTRIES, max_size=5), st.sampled_from(PLACES))
+def test_a_key_may_sign_where_what_it_signs_is_trusted(entries: list[TrustEntry], where: Origin) -> None:
+    """What is asked of a key without a file is what a verdict asks of it."""
+    trust = TrustSet(tuple(entries))
+    trusted = verdict(SIGNED[where], where, trust=trust).verdict is Verdict.TRUSTED
+    assert trust.may_sign(PAT.public.fingerprint, where, NOW) == trusted
 
 
 def test_moments_without_zone_are_utc() -> None:

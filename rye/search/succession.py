@@ -1,0 +1,169 @@
+"""What takes the place of an item that has had its time, and whose word on that counts.
+
+An item may say what takes its place (``superseded_by``), and another may say that it does (``supersedes``): anybody can
+write that of anybody's item. So a word counts only where whoever said it could have written the item itself:
+
+1. the item's own;
+2. that of a trusted item whose key may sign the item as well (:meth:`rye.signing.TrustSet.may_sign`);
+3. of an unsigned item, that of any other of its source;
+4. of a signed item that is not trusted, that of another of its source with the same verdict and signer.
+
+What takes the place may have had its time, too. The chain is followed to its end, and at every step the word has to
+count for the item that was asked about. A claim and the verdict on it come from the same bytes: those indexed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import cached_property
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from rye.index.reader import Part, Reader
+from rye.index.relations import KIND_NUMBER
+from rye.index.schema import TYPE_NAMES
+from rye.index.segment import Ints
+from rye.search.graph import Graph, graph_of
+from rye.signing import Origin, Signature, TrustSet, Verdict
+
+MAX_CLAIMS: Final = 100
+"""Items that say they take the place of one which are looked at, those of its own source first."""
+
+_NAMED: Final = 3
+
+_SUPERSEDES, _SUPERSEDED_BY = KIND_NUMBER["supersedes"], KIND_NUMBER["superseded_by"]
+
+
+class _Step(NamedTuple):
+    """What is named as taking the place of an item: its node, or just the words where they name no item or several."""
+
+    name: str
+    node: int | None = None
+
+
+class Succession:
+    """What takes the place of the items of all spaces.
+
+    Args:
+        everywhere: All of them.
+        signature: Returns the judgement on a document of a part, by its indexed evidence.
+        trust: Returns the keys; called only where somebody else's word is weighed.
+        now: The time that expiry is judged at.
+    """
+
+    def __init__(
+        self,
+        everywhere: Reader,
+        *,
+        signature: Callable[[Part, int], Signature],
+        trust: Callable[[], TrustSet],
+        now: datetime,
+    ) -> None:
+        self._reader = everywhere
+        self._signature = signature
+        self._trust = trust
+        self._now = now
+
+    def of(self, doc: int) -> str:
+        """Return ``type:id`` of what takes the place of a document, the words for it where they name none, or nothing.
+
+        Where the chain closes to a circle, that is the last item before it does.
+        """
+        return self._end(doc).name
+
+    def doubts(self, doc: int) -> list[str]:
+        """Return sentences: that what takes its place is less than trusted, or whose claims to do so do not count."""
+        end = self._end(doc)
+        if end.node is not None:
+            part, local = self._graph.place_of(end.node)
+            found = self._signature(part, local).verdict
+            if self._judged(doc).verdict is Verdict.TRUSTED and found is not Verdict.TRUSTED:
+                return [f"{end.name} of {part.root.source}, which takes its place, is {found}"]
+        if end.name:
+            return []
+        claims = self._claims(doc, doc).tolist()
+        more = len(claims) - _NAMED
+        rest = [f"and {more} more items say so; rye refs lists them"] if more > 0 else []
+        return [self._refused(claim) for claim in claims[:_NAMED]] + rest
+
+    @cached_property
+    def _graph(self) -> Graph:
+        return graph_of(self._reader)
+
+    @cached_property
+    def _withdrawn(self) -> Ints:
+        return np.concatenate(list(self._reader.hidden.values()))
+
+    def _end(self, doc: int) -> _Step:
+        """Follow the chain."""
+        nodes = self._graph.nodes
+        at, found, seen = doc, _Step(""), {int(nodes.of_doc[doc])}
+        while (step := next(self._steps(at, doc), None)) and step.node not in seen:
+            found = step
+            if step.node is None:
+                break
+            seen.add(step.node)
+            at = int(nodes.first[step.node])
+            if not np.isin(at, self._withdrawn):
+                break
+        return found
+
+    def _steps(self, at: int, doc: int) -> Iterator[_Step]:
+        """Yield what takes the place of a document by words that count for the one asked about, the best first."""
+        if self._counts(at, doc):
+            yield from self._stated(at)
+        for claim in self._claims(at, doc).tolist():
+            if self._counts(claim, doc):
+                node = int(self._graph.nodes.of_doc[claim])
+                yield _Step(self._name(claim), node)
+
+    def _stated(self, doc: int) -> Iterator[_Step]:
+        """Yield what a document says takes its place, but for itself; what may be several items is left as words."""
+        graph, edges = self._graph, self._graph.edges
+        low, high = np.searchsorted(edges.docs, np.asarray([doc, doc + 1], edges.docs.dtype)).tolist()
+        for number in (low + np.flatnonzero(edges.kinds[low:high] == _SUPERSEDED_BY)).tolist():
+            named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
+            if len(named) != 1:
+                yield _Step(graph.written(edges.targets[[number]])[0])
+            elif named[0] != graph.nodes.of_doc[doc]:
+                yield _Step(":".join(graph.key_of(named[0])), named[0])
+
+    def _claims(self, at: int, doc: int) -> Ints:
+        """Return the documents that say they supersede one: of the source of the item asked about first."""
+        graph, edges = self._graph, self._graph.edges
+        node = graph.nodes.of_doc[at]
+        found = graph.inward.of(np.asarray([node]))
+        found = found[(edges.kinds[found] == _SUPERSEDES) & (edges.counts[found] == 1)]
+        docs = np.unique(edges.docs[found]).astype(np.int64)
+        docs = docs[graph.nodes.of_doc[docs] != node]
+        sources = [part.root.source for part in self._reader.parts]
+        own = self._reader.locate(doc)[0].root.source
+        elsewhere = np.asarray([source != own for source in sources], bool)[self._reader.part_numbers(docs)]
+        ordered: Ints = docs[np.lexsort((np.isin(docs, self._withdrawn), elsewhere))]
+        return ordered[:MAX_CLAIMS]
+
+    def _counts(self, by: int, doc: int) -> bool:
+        """Return whether the word of one document on what takes the place of another counts."""
+        if by == doc:
+            return True
+        theirs, part, local = self._judged(by), *self._reader.locate(doc)
+        if theirs.verdict is Verdict.TRUSTED:
+            root, segment = part.root, part.segment
+            origin = Origin(root.space, root.bundle, TYPE_NAMES[segment.types[local]], segment.ids[local])
+            return self._trust().may_sign(theirs.signer, origin, self._now)
+        own = self._judged(doc)
+        if own.verdict is Verdict.TRUSTED or self._reader.locate(by)[0].root.source != part.root.source:
+            return False
+        return own.verdict is Verdict.UNSIGNED or (own.verdict, own.signer) == (theirs.verdict, theirs.signer)
+
+    def _judged(self, doc: int) -> Signature:
+        return self._signature(*self._reader.locate(doc))
+
+    def _name(self, doc: int) -> str:
+        return ":".join(self._reader.key_of(doc))
+
+    def _refused(self, claim: int) -> str:
+        source, verdict = self._reader.locate(claim)[0].root.source, self._judged(claim).verdict
+        return f"{self._name(claim)} of {source} ({verdict}) says that it takes its place, but has no say on that"
