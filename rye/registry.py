@@ -30,7 +30,7 @@ from rye.search.engine import Search, World
 from rye.search.request import PLAIN, SPACES, Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
-from rye.vectors import VectorIndexes, as_choice, vector_report
+from rye.vectors import LOCK_WAIT, VectorIndexes, as_choice, vector_report
 
 if TYPE_CHECKING:
     from rye.counting import Stats
@@ -564,7 +564,7 @@ class Registry:
             EnvironmentFault: The vectors cannot be written.
         """
         state = self._indexes.scan()
-        return vector_report(self._vectors.meaning(state.everywhere), state.warnings)
+        return vector_report(self._vectors.meaning(state.everywhere, wait=LOCK_WAIT), state.warnings)
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""

@@ -18,7 +18,7 @@ from rye.search.bind import searched_fields
 from rye.search.closeness import Asked, Closeness
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
-from rye.search.fusion import Blend, by_similarity, fuse, keyword_score
+from rye.search.fusion import Blend, by_similarity, fuse, keyword_score, reaching
 from rye.search.meaning import Nearness, any_of, demands, has_boost, mended, mistyped, says
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan
@@ -137,7 +137,7 @@ class ByMeaning:
             evaluation = self.evaluate(self.worded, plan)
         threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
         blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
-        asked = Asked(self.text, int(np.count_nonzero(blend.similarity >= threshold)), mode.name == "hybrid")
+        asked = Asked(self.text, int(reaching(blend.similarity, threshold).sum()), mode.name == "hybrid")
         return Near(asked, threshold, nearness, evaluation, docs, blend, lacking)
 
     def _lacking(self, demanded: ast.Node, allowed: Docs) -> str:

@@ -33,7 +33,7 @@ from rye.search.docs import Docs
 from rye.search.engine import Search, World
 from rye.search.evaluate import Evaluation
 from rye.search.fields import TEXT_FIELDS
-from rye.search.fusion import by_similarity, fuse, keyword_score
+from rye.search.fusion import by_similarity, fuse, keyword_score, reaching
 from rye.search.meaning import any_of
 from rye.search.order import ranked
 from rye.search.outline import Leafing, Spot, keyword_scores, outline
@@ -184,7 +184,7 @@ class SectionSearch:
         found = self._shown(Docs(self.world.reader.size, numbers=near.docs[near.blend.matched])).numbers
         at = np.searchsorted(near.docs, found)
         similarity = near.blend.similarity[at]
-        meant = np.where(similarity >= near.threshold, similarity, 0.0)
+        meant = np.where(reaching(similarity, near.threshold), similarity, 0.0)
         return np.union1d(self._best(found, near.blend.keyword[at]), self._best(found, meant))
 
     def _shown(self, found: Docs) -> Docs:

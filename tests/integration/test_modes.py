@@ -372,3 +372,19 @@ def test_the_cause_is_what_the_query_demands_where_that_leaves_nothing(
     found = registry.search(**asked, mode=mode)
     assert fell_back(found, cause)
     assert not any("near" in text for text in found.warnings)
+
+
+def test_a_score_as_shown_given_back_keeps_its_hit(registry: Registry) -> None:
+    """Whichever of the four decimals and the percent of a hit is taken for a least score."""
+    plain = registry.search("restoring files with copies", mode="hybrid")
+    assert len(plain.results) > 2
+    for hit in plain.results:
+        assert hit.hybrid is not None
+        shown = {"combined": (hit.score, hit.hybrid.total), "keyword": (hit.hybrid.keyword,)}
+        shown["semantic"] = (max(hit.similarity or 0.0, 0.0), hit.hybrid.semantic)
+        for name, scores in shown.items():
+            for score in scores:
+                found = registry.search(
+                    "restoring files with copies", mode="hybrid", hybrid={f"min_{name}_score": score}
+                )
+                assert f"{hit.source}:{hit.id}" in keys(found), (name, score)

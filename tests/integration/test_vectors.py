@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ import numpy as np
 import pytest
 
 from rye import Registry
+from rye.embedding import Floats
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
 from rye.index import vectorizing
 from rye.index.chunks import chunks_of
@@ -350,6 +353,92 @@ def test_two_processes_make_vectors_at_once(sim: SpaceSim) -> None:
         for _ in range(2)
     ]
     assert {process.communicate()[0] for process in started} == {"0 7\n"}
+
+
+class Held(Hashed):
+    """Waits, after so many calls, until it is let go on."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.calls = calls
+        self.waits, self.goes_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Answer, maybe later."""
+        self.calls -= 1
+        if self.calls < 0:
+            self.waits.set()
+            assert self.goes_on.wait(60)
+        return super().embed(texts)
+
+
+@contextmanager
+def embedding(sim: SpaceSim, embedder: Held) -> Iterator[Registry]:
+    """Let a thread make vectors, and go on when it is in the middle of that."""
+    registry = sim.registry(embedder=embedder)
+    thread = threading.Thread(target=registry.embed)
+    thread.start()
+    try:
+        assert embedder.waits.wait(30)
+        yield registry
+    finally:
+        embedder.goes_on.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("same", ["registry", "model", "neither"])
+def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, same: str
+) -> None:
+    """It goes on with the vectors there are, and says how many are missing; another model is not held up at all."""
+    monkeypatch.setattr(vectorizing, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vectorizing, "SHARD_ROWS", 1)
+    held = Held(4)
+    with embedding(sim, held) as busy:
+        held.calls = 100  # the query itself is answered
+        asking = (
+            busy if same == "registry" else sim.registry(embedder=Hashed("other") if same == "neither" else Hashed())
+        )
+        found = asking.search("tool number", mode="semantic")
+        assert not held.goes_on.is_set()
+        assert found.method == "embedding"
+        assert found.results
+        told = [text for text in found.warnings if "another process is making vectors" in text]
+        assert len(told) == (same != "neither")
+        assert all("items have none yet" in text for text in told)
+    whole = busy.search("tool number", mode="semantic")
+    assert whole.total > found.total or same == "neither"
+    assert not whole.warnings
+
+
+def test_commands_search_while_another_makes_vectors(sim: SpaceSim) -> None:
+    """By ``rye index vectors`` with a server that hangs; the same and another model answer meanwhile."""
+    let_go = threading.Event()
+
+    def answer(body: Any) -> tuple[int, bytes]:
+        if body["model"] == "slow" and len(body["input"]) > 1:
+            let_go.wait(100)
+        return 200, answered(body["input"], "ollama")
+
+    rye = [sys.executable, "-m", "rye"]
+    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+    sim.registry().refresh()
+    with serving(answer) as (url, requests):
+        slow = ["--embedder", f"ollama:slow@{url}"]
+        making = subprocess.Popen([*rye, "index", "vectors", *slow, *places], cwd=ROOT, stderr=subprocess.DEVNULL)
+        while not any(len(body["input"]) > 1 for _, _, body in requests):
+            time.sleep(0.01)
+        words = [*rye, "search", "deploying", "--space", "project", "--mode", "semantic", *places, "--embedder"]
+        quick = subprocess.run([*words, f"ollama:quick@{url}"], cwd=ROOT, capture_output=True, text=True, check=False)
+        same = subprocess.run([*words, slow[1]], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert making.poll() is None
+        let_go.set()
+        making.wait()
+    assert quick.returncode == 0, quick.stderr
+    assert "guide" in quick.stdout
+    assert "another process" not in quick.stderr
+    assert same.returncode == 0, same.stderr
+    assert "another process is making vectors; 6 items have none yet" in same.stderr
 
 
 # Which embedder
