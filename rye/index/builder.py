@@ -20,7 +20,7 @@ from rye.index.values import sort_time
 from rye.items.model import Item
 from rye.signing import Evidence
 
-BATCH = 1 << 20
+BATCH = 1 << 21
 """Characters of text that are read at a time."""
 
 _LEAST = 100

@@ -88,10 +88,9 @@ class PostingWriter:
         for keys, positions in self._in_order(rank << width, width):
             stopping.check()
             first = np.flatnonzero(np.diff(keys, prepend=-1))
-            tf = np.diff(first, append=len(keys))
-            keys = keys[first]
-            counts += np.bincount(keys >> width, minlength=len(ordered))
-            found.append((smallest(keys & ((1 << width) - 1)), smallest(tf), smallest(positions)))
+            posting, tf = keys[first], np.diff(first, append=len(keys))
+            counts += np.bincount(posting >> width, minlength=len(ordered))
+            found.append((smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions)))
         slots, tfs, places = map(np.concatenate, zip(*found, strict=True))
         arrays, tf_bits = pack_terms(ordered, Posted(counts, slots, tfs, places), self._docs)
         return arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
@@ -121,7 +120,7 @@ class PostingWriter:
         rows.sort()
         term = width + low
         borders = np.searchsorted(rows, rows[::AT_A_TIME] >> term << term)
-        for begin, end in pairwise([*np.unique(borders).tolist(), len(rows)]):
+        for begin, end in pairwise([*sorted({0, *borders.tolist()}), len(rows)]):
             yield rows[begin:end] >> low, rows[begin:end] & ((1 << low) - 1)
 
 
