@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import overload
 
 import numpy as np
 
 from rye.index.reader import Reader
-from rye.index.segment import Bools, Ints
+from rye.index.segment import Bools, Ints, Numbers
 
 SPARSE = 16
 """Up to one document in so many, numbers are cheaper than masks."""
@@ -42,6 +43,11 @@ class Docs:
         return docs
 
     @property
+    def sparse(self) -> bool:
+        """Whether the members are known as numbers."""
+        return self._numbers is not None
+
+    @property
     def numbers(self) -> Ints:
         """Shape ``(n,)``: the members, ascending."""
         if self._numbers is None:
@@ -71,15 +77,25 @@ class Docs:
         if few._numbers is None:
             return Docs(self.size, mask=few.mask & many.mask)
         if many._mask is None and many._numbers is not None and len(few._numbers) * SPARSE < len(many._numbers):
-            return Docs(self.size, numbers=few._numbers[_among(few._numbers, many._numbers)])
+            return Docs(self.size, numbers=few._numbers[look_up(many._numbers, few._numbers)[1]])
         return Docs(self.size, numbers=few._numbers[many.mask[few._numbers]])
 
     def __or__(self, other: Docs) -> Docs:
-        mine, others = self._numbers, other._numbers
-        if mine is not None and others is not None and (len(mine) + len(others)) * SPARSE < self.size:
-            both = np.sort(np.concatenate([mine, others]))
-            return Docs(self.size, numbers=both[np.diff(both, prepend=-1) > 0])
-        return Docs(self.size, mask=self.mask | other.mask)
+        return Docs.union(self.size, (self, other))
+
+    @classmethod
+    def union(cls, size: int, several: Sequence[Docs]) -> Docs:
+        """Return what is in any of several sets."""
+        if all(docs.sparse for docs in several) and sum(map(len, several)) * SPARSE < size:
+            every = np.sort(np.concatenate([np.empty(0, np.int64), *(docs.numbers for docs in several)]))
+            return Docs(size, numbers=every[np.diff(every, prepend=-1) > 0])
+        found = np.zeros(size, bool)
+        for docs in several:
+            if docs.sparse:
+                found[docs.numbers] = True
+            else:
+                found |= docs.mask
+        return Docs(size, mask=found)
 
     def __invert__(self) -> Docs:
         return Docs(self.size, mask=~self.mask)
@@ -88,9 +104,10 @@ class Docs:
         return self.size if self._numbers is None else len(self._numbers)
 
 
-def _among(some: Ints, ordered: Ints) -> Bools:
-    """Return which of some numbers are in a longer ascending array, by bisection."""
-    at = np.searchsorted(ordered, some)
-    at[at == len(ordered)] = 0
-    found: Bools = ordered[at] == some
-    return found
+def look_up(ordered: Numbers, some: Numbers) -> tuple[Ints, Bools]:
+    """Return where in an ascending array each of some numbers is or would be, and whether it is there, by bisection."""
+    at = ordered.searchsorted(some)
+    if not len(ordered):
+        return at, np.zeros(len(some), bool)
+    found: Bools = ordered.take(at, mode="clip") == some
+    return at, found

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 
 import numpy as np
 
@@ -317,7 +316,7 @@ class Search:
         """Return which live documents scope and filters let through."""
         size, docs = self.reader.size, Docs.live(self.reader)
         if self.request.scopes != (Scope(""),):
-            docs &= reduce(or_, (Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes))
+            docs &= Docs.union(size, [Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes])
         for node in self.filters:
             docs &= Evaluation(self.reader, node, self.weights, self.states).docs
         return docs

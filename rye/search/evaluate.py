@@ -15,8 +15,7 @@ import math
 import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
-from operator import or_
+from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
@@ -114,7 +113,7 @@ class Evaluation:
                         break
                 return docs
             case bound.Any(operands=operands):
-                return reduce(or_, map(self._docs, operands))
+                return Docs.union(size, [self._docs(operand) for operand in operands])
             case bound.Not(operand=operand):
                 return ~self._docs(operand)
         return Docs(size, mask=filters.mask(self.reader, node, self.states))
@@ -163,13 +162,16 @@ class Evaluation:
         Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995). Of common words, which weigh least and
         stand in most documents, little is read then.
         """
-        total, rest, slack = _zeros(self.reader.size), self.norm, _ROUNDING * self.norm
+        total, reached = _zeros(self.reader.size), 0.0
+        rest, slack = self.norm, _ROUNDING * self.norm
         ordered = sorted(self.scored, key=lambda row: -row.weight)
         for row in ordered:
             docs, tf = row.found.weighed(self.weights)
-            np.add.at(total, docs, row.contributions(tf))
+            gained = row.contributions(tf)
+            np.add.at(total, docs, gained)
+            reached += gained.max(initial=0.0)
             rest -= row.weight
-            if np.count_nonzero(total > rest + slack) < wanted:
+            if reached <= rest + slack or np.count_nonzero(total > rest + slack) < wanted:
                 continue
             docs = _highest(total, found, wanted, rest + slack)
             if len(docs) * _FEW < len(found):

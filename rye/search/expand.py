@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from enum import Enum
+from enum import StrEnum
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple
@@ -27,7 +27,7 @@ Choice = tuple[Ints, Floats]
 """Term numbers of one segment, ascending, and their weights."""
 
 
-class How(Enum):
+class How(StrEnum):
     """How a part finds its terms."""
 
     EXACT = "exact"

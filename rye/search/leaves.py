@@ -16,7 +16,7 @@ from rye.index.schema import FIELD_BITS
 from rye.index.segment import POSITION_BITS, Bools, Ints, Numbers, slot_keys
 from rye.query import ast
 from rye.search import positions
-from rye.search.docs import Docs
+from rye.search.docs import Docs, look_up
 from rye.search.expand import How, Pattern, Terms, expand
 from rye.search.positions import Occurrences
 from rye.search.rows import Held, Rows, Slots, divided, least, shared, sum_by
@@ -319,13 +319,10 @@ def _weigh(part: Part, rows: Rows, docs: Ints, weights: Weights) -> Floats:
     if len(docs) * 4 < len(rows.docs):
         rows = rows.among(docs, part.segment.docs)
     own, values = rows.weighed(part, weights)
-    if not len(own):
-        return np.zeros(len(docs))
-    if len(own) == len(docs) and (own == docs).all():
-        return values
-    at = own.searchsorted(docs)
-    at[at == len(own)] = 0
-    return np.where(own.take(at) == docs, values.take(at), 0.0)
+    at, found = look_up(own, docs)
+    total = np.zeros(len(docs))
+    total[found] = values.take(at[found])
+    return total
 
 
 def _patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:

@@ -13,6 +13,7 @@ import numpy as np
 
 from rye.index.reader import Floats
 from rye.index.segment import Bools, Ints
+from rye.search.docs import look_up
 
 
 class Occurrences(NamedTuple):
@@ -63,11 +64,7 @@ def consecutive(parts: Sequence[Occurrences], offsets: Sequence[int]) -> Occurre
     for index, part in enumerate(parts):
         if index == rarest or not len(starts):
             continue
-        wanted = starts + offsets[index]
-        at = np.searchsorted(part.starts, wanted)
-        inside = at < len(part.starts)
-        hit = np.zeros(len(wanted), bool)
-        hit[inside] = part.starts[at[inside]] == wanted[inside]
+        at, hit = look_up(part.starts, starts + offsets[index])
         starts, weights = starts[hit], np.minimum(weights[hit], part.weights[at[hit]])
     return Occurrences(starts, starts + offsets[-1], weights)
 

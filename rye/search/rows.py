@@ -9,6 +9,7 @@ import numpy as np
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Bools, Ints, Numbers
+from rye.search.docs import look_up
 from rye.search.expand import Choice
 from rye.search.weights import Weights
 
@@ -126,10 +127,8 @@ class Held:
             wanted: The slots, ascending.
         """
         if self.single and len(wanted) * _FEWER < len(self.slots):
-            at = self.slots.searchsorted(wanted)
-            at[at == len(self.slots)] = 0
-            found: Ints = at[self.slots.take(at) == wanted]
-            return found
+            at, found = look_up(self.slots, wanted)
+            return at[found]
         return mask(wanted >> FIELD_BITS, self._segment.docs).take(self.slots >> FIELD_BITS).nonzero()[0]
 
     def picked(self, which: Ints) -> tuple[Ints, Floats]:
@@ -150,9 +149,7 @@ def shared(several: list[Numbers]) -> Numbers:
     few, *others = sorted(several, key=len)
     for many in others:
         if len(few) * _FEWER < len(many):
-            at = many.searchsorted(few)
-            at[at == len(many)] = 0
-            few = few[many.take(at) == few]
+            few = few[look_up(many, few)[1]]
         else:
             few = np.intersect1d(few, many, assume_unique=True)
     return few
@@ -173,11 +170,9 @@ def fresh(ordered: Numbers) -> Bools:
 
 
 def sum_by(keys: Ints, values: Floats) -> tuple[Ints, Floats]:
-    """Return the distinct keys, ascending, and the sum of the values of each."""
-    order = np.argsort(keys, kind="stable")
-    keys, values = keys[order], values[order]
-    first = np.flatnonzero(fresh(keys))
-    return keys[first], np.add.reduceat(values, first) if len(first) else values
+    """Return the distinct ones of some ascending keys, and the sum of the values of each."""
+    first = fresh(keys).nonzero()[0]
+    return keys.take(first), np.add.reduceat(values, first) if len(first) else values
 
 
 def divided(row: tuple[Ints, Floats], times: int) -> tuple[Ints, Floats]:
