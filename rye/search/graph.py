@@ -195,22 +195,33 @@ class Graph:
     @cached_property
     def edges(self) -> Edges:
         """All references, resolved."""
-        found, columns = self._resolved, self._columns
-        docs = _joined([_moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)])
-        kinds = _joined([each.kinds for each in columns], np.uint8)
-        lines = _joined([_moved(each.lines, 0) for each in columns])
-        bases = self._bases.tolist()
-        targets = _joined([_moved(each.targets, base) for each, base in zip(columns, bases, strict=False)])
-        kept = self._live[docs]
+        docs, kinds, lines, targets = self._rows
+        kept = self._are_references(docs, kinds, targets)
+        if not kept.all():
+            docs, kinds, lines, targets = docs[kept], kinds[kept], lines[kept], targets[kept]
+        return Edges(docs, kinds & (UNSURE - 1), lines, targets, *self._resolved.of(targets))
+
+    @cached_property
+    def _rows(self) -> tuple[Any, Any, Any, Any]:
+        """Documents, kinds, lines and targets of everything written."""
+        columns, bases = self._columns, self._bases.tolist()
+        return (
+            _joined([_moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)]),
+            _joined([each.kinds for each in columns], np.uint8),
+            _joined([_moved(each.lines, 0) for each in columns]),
+            _joined([_moved(each.targets, base) for each, base in zip(columns, bases, strict=False)]),
+        )
+
+    def _are_references(self, docs: Ints, kinds: Smalls, targets: Ints) -> Bools:
+        """Return which rows are of live documents, and no possible mention of nothing, of several or of itself."""
+        found = self._resolved
+        kept: Bools = self._live[docs]
         unsure = np.flatnonzero(kinds >= UNSURE)
         counts = found.counts[targets[unsure]]
         kept[unsure[(counts == 0) | (found.by_name[targets[unsure]] & (counts > 1))]] = False
-        kinds = kinds & (UNSURE - 1)
-        mentions = np.flatnonzero(kinds == KIND_NUMBER["mentions"])
-        kept[mentions[found.naming(targets[mentions], self.nodes.of_doc[docs[mentions]])]] = False  # itself
-        if not kept.all():
-            docs, kinds, lines, targets = docs[kept], kinds[kept], lines[kept], targets[kept]
-        return Edges(docs, kinds, lines, targets, *found.of(targets))
+        mentions = np.flatnonzero((kinds & (UNSURE - 1)) == KIND_NUMBER["mentions"])
+        kept[mentions[found.naming(targets[mentions], self.nodes.of_doc[docs[mentions]])]] = False
+        return kept
 
     @cached_property
     def _resolved(self) -> _Resolved:
@@ -291,12 +302,13 @@ class Graph:
 
     def referring_to(self, nodes: Ints, targets: Ints) -> Bools:
         """Return which documents refer to any of some nodes, or to any of some targets that name nothing."""
-        wanted = np.zeros(len(self.nodes.keys), bool)
-        wanted[nodes] = True
-        mask = self._mask(self.edges.docs[self.edges.owners[wanted[self.edges.named]]])
-        if len(targets):
-            mask[self.edges.docs[np.isin(self.edges.targets, targets)]] = True
-        return mask
+        resolved, (docs, kinds, _, written) = self._resolved, self._rows
+        meant, wanted = np.zeros(len(self.nodes.keys), bool), np.zeros(len(resolved.counts), bool)
+        meant[nodes] = True
+        wanted[np.repeat(np.arange(len(wanted)), resolved.counts)[meant[resolved.nodes]]] = True
+        wanted[targets] = True
+        rows = np.flatnonzero(wanted[written])
+        return self._mask(docs[rows[self._are_references(docs[rows], kinds[rows], written[rows])]])
 
     def referred_to_by(self, nodes: Ints) -> Bools:
         """Return which documents the winning documents of some nodes refer to."""
