@@ -39,7 +39,7 @@ from rye.index.packing import Array, Arrays, smallest
 from rye.index.relations import KIND_NUMBER, Edge
 from rye.index.relations_forms import Lookup, keys_of, name_of
 from rye.index.schema import TYPE_NUMBER, fold_value
-from rye.index.strings import ranges
+from rye.index.strings import literal, ranges
 
 Keys = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
@@ -116,7 +116,7 @@ class EdgeColumns:
 
     def like(self, glob: str) -> Ints:
         """Return the targets whose text, with or without its type, matches a folded glob."""
-        found = self.folded.matching(glob)
+        found = self.folded.matching(glob, within=self.folded.prefix_range(literal(glob)))
         named: Ints = np.unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
         return named
 

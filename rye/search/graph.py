@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from rye.index import strings
 from rye.index.reader import Part, Reader
@@ -33,7 +34,10 @@ _MANY = 1_000_000
 _FEW = 2
 """How many references there may be for ambiguous ones to be taken to name so many; beyond that, they name two."""
 
+Smalls = npt.NDArray[np.int32]
+
 _ANY_TYPE = np.uint64(3)
+_NO_KEY = np.uint64((1 << 64) - 1)
 _NOBODY = -1
 
 
@@ -112,24 +116,36 @@ class Ends(NamedTuple):
 
 
 class _Resolved(NamedTuple):
-    """What all targets name: how many nodes each, where they begin among ``nodes``, and whether by their name."""
+    """What all targets name: how many nodes each, where they begin among ``nodes``, and whether by their name.
 
-    counts: Ints
+    ``first`` is the first of the nodes, and nothing in particular where there are none.
+    """
+
+    counts: Smalls
     starts: Ints
     nodes: Ints
     by_name: Bools
+    first: Smalls
 
     def of(self, targets: Ints) -> tuple[Ints, Ints]:
         """Return where the nodes that some targets name begin, and the nodes."""
         counts = self.counts[targets]
         starts = _ends(counts)
-        named = np.flatnonzero(counts == 1)  # nearly all of them
-        nodes = np.empty(int(starts[-1]), np.int64)
-        nodes[starts[named]] = self.nodes[self.starts[targets[named]]]
-        several = np.flatnonzero(counts > 1)
+        nodes: Any = np.repeat(self.first[targets], counts)
+        several = np.flatnonzero(counts > 1)  # seldom any
         at = targets[several]
         nodes[ranges(starts[several], starts[several + 1])] = self.nodes[ranges(self.starts[at], self.starts[at + 1])]
         return starts, nodes
+
+    def naming(self, targets: Ints, nodes: Ints) -> Bools:
+        """Return which of some targets may name the node beside them."""
+        counts = self.counts[targets]
+        found: Bools = (counts > 0) & (self.first[targets] == nodes)
+        several = np.flatnonzero(counts > 1)
+        starts, named = self.of(targets[several])
+        owners = np.repeat(several, np.diff(starts))
+        found[owners[named == nodes[owners]]] = True
+        return found
 
 
 class Graph:
@@ -179,30 +195,33 @@ class Graph:
     @cached_property
     def edges(self) -> Edges:
         """All references, resolved."""
-        found, columns = self._resolved, self._columns
-        docs = _joined([_moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)])
-        kinds = _joined([each.kinds for each in columns], np.uint8)
-        lines = _joined([_moved(each.lines, 0) for each in columns])
-        bases = self._bases.tolist()
-        targets = _joined([_moved(each.targets, base) for each, base in zip(columns, bases, strict=False)])
-        kept = self._live[docs]
+        docs, kinds, lines, targets = self._rows
+        kept = self._are_references(docs, kinds, targets)
+        if not kept.all():
+            docs, kinds, lines, targets = docs[kept], kinds[kept], lines[kept], targets[kept]
+        return Edges(docs, kinds & (UNSURE - 1), lines, targets, *self._resolved.of(targets))
+
+    @cached_property
+    def _rows(self) -> tuple[Any, Any, Any, Any]:
+        """Documents, kinds, lines and targets of everything written."""
+        columns, bases = self._columns, self._bases.tolist()
+        return (
+            _joined([_moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)]),
+            _joined([each.kinds for each in columns], np.uint8),
+            _joined([_moved(each.lines, 0) for each in columns]),
+            _joined([_moved(each.targets, base) for each, base in zip(columns, bases, strict=False)]),
+        )
+
+    def _are_references(self, docs: Ints, kinds: Smalls, targets: Ints) -> Bools:
+        """Return which rows are of live documents, and no possible mention of nothing, of several or of itself."""
+        found = self._resolved
+        kept: Bools = self._live[docs]
         unsure = np.flatnonzero(kinds >= UNSURE)
         counts = found.counts[targets[unsure]]
         kept[unsure[(counts == 0) | (found.by_name[targets[unsure]] & (counts > 1))]] = False
-        kinds = kinds & (UNSURE - 1)
-        mentions = np.flatnonzero(kinds == KIND_NUMBER["mentions"])
-        kept[mentions[self._names_itself(docs[mentions], targets[mentions])]] = False
-        if not kept.all():
-            docs, kinds, lines, targets = docs[kept], kinds[kept], lines[kept], targets[kept]
-        return Edges(docs, kinds, lines, targets, *found.of(targets))
-
-    def _names_itself(self, docs: Ints, targets: Ints) -> Bools:
-        """Return which references may name the very item that they stand in."""
-        starts, named = self._resolved.of(targets)
-        owners = np.repeat(np.arange(len(docs)), np.diff(starts))
-        found = np.zeros(len(docs), bool)
-        found[owners[named == self.nodes.of_doc[docs][owners]]] = True
-        return found
+        mentions = np.flatnonzero((kinds & (UNSURE - 1)) == KIND_NUMBER["mentions"])
+        kept[mentions[found.naming(targets[mentions], self.nodes.of_doc[docs[mentions]])]] = False
+        return kept
 
     @cached_property
     def _resolved(self) -> _Resolved:
@@ -217,7 +236,9 @@ class Graph:
         low, high = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         for table, which in ((self.nodes.keys, ~named), (names, named)):
             at = order[which[order]]  # looked up in order, they take a sixth of the time
-            low[at] = np.searchsorted(table, keys[at])
+            low[at] = begin = np.searchsorted(table, keys[at])
+            some = np.append(table, _NO_KEY)[begin] <= last[at]
+            at = at[some]
             high[at] = np.searchsorted(table, last[at], side="right")
         hits = np.flatnonzero(high > low)
         hits = hits[fresh(owners[hits])]
@@ -227,7 +248,9 @@ class Graph:
         counts[owners[hits]], told[owners[hits]] = high - low, named
         found, are_names = ranges(low, high), np.repeat(named, high - low)
         found[are_names] = by_name[found[are_names]]
-        return _Resolved(counts, _ends(counts), found, told)
+        starts = _ends(counts)
+        first = np.append(found, _NOBODY)[starts[:-1]].astype(np.int32)
+        return _Resolved(counts.astype(np.int32), starts, found, told, first)
 
     @cached_property
     def _names(self) -> tuple[Keys, Ints]:
@@ -279,12 +302,13 @@ class Graph:
 
     def referring_to(self, nodes: Ints, targets: Ints) -> Bools:
         """Return which documents refer to any of some nodes, or to any of some targets that name nothing."""
-        wanted = np.zeros(len(self.nodes.keys), bool)
-        wanted[nodes] = True
-        mask = self._mask(self.edges.docs[self.edges.owners[wanted[self.edges.named]]])
-        if len(targets):
-            mask[self.edges.docs[np.isin(self.edges.targets, targets)]] = True
-        return mask
+        resolved, (docs, kinds, _, written) = self._resolved, self._rows
+        meant, wanted = np.zeros(len(self.nodes.keys), bool), np.zeros(len(resolved.counts), bool)
+        meant[nodes] = True
+        wanted[np.repeat(np.arange(len(wanted)), resolved.counts)[meant[resolved.nodes]]] = True
+        wanted[targets] = True
+        rows = np.flatnonzero(wanted[written])
+        return self._mask(docs[rows[self._are_references(docs[rows], kinds[rows], written[rows])]])
 
     def referred_to_by(self, nodes: Ints) -> Bools:
         """Return which documents the winning documents of some nodes refer to."""
@@ -349,7 +373,7 @@ def _joined(columns: list[Any], kind: Any = np.int32) -> Any:
     return columns[0] if len(columns) == 1 else np.concatenate([np.empty(0, kind), *columns])
 
 
-def _ends(counts: Ints) -> Ints:
+def _ends(counts: npt.NDArray[np.integer[Any]]) -> Ints:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
