@@ -115,7 +115,10 @@ class ByMeaning:
             QueryError: The query names what does not exist.
         """
         mode, plan = self.request.mode, self.plan
-        if not self.text:
+        wordless = sum(not analysis.parts(text) for text in self._said)
+        if wordless:
+            self.evaluate(self.worded, plan)  # which refuses them, or leaves them out
+        if wordless == len(self._said):
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
         evaluation = self.evaluate(self.demanded, plan)

@@ -411,3 +411,18 @@ def test_a_score_as_shown_given_back_keeps_its_hit(registry: Registry) -> None:
                     "restoring files with copies", mode="hybrid", hybrid={f"min_{name}_score": score}
                 )
                 assert f"{hit.source}:{hit.id}" in keys(found), (name, score)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+@pytest.mark.parametrize("query", ["+++", "+++ restoring", "!? ...", '"restoring" +++'])
+def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry, mode: str, query: str) -> None:
+    """It means nothing either; with ``lenient`` the rest of the query is searched, and it is said what was left out."""
+    with pytest.raises(QueryError) as caught:
+        registry.search(query, mode=mode)
+    assert caught.value.code == "no-searchable-text"
+    found = registry.search(query, mode=mode, lenient=True)
+    assert any("left out of the query" in text for text in found.warnings)
+    if "restoring" in query:
+        assert found.search_type == mode
+    else:
+        assert mode == "keyword" or fell_back(found, "no word that means something")
