@@ -9,7 +9,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rye.embedding import Choice, Embedder, Floats, open_embedder
+from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
 from rye.embedding.choice import VARIABLE
 from rye.errors import ArgumentError
 from rye.index.meaning import Meaning
@@ -40,7 +40,7 @@ def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
         if embedder is not None and lacking:
             message = f"embedder is of type {type(embedder).__name__}, which has no {' and no '.join(lacking)}"
             raise ArgumentError("bad-embedder", message, hint="give the line of one, or what rye.Embedder describes")
-        return embedder
+        return embedder if embedder is None else GuardedEmbedder(embedder)
     return Choice.parse(embedder)
 
 

@@ -13,6 +13,7 @@ from rye.errors import UnavailableError
 __all__ = ["Embedder", "Floats", "failed", "query_vector", "unit_rows"]
 
 Floats = npt.NDArray[np.float32]
+_NUMBERS = frozenset({int, float})
 
 
 class Embedder(Protocol):
@@ -80,6 +81,8 @@ def unit_rows(name: str, rows: Any, count: int) -> Floats:
     if not isinstance(rows, list) or len(rows) != count:
         answer = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
         raise failed(name, f"answered with {answer} for {count} texts")
+    if not all(_NUMBERS.issuperset(map(type, row)) for row in rows if isinstance(row, list)):
+        raise failed(name, "answered with vectors of other things than numbers")
     try:
         found = np.asarray(rows, np.float64)
     except (ValueError, TypeError, OverflowError):

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed, query_vector
 from rye.errors import UnavailableError
 from rye.index.vectors import Vectors
-
-_INEXACT = 1e-2
 
 __all__ = ["Meaning", "no_meaning"]
 
@@ -40,9 +36,6 @@ class Meaning:
         if len(self.vectors) and query.shape != (self.vectors.dimensions,):
             problem = f"answers with {len(query)} numbers where the items have {self.vectors.dimensions}"
             raise failed(self.embedder.model, problem)
-        length = float(np.linalg.norm(query.astype(np.float64)))
-        if not (abs(length - 1) < _INEXACT or length == 0):
-            raise failed(self.embedder.model, "answers with what is no vector of length 1")
         return query
 
 

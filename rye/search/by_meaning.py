@@ -118,7 +118,10 @@ class ByMeaning:
         if self._slips:
             read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
             self.warnings.append(f"by meaning, {read}: no item has the word as written")
-        if not self.text:
+        wordless = sum(not analysis.parts(text) for text in self._said)
+        if wordless:
+            self.evaluate(self.worded, plan)  # which refuses them, or leaves them out
+        if wordless == len(self._said):
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
         evaluation = self.evaluate(self.demanded, plan)

@@ -288,6 +288,31 @@ def test_attack_an_embedder_that_answers_queries_with_nonsense(sim: SpaceSim, mo
     assert all(np.isfinite(hit.score) for hit in found.results)
 
 
+class Wrong(Hashed):
+    """Does not do what the protocol says."""
+
+    def __init__(self, fault: str) -> None:
+        super().__init__()
+        self.fault = fault
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Answer badly."""
+        if self.fault == "raises":
+            raise ValueError(self.fault)
+        rows = super().embed(texts)
+        return rows[:-1] if self.fault == "too few" else rows[:, :9] if self.fault == "short" else rows * np.nan
+
+
+@pytest.mark.parametrize("fault", ["raises", "too few", "short", "not a number"])
+def test_attack_an_embedder_of_the_caller_that_is_wrong_from_the_start(sim: SpaceSim, fault: str) -> None:
+    """A search falls back and names what it did, also a retrieval of sections; making vectors is an error of rye's."""
+    registry = sim.registry(embedder=Wrong(fault))
+    assert fell_back(registry.search("restoring files", mode="hybrid"), "the embedder hashed:1 ", "mend the embedder")
+    assert registry.sections("restoring files").method == "keyword_fallback"
+    with pytest.raises(UnavailableError, match="the embedder hashed:1 "):
+        registry.embed()
+
+
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_attack_an_embedder_that_goes_away(sim: SpaceSim, mode: str) -> None:
     """The cause and what to do about it are in the warning; the next search works again."""
@@ -388,3 +413,18 @@ def test_a_score_as_shown_given_back_keeps_its_hit(registry: Registry) -> None:
                     "restoring files with copies", mode="hybrid", hybrid={f"min_{name}_score": score}
                 )
                 assert f"{hit.source}:{hit.id}" in keys(found), (name, score)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+@pytest.mark.parametrize("query", ["+++", "+++ restoring", "!? ...", '"restoring" +++'])
+def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry, mode: str, query: str) -> None:
+    """It means nothing either; with ``lenient`` the rest of the query is searched, and it is said what was left out."""
+    with pytest.raises(QueryError) as caught:
+        registry.search(query, mode=mode)
+    assert caught.value.code == "no-searchable-text"
+    found = registry.search(query, mode=mode, lenient=True)
+    assert any("left out of the query" in text for text in found.warnings)
+    if "restoring" in query:
+        assert found.search_type == mode
+    else:
+        assert mode == "keyword" or fell_back(found, "no word that means something")

@@ -1,0 +1,105 @@
+"""An embedder that a caller made, and all that it may do wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from rye.embedding import GuardedEmbedder
+from rye.errors import UnavailableError
+from tests.support.embedders import Broken, Hashed
+
+Spoil = Callable[[Any], Any]
+
+
+class Spoiled(Hashed):
+    """Answers with what becomes of a right answer."""
+
+    def __init__(self, spoil: Spoil) -> None:
+        super().__init__()
+        self.spoil = spoil
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Answer badly."""
+        return self.spoil(super().embed(texts))
+
+
+class Asymmetric(Spoiled):
+    """Reads queries otherwise."""
+
+    def embed_query(self, text: str) -> Any:
+        """Answer with one vector, badly."""
+        return self.spoil(Hashed.embed(self, [f"query {text}"])[0])
+
+
+def crash(_: Any) -> Any:
+    """Do what a stranger's code may do."""
+    message = "CUDA\x1b[31m out of memory"
+    raise RuntimeError(message)
+
+
+SPOILED: list[tuple[Spoil, str]] = [
+    (crash, "raised RuntimeError: CUDA\\x1b[31m out of memory"),
+    (lambda rows: rows[:-1], "an array of shape "),
+    (lambda rows: rows[..., :20], "an array of shape "),
+    (lambda rows: rows[..., np.newaxis], "an array of shape "),
+    (lambda _: None, "not numbers"),
+    (lambda _: "vectors", "not numbers"),
+    (lambda _: [[1.0], [1.0, 2.0]], "no array"),
+    (lambda rows: rows > 0, "type bool, not numbers"),
+    (lambda rows: rows * np.nan, "no vector of length 1"),
+    (lambda rows: rows.astype(np.float64) * 1e300, "no vector of length 1"),
+    (lambda rows: rows * 3, "no vector of length 1"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "problem"), SPOILED)
+def test_attack_an_answer_that_is_no_vectors(spoil: Spoil, problem: str) -> None:
+    """For texts or for a query: the error says what it did and that it is the one to mend, and is no Python one."""
+    guarded = GuardedEmbedder(Spoiled(spoil)), GuardedEmbedder(Asymmetric(spoil))
+    for ask in (lambda: guarded[0].embed(["one", "two"]), lambda: guarded[1].embed_query("one")):
+        with pytest.raises(UnavailableError) as caught:
+            cast("Callable[[], Any]", ask)()
+        assert caught.value.code == "embedder-failed"
+        assert caught.value.message.startswith("the embedder hashed:1 ")
+        assert problem in caught.value.message
+        assert caught.value.hint
+
+
+@pytest.mark.parametrize("form", [lambda rows: rows, lambda rows: rows.tolist(), lambda rows: rows.astype(np.float64)])
+def test_right_answers_pass(form: Spoil) -> None:
+    """As float32, also where they came as lists or in double precision; zeros and no texts at all are right too."""
+    for guarded in (GuardedEmbedder(Spoiled(form)), GuardedEmbedder(Asymmetric(form))):
+        found = guarded.embed(["one", "", "two"])
+        assert found.dtype == np.float32
+        assert np.allclose(found, Hashed().embed(["one", "", "two"]))
+        assert (guarded.model, guarded.dimensions, guarded.threshold) == ("hashed:1", 48, 0.1)
+    assert GuardedEmbedder(Hashed()).embed([]).shape == (0, 48)
+    assert np.allclose(GuardedEmbedder(Spoiled(form)).embed_query("one"), Hashed().embed(["one"])[0])
+    assert np.allclose(GuardedEmbedder(Asymmetric(form)).embed_query("one"), Hashed().embed(["query one"])[0])
+
+
+def test_its_own_reasons_pass() -> None:
+    """An embedder that knows why it cannot be used says so itself."""
+    with pytest.raises(UnavailableError, match="went away"):
+        GuardedEmbedder(Broken(0)).embed(["one"])
+
+
+def test_dimensions_that_cannot_be_had_are_a_reason() -> None:
+    """Whatever the property raises."""
+
+    class Vague(Hashed):
+        @property
+        def dimensions(self) -> int:
+            """Be at fault."""
+            return crash(None)  # type: ignore[no-any-return]
+
+        @dimensions.setter
+        def dimensions(self, _: int) -> None:
+            """Take it."""
+
+    with pytest.raises(UnavailableError, match="RuntimeError"):
+        _ = GuardedEmbedder(Vague()).dimensions
