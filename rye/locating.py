@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from difflib import SequenceMatcher, get_close_matches
+
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
-from rye.search.fields import nearest
 
-__all__ = ["check_type", "locate", "not_found"]
+__all__ = ["check_type", "likest", "locate", "not_found"]
+
+_NAMED = 3
+_LIKE = 0.6
 
 
 def check_type(item_type: str) -> None:
@@ -21,6 +26,25 @@ def check_type(item_type: str) -> None:
         raise ArgumentError("bad-type", message, hint=f"valid are {', '.join(TYPE_NAMES)}", valid=list(TYPE_NAMES))
 
 
+def likest(item_id: str, refs: Iterable[str], item_type: str = "") -> list[str]:
+    """Return up to three items with the ids most like one, whatever their case, best first.
+
+    Args:
+        item_id: The id that was asked for.
+        refs: ``type:id`` of the items there are.
+        item_type: The type that was asked for; of one id, items of this type come first.
+    """
+    folded = item_id.casefold()
+    named: dict[str, list[str]] = {}
+    for ref in dict.fromkeys(refs):
+        named.setdefault(ref.partition(":")[2].casefold(), []).append(ref)
+    ids = get_close_matches(folded, list(named), n=_NAMED, cutoff=_LIKE)
+    ids.sort(key=lambda one: (-SequenceMatcher(None, one, folded).ratio(), one))
+    return [
+        ref for one in ids for ref in sorted(named[one], key=lambda ref: (ref.partition(":")[0] != item_type, ref))
+    ][:_NAMED]
+
+
 def not_found(reader: Reader, item_type: str, item_id: str, space: str | None = None) -> NotFoundError:
     """Return the error that there is no such item in a space; its hint names where it is, or else the nearest."""
     elsewhere = list(dict.fromkeys(part.root.source for part, _ in reader.having_key(item_type, item_id)))
@@ -28,7 +52,7 @@ def not_found(reader: Reader, item_type: str, item_id: str, space: str | None = 
         message = f"there is no {item_type} {item_id!r} in space {space}"
         hint = f"it is in {', '.join(elsewhere)}; look there, or in all spaces"
         return NotFoundError("item-not-found", message, hint=hint, elsewhere=elsewhere)
-    near = nearest(f"{item_type}:{item_id}", dict.fromkeys(reader.all_keys()))
+    near = likest(item_id, reader.all_keys(), item_type)
     hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
     return NotFoundError("item-not-found", f"there is no {item_type} {item_id!r}", hint=hint, nearest=near)
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import SequenceMatcher
 from typing import TYPE_CHECKING, Protocol
 
 from rye.errors import ArgumentError, NotFoundError
+from rye.locating import likest
 
 if TYPE_CHECKING:
     from rye.reports import LoadedItem
@@ -68,10 +68,6 @@ def _missing(registry: _Items, item: str, space: str | None) -> NotFoundError:
             if "elsewhere" in error.details:
                 return error
             nearest += error.details.get("nearest", ())
-    best = sorted(set(nearest), key=lambda near: (-_likeness(near, item), near))[:3]
+    best = likest(item, nearest)
     hint = f"did you mean {' or '.join(best)}?" if best else "rye search finds items by what they say"
     return NotFoundError("item-not-found", f"there is no item {item!r}", hint=hint, nearest=best)
-
-
-def _likeness(name: str, item: str) -> float:
-    return SequenceMatcher(None, name.partition(":")[2], item).ratio()

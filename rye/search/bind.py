@@ -191,7 +191,9 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
     if name in TEXT_FIELDS or name in UNORDERED:
         words = f"field {name!r} is text and has no order to compare by"
         hint = "ranges work on version, created, updated and metadata keys"
-        _refuse(context, node, "field-kind", words, hint=hint)
+        start, end = node.span
+        related = f"{context.text[:start]}{name}:*{context.text[end:]}" if name in RELATION_FIELDS else ""
+        _refuse(context, node, "field-kind", words, hint=hint, suggestion=related)
         return None
     kind = kind_of(name)
     bounds = (node.low, node.high) if isinstance(node, ast.Range) else (node.value,)

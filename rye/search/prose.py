@@ -1,7 +1,8 @@
 """How the words of a sentence are read when no item has them all: the query of stage ``any``.
 
 Function words are told from the rest by rarity, as everywhere, and by brevity: frequent words are short (Zipf's law of
-abbreviation), and descriptions lack many words that are frequent in questions, so that rarity alone overrates them.
+abbreviation), and descriptions lack many words that are frequent in questions, so that rarity alone overrates them. For
+the same reason a short word that no item has is rather a frequent word of the language than a slip.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+from rapidfuzz.distance import OSA
 
 from rye.index import analysis
 from rye.index.reader import Reader
@@ -19,7 +22,7 @@ from rye.search.expand import How, Pattern, document_frequencies, expand
 from rye.search.leaves import Found, Leaf
 
 FULL_LENGTH = 6
-"""Letters from which on a word counts in full; one of fewer counts by its share of them."""
+"""Letters from which on a word counts in full; one of fewer by its share. For each so many, one slip is mended."""
 
 LEAST_HALF = 4
 """Letters that each half of a word has at least, where an unknown word is read as two."""
@@ -107,14 +110,15 @@ class Dictionary:
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
         """Return the term nearest to a part among those with a start, the most frequent among equals.
 
-        The second value is its weight as an expansion of a fuzzy word; 0 where there is no such term.
+        Two letters that changed places are one edit here, as people make it. The second value is the weight: one minus
+        the edits for each letter; 0 where there is no such term.
         """
         rows: dict[str, tuple[float, int]] = {}
         found = expand(self._reader, Pattern(part, How.FUZZY), self._fields)
-        for one, (ids, weights) in zip(self._reader.parts, found.choices, strict=True):
+        for one, (ids, _) in zip(self._reader.parts, found.choices, strict=True):
             counts = document_frequencies(one, ids, self._fields)
-            for term, weight, df in zip(one.segment.terms.take(ids), weights.tolist(), counts.tolist(), strict=True):
-                rows[term] = (weight, rows.get(term, (0.0, 0))[1] + df)
+            for term, df in zip(one.segment.terms.take(ids), counts.tolist(), strict=True):
+                rows[term] = (1.0 - OSA.distance(part, term) / len(part), rows.get(term, (0.0, 0))[1] + df)
         alive = [(weight, df, term) for term, (weight, df) in rows.items() if df and term.startswith(start)]
         weight, _, term = max(alive, default=(0.0, 0, ""))
         return term, weight
@@ -124,8 +128,8 @@ def read_prose(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: 
     """Return what to look for where no item has all words.
 
     A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
-    nearest term of the same first letter, which slips seldom change, or as two words written as one. Neighbours that
-    some item writes as one word are looked for in that form too.
+    nearest term of the same first letter, which slips seldom change, within one edit for each six letters, or as two
+    words written as one. Neighbours that some item writes as one word are looked for in that form too.
     """
     loud = not any(ch.islower() for word in words for ch in word.text)
     weights: dict[str, float] = {}
@@ -167,7 +171,8 @@ def _pieces(text: str, dictionary: Dictionary) -> list[str]:
 def _resembling(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
     """Return the known word that an unknown one may be a slip of, with its weight; nothing where there is none."""
     near, weight = dictionary.nearest(part, start=part[0])
-    return [(near, weight)] if near else []
+    slip = near and OSA.distance(part, near) * FULL_LENGTH <= max(len(part), len(near))
+    return [(near, weight)] if slip else []
 
 
 def _halves(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, QueryError, Registry, RyeError
+from rye.naming import load_named
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim
 
@@ -210,6 +211,34 @@ def test_loading_what_is_not_there(registry: Registry) -> None:
         registry.load("tool", "demo/deploy", "user")
     assert registry.load("tool", "demo/deploy", "project").item.id == "demo/deploy"
     assert registry.load("tool", "demo/deploy", "all").space == "project"
+
+
+@pytest.mark.parametrize(
+    ("item", "near"),
+    [
+        ("nope", []),
+        ("knowledge:nope", []),
+        ("Demo/DEPLOY", ["directive:demo/deploy", "knowledge:demo/deploy", "tool:demo/deploy"]),
+        ("tool:demo/deplyo", ["tool:demo/deploy", "directive:demo/deploy", "knowledge:demo/deploy"]),
+        ("cyc/B", ["knowledge:cyc/b", "knowledge:cyc/a", "knowledge:cyc/c"]),
+        ("tool:cyc/b", ["knowledge:cyc/b", "knowledge:cyc/a", "knowledge:cyc/c"]),
+    ],
+)
+def test_an_item_that_is_not_there_is_told_alike_by_all_that_ask_for_one(
+    tmp_path: Path, item: str, near: list[str]
+) -> None:
+    """The ids most like it whatever their case, of one id the type asked for first; nothing that is not like it."""
+    sim = SpaceSim(tmp_path)
+    files = {f"knowledge/cyc/{name}.md": f"# {name}\n\nOne.\n" for name in "abc"}
+    files |= {"tools/demo/deploy.py": "pass\n", "tools/ops/exec.py": "pass\n"}
+    files |= {f"{folder}/demo/deploy.md": "# Deploy\n\nIt.\n" for folder in ("knowledge", "directives")}
+    lay(sim.root("project"), files)
+    registry = sim.registry(bundles=())
+    for ask in (registry.refs, registry.similar, lambda it: registry.why("x", it), lambda it: load_named(registry, it)):
+        with pytest.raises(NotFoundError) as caught:
+            ask(item)
+        hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"
+        assert (caught.value.hint, caught.value.details["nearest"]) == (hint, near)
 
 
 @pytest.mark.parametrize("seconds", [-1, -0.001, math.nan, "5", None, True, [1]])

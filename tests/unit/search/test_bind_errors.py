@@ -58,6 +58,8 @@ def refused(asked: str) -> QueryError:
         ("a title:>3", "field-kind", "title:>3", "a"),
         ("a is:[a TO b]", "field-kind", "is:[a TO b]", "a"),
         ("a signer:>ab", "field-kind", "signer:>ab", "a"),
+        ("references:>3", "field-kind", "references:>3", "references:*"),
+        ("a -Referenced-By:[a TO b] c", "field-kind", "Referenced-By:[a TO b]", "a -referenced-by:* c"),
         ("a type:(x NEAR/2 y)", "field-kind", "(x NEAR/2 y)", "a"),
         ('a author:"x y"~2', "field-kind", '"x y"~2', "a"),
         ("a is:trusted~", "field-kind", "trusted~", "a"),

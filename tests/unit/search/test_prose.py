@@ -62,6 +62,29 @@ def test_words_are_read_by_what_items_have(over: Reader, text: str, looked_for: 
     assert str(read(over, text).query) == looked_for
 
 
+@pytest.mark.parametrize(
+    ("text", "instead"),
+    [
+        ("please", ""),  # two edits of six letters
+        ("would", ""),  # one of five
+        ("wolrds", "worlds"),  # two letters that changed places are one
+        ("plac", ""),
+        ("placse", "places"),
+        ("plahces", "places"),
+        ("recommandotion", "recommendation"),  # two of fourteen
+        ("recomandotion", ""),  # three
+    ],
+)
+def test_a_short_word_that_no_item_has_is_no_slip_but_a_word_of_the_language(
+    tmp_path: Path, text: str, instead: str
+) -> None:
+    """One edit is mended for each six letters, so that polite words stay what they are."""
+    over = reader(tmp_path, [item("a", title="places worlds world place", body="recommendation")])
+    found = read(over, f"{text} something else about the world")
+    assert found.corrected == ({text: instead} if instead else {})
+    assert found.missing == (*(() if instead else (text,)), "something", "else", "about", "the")
+
+
 def test_fields_bound_what_is_read(over: Reader) -> None:
     """What stands only in bodies is no correction on level 1."""
     assert read(over, "storry deploy").corrected == {"storry": "story"}
