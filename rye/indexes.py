@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -17,8 +17,7 @@ from rye.index.refresh import Progress, Refreshed, SpaceIndex
 from rye.index.stopping import Cancelled, stoppable
 from rye.index.store import Snapshot
 from rye.layout import Layout
-from rye.search.settings import read_overrides
-from rye.search.weights import Overrides
+from rye.search.settings import Ranking, read_ranking
 from rye.signing import TrustLoad
 from rye.spaces import Root
 
@@ -36,14 +35,14 @@ class State:
     Attributes:
         refreshed: One per root, in order of priority.
         trust: The trusted keys, and what was wrong with their files.
-        overrides: Field weights per root source.
+        ranking: What the settings of the user and of bundles say of it.
         warnings: What to tell the caller of every search.
         when: Monotonic time of the scan.
     """
 
     refreshed: tuple[tuple[Root, Refreshed], ...]
     trust: TrustLoad
-    overrides: Mapping[str, Overrides]
+    ranking: Ranking
     warnings: tuple[str, ...]
     when: float
 
@@ -142,7 +141,7 @@ class Indexes:
             return sum(index.clear() for index in self._spaces)
 
     def status(self) -> tuple[SpaceStatus, ...]:
-        """Return where each index is and how large, without refreshing it."""
+        """Return where each index is and how large, and what vectors there are, without refreshing anything."""
         with self._lock:
             return tuple(_status(index) for index in self._spaces)
 
@@ -155,10 +154,10 @@ class Indexes:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             trust = self._layout.load_trust(self._named_trust)
-            overrides, problems = read_overrides(self._layout.roots)
+            ranking = read_ranking(self._layout.roots)
             cached = (self._cache[1],) if self._cache[1] else ()
-            warnings = (*cached, *self._layout.warnings, *trust.warnings, *problems, *_file_warnings(refreshed))
-            state = State(refreshed, trust, overrides, warnings, began)
+            warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
+            state = State(refreshed, trust, ranking, warnings, began)
             state.keep(self._state)
             self._state = state
             return state
@@ -172,6 +171,7 @@ def _file_warnings(refreshed: Sequence[tuple[Root, Refreshed]]) -> list[str]:
 
 
 def _status(index: SpaceIndex) -> SpaceStatus:
+    from rye.index.vector_status import vector_status
     from rye.reports import SpaceStatus
 
     snapshot = index.snapshot()
@@ -184,6 +184,7 @@ def _status(index: SpaceIndex) -> SpaceStatus:
         segments=len(snapshot.segments) if snapshot else 0,
         generation=snapshot.generation if snapshot else 0,
         bytes=sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file()),
+        vectors=vector_status(index.folder, snapshot),
     )
 
 

@@ -37,9 +37,12 @@ def locate(reader: Reader, item: str) -> list[tuple[Part, int]]:
     """Return every document that a ``type:id`` names, or an id alone where only one type has it; by priority.
 
     Raises:
-        ArgumentError: ``bad-type``; ``ambiguous-item`` when several types have the id.
+        ArgumentError: ``bad-item``; ``bad-type``; ``ambiguous-item`` when several types have the id.
         NotFoundError: There is none.
     """
+    given: object = item
+    if not isinstance(given, str) or not given.strip():
+        raise ArgumentError("bad-item", f"item is {item!r}", hint="name it as type:id, or by its id")
     kind, colon, item_id = item.partition(":")
     if colon:
         check_type(kind)

@@ -26,13 +26,11 @@ def load_named(registry: _Items, item: str, space: str | None = None) -> LoadedI
     """Load an item by ``type:id`` or its id.
 
     Raises:
-        ArgumentError: ``ambiguous-item`` when several types have the id.
+        ArgumentError: ``ambiguous-item`` when several types have the id, ``bad-item``, ``bad-type``.
         NotFoundError: There is none; the hint names the nearest.
         ItemError: The file cannot be read as an item.
     """
-    item_type, colon, item_id = item.partition(":")
-    key = (item_type, item_id) if colon else key_named(registry, item, space)
-    return registry.load(*key, space)
+    return registry.load(*key_named(registry, item, space), space)
 
 
 def key_named(registry: _Items, item: str, space: str | None = None) -> tuple[str, str]:

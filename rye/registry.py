@@ -30,7 +30,7 @@ from rye.search.engine import Search, World
 from rye.search.request import PLAIN, SPACES, Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
-from rye.vectors import VectorIndexes, as_choice, vector_report
+from rye.vectors import LOCK_WAIT, VectorIndexes, as_choice, vector_report
 
 if TYPE_CHECKING:
     from rye.counting import Stats
@@ -155,7 +155,7 @@ class Registry:
             facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
                 ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
             threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
-            source_boosts: Source → factor for its items' similarity in semantic mode.
+            source_boosts: Source → factor for its items' similarity in semantic mode, over the user's settings.
             hybrid: ``fusion`` (``weighted``, ``rrf``), ``semantic_weight``, ``keyword_weight``, ``rrf_k``,
                 ``min_semantic_score``, ``min_keyword_score``, ``min_combined_score`` (0 to 1, or percent),
                 ``require_keyword_match``, ``require_semantic_match``.
@@ -181,12 +181,16 @@ class Registry:
         filters: Mapping[str, Any] | None = None,
         fuzzy: Mapping[str, Any] | None = None,
         proximity: Mapping[str, Any] | None = None,
+        mode: str = "keyword",
         level: int | None = None,
         relax: bool = True,
         lenient: bool = False,
         include_superseded: bool = False,
+        threshold: float | None = None,
+        source_boosts: Mapping[str, float] | None = None,
+        hybrid: Mapping[str, Any] | None = None,
     ) -> Why:
-        """Return why an item is a hit of a keyword search, at which rank, or everything that keeps it from being one.
+        """Return why an item is a hit of a search, at which rank, or everything that keeps it from being one.
 
         Args:
             query: As for :meth:`search`, and so are all other arguments but
@@ -198,10 +202,14 @@ class Registry:
             filters: Conditions.
             fuzzy: Whether words forgive typos.
             proximity: Whether words stand near each other.
+            mode: ``keyword``, ``semantic`` or ``hybrid``.
             level: Which fields are searched.
             relax: Whether words that find nothing are tried more broadly.
             lenient: Whether what does not parse is left out.
             include_superseded: Whether superseded, deprecated and yanked items are listed.
+            threshold: From which similarity on an item is near.
+            source_boosts: What similarities are multiplied with.
+            hybrid: How the two scores become one.
 
         Raises:
             QueryError: The query is at fault.
@@ -223,6 +231,7 @@ class Registry:
         space: str = "all",
         limit: int = 10,
         offset: int = 0,
+        filters: Mapping[str, Any] | None = None,
         mode: str = "keyword",
         include_superseded: bool = False,
         explain: bool = False,
@@ -235,6 +244,7 @@ class Registry:
             space: ``all``, ``project``, ``user`` or ``system``.
             limit: Hits on the page, 1 to 1,000.
             offset: Hits to skip.
+            filters: Conditions, as for :meth:`search`.
             mode: ``keyword``: by shared words; ``semantic``: by meaning; ``hybrid``: by both. Where meaning cannot be
                 searched, shared words answer, and a warning says why.
             include_superseded: Whether superseded, deprecated and yanked items are listed.
@@ -319,7 +329,7 @@ class Registry:
 
     def _world(self, state: State, request: Request) -> World:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
-        overrides = [state.overrides.get(root.source, {}) for root, _ in reader.snapshots]
+        overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
         return World(
             reader,
             state.everywhere,
@@ -327,6 +337,7 @@ class Registry:
             overrides,
             signing.system_clock(),
             lambda: self._vectors.meaning(reader),
+            boosts=state.ranking.boosts,
         )
 
     def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:
@@ -553,7 +564,7 @@ class Registry:
             EnvironmentFault: The vectors cannot be written.
         """
         state = self._indexes.scan()
-        return vector_report(self._vectors.meaning(state.everywhere), state.warnings)
+        return vector_report(self._vectors.meaning(state.everywhere, wait=LOCK_WAIT), state.warnings)
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""
@@ -565,7 +576,7 @@ class Registry:
         return self._indexes.clear()
 
     def status(self) -> tuple[SpaceStatus, ...]:
-        """Return where each space's index is and how large, without refreshing it."""
+        """Return where each space's index is and how large, and what vectors there are, without refreshing anything."""
         return self._indexes.status()
 
 

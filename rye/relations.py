@@ -146,7 +146,7 @@ def relations_of(
         total=len(found.edges),
         truncated=len(found.edges) > limit,
         stale=state.stale("all"),
-        warnings=(*state.warnings, *warnings),
+        warnings=(*state.warnings, *filter(None, [graph.unknown]), *warnings),
     )
 
 

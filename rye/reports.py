@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye.items.model import Item
 from rye.signing.model import Signature
+
+if TYPE_CHECKING:
+    from rye.index.vector_status import VectorStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +200,7 @@ class RefreshReport:
 
 @dataclass(frozen=True, slots=True)
 class SpaceStatus:
-    """The index of one space root: where it is and how large."""
+    """The index of one space root: where it is and how large, and the vectors beside it by model."""
 
     source: str
     root: str
@@ -207,10 +210,12 @@ class SpaceStatus:
     segments: int
     generation: int
     bytes: int
+    vectors: tuple[VectorStatus, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the eight attributes."""
-        return {name: getattr(self, name) for name in SpaceStatus.__slots__}
+        """Return the nine attributes as JSON-able values."""
+        vectors = [one.to_dict() for one in self.vectors]
+        return {name: getattr(self, name) for name in SpaceStatus.__slots__} | {"vectors": vectors}
 
 
 @dataclass(frozen=True, slots=True)

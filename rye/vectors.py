@@ -17,7 +17,7 @@ from rye.index.reader import Reader
 from rye.index.refresh import Progress
 from rye.index.shards import PROBE
 from rye.index.stopping import Cancelled, stoppable
-from rye.index.vectorizing import SpaceVectors
+from rye.index.vectorizing import LOCK_WAIT, SEARCH_WAIT, SpaceVectors
 from rye.index.vectors import Vectors
 from rye.layout import Layout
 from rye.search.settings import ignored_choices, read_choice
@@ -26,7 +26,7 @@ from rye.spaces import Root
 if TYPE_CHECKING:
     from rye.reports import VectorReport
 
-__all__ = ["VectorIndexes", "as_choice", "vector_report"]
+__all__ = ["LOCK_WAIT", "VectorIndexes", "as_choice", "vector_report"]
 
 
 def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
@@ -45,7 +45,7 @@ def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
 
 
 class VectorIndexes:
-    """The vectors of each root. Safe to use from several threads: they take turns.
+    """The vectors of each root. Safe to use from several threads: they take turns, but none waits long.
 
     Args:
         layout: The spaces.
@@ -92,24 +92,33 @@ class VectorIndexes:
         probe: Floats = self.embedder.embed([PROBE])[0]
         return probe
 
-    def meaning(self, reader: Reader) -> Meaning:
+    def meaning(self, reader: Reader, *, wait: float = SEARCH_WAIT) -> Meaning:
         """Return what a search by meaning reads, after making the vectors that are missing.
+
+        Args:
+            reader: What is searched.
+            wait: Seconds to wait for another thread, or process, that makes them; then what there is has to do.
 
         Raises:
             UnavailableError: The embedder cannot be used.
             EnvironmentFault: The vectors cannot be written.
             CancelledError: It has been cancelled; what was made stays.
         """
-        with self._lock, stoppable(self._cancelled):
-            if self._last is None or self._last[0].snapshots != reader.snapshots or self._last[1].vectors.missing:
-                self._last = reader, self._made(reader)
-            return self._last[1]
+        with stoppable(self._cancelled):
+            if not self._lock.acquire(timeout=wait):
+                return self._made(reader, {}, 0.0)
+            try:
+                if self._last is None or self._last[0].snapshots != reader.snapshots or self._last[1].vectors.missing:
+                    self._last = reader, self._made(reader, self._spaces, wait)
+                return self._last[1]
+            finally:
+                self._lock.release()
 
-    def _made(self, reader: Reader) -> Meaning:
+    def _made(self, reader: Reader, spaces: dict[Root, SpaceVectors], wait: float) -> Meaning:
         pieces, missing, warnings, base = [], 0, ignored_choices(self._layout.roots), 0
         dimensions = 0
         for root, snapshot in reader.snapshots:
-            found = self._space(root).current(snapshot, partial(self._told, root.source))
+            found = self._space(root, spaces).current(snapshot, partial(self._told, root.source), wait=wait)
             pieces += [piece.shifted(base) for piece in found.pieces]
             base += sum(listed.segment.docs for listed in snapshot.segments)
             missing += found.missing
@@ -118,10 +127,10 @@ class VectorIndexes:
         vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=missing)
         return Meaning(self.embedder, vectors, tuple(warnings))
 
-    def _space(self, root: Root) -> SpaceVectors:
-        if root not in self._spaces:
-            self._spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder, lambda: self._probe)
-        return self._spaces[root]
+    def _space(self, root: Root, spaces: dict[Root, SpaceVectors]) -> SpaceVectors:
+        if root not in spaces:
+            spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder, lambda: self._probe)
+        return spaces[root]
 
     def _told(self, source: str, done: int, total: int) -> None:
         if self._progress is not None:
@@ -129,7 +138,7 @@ class VectorIndexes:
 
     def exist(self) -> bool:
         """Return whether vectors of the chosen model were made for any root."""
-        return any(self._space(root).exist() for root in self._layout.roots)
+        return any(self._space(root, self._spaces).exist() for root in self._layout.roots)
 
     def forget(self) -> None:
         """Close what is open, because its files are removed."""

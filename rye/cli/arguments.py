@@ -32,16 +32,38 @@ class SearchCommand(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Give ``--fuzzy`` its value and refuse what looks like an exclusion, then parse as ever."""
+        line = list(args)
         try:
             return super().parse_args(ctx, self._tidied(ctx, args))
         except click.NoSuchOption as error:
-            hint = f"if it is part of the query: rye {ctx.info_name} -- {_quoted(error.option_name)}"
+            hint = f"if it is part of the query: {self._behind_dashes(ctx, line)}"
             raise Refusal(error.format_message(), ctx, hint=hint) from error
 
-    def _tidied(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+    def _names(self, ctx: click.Context) -> tuple[set[str], set[str]]:
+        """Return the options without a value, and those with one but ``--fuzzy``, which may have one."""
         options = [param for param in self.params if isinstance(param, click.Option)]
         flags = {name for option in options if option.is_flag for name in option.opts} | set(ctx.help_option_names)
-        taking = {name for option in options if not option.is_flag for name in option.opts} - {"--fuzzy"}
+        return flags, {name for option in options if not option.is_flag for name in option.opts} - {"--fuzzy"}
+
+    def _behind_dashes(self, ctx: click.Context, args: Sequence[str]) -> str:
+        """Return the whole line with what is no option behind ``--``, and the name of each argument that it lacks."""
+        flags, taking = self._names(ctx)
+        options, words, rest = list[str](), list[str](), list(args)
+        while rest:
+            arg = rest.pop(0)
+            known = arg.partition("=")[0] in flags | taking | {"--fuzzy"} or arg[:2] in taking
+            if arg == "--":
+                words += rest
+                break
+            (options if known and not _looks_like_exclusion(arg, flags, taking) else words).append(arg)
+            if rest and (arg in taking or (arg == "--fuzzy" and rest[0].isdecimal())):
+                options.append(rest.pop(0))
+        single = [param.human_readable_name for param in self.params if isinstance(param, click.Argument)]
+        parts = [*options, "--", *words]
+        return " ".join(["rye", ctx.info_name or "", *map(_quoted, parts), *single[len(words) :]])
+
+    def _tidied(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
+        flags, taking = self._names(ctx)
         tidied: list[str] = []
         rest = list(args)
         while rest:
@@ -52,7 +74,8 @@ class SearchCommand(click.Command):
                 number = rest.pop(0) if rest and rest[0].isdecimal() else AUTOMATIC
                 arg = f"--fuzzy={number}"
             elif _looks_like_exclusion(arg, flags, taking):
-                raise _exclusion_error(ctx, arg)
+                message = f"{arg!r} is no option; an exclusion that begins the query stands behind --"
+                raise Refusal(message, ctx, hint=self._behind_dashes(ctx, args))
             tidied.append(arg)
             if arg in taking and rest:
                 tidied.append(rest.pop(0))
@@ -65,14 +88,6 @@ def _looks_like_exclusion(arg: str, flags: set[str], taking: set[str]) -> bool:
     if arg[:2] in taking:
         return bool(arg[2:]) and not arg[2:].isdecimal()
     return any(f"-{letter}" not in flags for letter in arg[1:])
-
-
-def _exclusion_error(ctx: click.Context, arg: str) -> Refusal:
-    return Refusal(
-        f"{arg!r} is no option; an exclusion that begins the query stands behind --",
-        ctx,
-        hint=f"rye {ctx.info_name} -- {_quoted(arg)}",
-    )
 
 
 def _quoted(arg: str) -> str:

@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rye.cli.render.parts import signed_by, source_label
-from rye.cli.terminal import VERDICT_MARKS
+from rye.cli.render.parts import signed_by, source_label, standing
+from rye.cli.terminal import PLAIN, VERDICT_MARKS
 from rye.cli.text import block, inline, passage
 from rye.errors import RyeError
 from rye.halfway import search_typed
 from rye.reports import LoadedItem
-from rye.search.results import SearchResponse, SearchResult
+from rye.search.results import Replaced, SearchResponse, SearchResult
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -86,8 +86,12 @@ class Browser:
             return [("class:error", self._error)]
         found = self._response
         said = f"[{len(found.results)} of {found.total} results -- {inline(found.stage)}]"
+        replaced = [inline(text) for text in found.warnings if isinstance(text, Replaced)]
+        if replaced:
+            return [("bold", said), *(("class:note", f"  {text}") for text in replaced)]
         notes = [f"did you mean: {inline(found.did_you_mean)}"] if found.did_you_mean else []
         notes += [inline(text) for text in found.warnings if text.startswith("left out of the query")]
+        notes += [f"{count} {inline(state)} hidden" for state, count in found.hidden.items()]
         return [("bold", said), ("class:dim", f"  {notes[0]}" if notes else "")]
 
     def rows(self) -> list[Line]:
@@ -99,6 +103,7 @@ class Browser:
         said = inline(hit.title or hit.description)
         name = inline(f"{hit.type}:{hit.id}")
         row = [(f"{style} {self._colour(hit)}", f"{self._mark(hit)} "), (f"{style} class:name", name)]
+        row += [(f"{style} class:{kind}", f"  {text}") for kind, text in _remarkable(hit)]
         return [*row, (style, f"  {said}" if said else "")]
 
     def _mark(self, hit: SearchResult) -> str:
@@ -127,21 +132,33 @@ class Browser:
         if signed_by(signature):
             yield [("class:dim", signed_by(signature))]
         yield [("class:dim", f"{source_label(hit.source, hit.bundle)}  {inline(hit.path)}")]
-        if hit.shadowed_by:
-            yield [("class:note", f"shadowed by {inline(', '.join(hit.shadowed_by))}")]
+        for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
+            if sources:
+                yield [("class:note", f"{word} {inline(', '.join(sources))}")]
+        if hit.states:
+            yield [("class:note", standing(hit.states, hit.successor, PLAIN))]
+        yield from ([("class:error", inline(text))] for text in self._warnings(hit))
         yield []
         if hit.highlights.get("preview"):
             yield from _lighted(hit)
             yield []
         yield from self._content(hit)
 
-    def _content(self, hit: SearchResult) -> Iterator[Line]:
+    def _item(self, hit: SearchResult) -> LoadedItem | str:
+        """Return the item of a hit, read once, or why it cannot be read."""
         if self._loaded[0] is not hit:
             try:
                 self._loaded = hit, self.load(hit)
             except RyeError as error:
                 self._loaded = hit, error.message
-        found = self._loaded[1]
+        return self._loaded[1]
+
+    def _warnings(self, hit: SearchResult) -> tuple[str, ...]:
+        found = self._item(hit)
+        return () if isinstance(found, str) else found.warnings
+
+    def _content(self, hit: SearchResult) -> Iterator[Line]:
+        found = self._item(hit)
         if isinstance(found, str):
             yield [("class:error", inline(found))]
             return
@@ -150,6 +167,17 @@ class Browser:
             yield [("", line)]
         if len(lines) > _LINES:
             yield [("class:dim", f"and {len(lines) - _LINES} more lines")]
+
+
+def _remarkable(hit: SearchResult) -> Iterator[tuple[str, str]]:
+    """Yield style and text of what sets a hit apart from others of its name, or speaks against it."""
+    if hit.exact:
+        yield "exact", "exact"
+    if hit.shadows or hit.shadowed_by:
+        place = f"shadowed by {', '.join(hit.shadowed_by)}" if hit.shadowed_by else f"shadows {', '.join(hit.shadows)}"
+        yield "note", f"{source_label(hit.source, hit.bundle)}, {inline(place)}"
+    if hit.states:
+        yield "note", standing(hit.states, hit.successor, PLAIN)
 
 
 def _lighted(hit: SearchResult) -> Iterator[Line]:

@@ -8,11 +8,13 @@ from typing import Any
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Point
+from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.layout import (
     BufferControl,
     Container,
+    Dimension,
     DynamicContainer,
     FormattedTextControl,
     HSplit,
@@ -32,13 +34,20 @@ __all__ = ["browse"]
 _WIDE = 100
 """Cells from which on the item stands beside the hits and not below them."""
 
+_STATUS = Dimension(min=1, max=3)
+"""Lines of what is said of the search as a whole."""
+
 _PAGE = 10
 _ESCAPE_SECONDS = 0.05
+_BLANKS = str.maketrans("\r\n", "  ")
+"""What ends a line is a blank in the only one there is: pasted text may have several."""
+
 _KEYS = " Enter show   Esc leave   Up Down choose   PgUp PgDn scroll"
 _STYLE = Style.from_dict(
     {
         "name": "ansicyan bold",
         "match": "ansiyellow bold",
+        "exact": "ansigreen",
         "error": "ansired",
         "note": "ansimagenta",
         "dim": "ansibrightblack",
@@ -95,14 +104,18 @@ class _Screen:
         beside = VSplit([hits, Window(char="│" if self._browser.unicode else "|", width=1, style="class:dim"), item])
         below = HSplit([hits, rule, item])
         both = DynamicContainer(lambda: beside if get_app().output.get_size().columns >= _WIDE else below)
-        status = Window(FormattedTextControl(lambda: list(self._browser.status())), height=1)
+        told = FormattedTextControl(lambda: list(self._browser.status()))
+        status = Window(told, height=_STATUS, wrap_lines=True, dont_extend_height=True)
         keys = Window(FormattedTextControl(_KEYS), height=1, style="class:dim")
         return HSplit([line, status, both, keys])
 
     # what is typed
 
-    def _typed(self, _: Buffer) -> None:
-        if not self._busy:
+    def _typed(self, line: Buffer) -> None:
+        flat = line.text.translate(_BLANKS)
+        if flat != line.text:
+            line.document = Document(flat, line.cursor_position)  # which comes back here
+        elif not self._busy:
             self._busy = True
             self._app.create_background_task(self._search())
 

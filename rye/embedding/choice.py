@@ -33,6 +33,7 @@ class Choice:
         batch: Texts sent at a time.
         timeout: Seconds that one request may take altogether.
         threshold: Similarity below which nothing is found; None for what the model brings.
+        query_prefix, document_prefix: What a server's model wants to read before each query and each text of an item.
     """
 
     kind: str = "wordllama"
@@ -42,6 +43,8 @@ class Choice:
     batch: int = BATCH
     timeout: float = TIMEOUT
     threshold: float | None = None
+    query_prefix: str = ""
+    document_prefix: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Choice:
@@ -66,8 +69,8 @@ class Choice:
         if self.kind not in KINDS:
             raise _bad(said or self.kind, f"there is no embedder {self.kind!r}")
         if self.kind not in URLS:
-            if self.model or self.url:
-                raise _bad(said, f"{self.kind} takes neither model nor URL")
+            if self.model or self.url or self.query_prefix or self.document_prefix:
+                raise _bad(said, f"{self.kind} takes no model, URL or prefix")
             return self
         if not self.model:
             raise _bad(said, f"{self.kind} needs the name of a model")
@@ -76,7 +79,9 @@ class Choice:
         return replace(self, url=url)
 
     def asking(self, other: Choice) -> Choice:
-        """Return another choice, asked as this one is where it does not say how: key, batch and timeout."""
+        """Return another choice, asked as this one is: key, batch and timeout; if it is of the same model, in all."""
+        if (other.kind, other.model) == (self.kind, self.model):
+            return replace(self, url=other.url)
         return replace(other, key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
 
 

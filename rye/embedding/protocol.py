@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from rye.errors import UnavailableError
 
-__all__ = ["Embedder", "Floats", "failed", "unit_rows"]
+__all__ = ["Embedder", "Floats", "failed", "query_vector", "unit_rows"]
 
 Floats = npt.NDArray[np.float32]
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors."""
+    """Turns texts into vectors. One that reads queries otherwise than texts of items has ``embed_query`` besides."""
 
     @property
     def model(self) -> str:
@@ -47,6 +47,17 @@ class Embedder(Protocol):
             UnavailableError: The model cannot be used now; the message says why.
         """
         ...
+
+
+def query_vector(embedder: Embedder, text: str) -> Floats:
+    """Return the vector of a query, shape ``(dimensions,)``: by ``embed_query`` where the embedder has that.
+
+    Raises:
+        UnavailableError: The model cannot be used now.
+    """
+    asked = getattr(embedder, "embed_query", None)
+    found: Floats = embedder.embed([text])[0] if asked is None else asked(text)
+    return found
 
 
 def failed(name: str, problem: str) -> UnavailableError:

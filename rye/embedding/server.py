@@ -98,6 +98,8 @@ class ServerEmbedder:
         if key:
             self._headers["Authorization"] = f"Bearer {key}"
         self.model = f"{choice.kind}:{choice.model}@{choice.url}"
+        if choice.document_prefix:
+            self.model += f" after {choice.document_prefix!r}"
         self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
         self._dimensions = 0
 
@@ -107,11 +109,19 @@ class ServerEmbedder:
         return self._dimensions or int(self.embed(["dimensions"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """See :class:`rye.embedding.Embedder`.
+        """See :class:`rye.embedding.Embedder`; the texts are those of items.
 
         Raises:
             UnavailableError: ``embedder-unreachable``, ``model-missing`` or ``embedder-failed``.
         """
+        return self._embed_all([self._choice.document_prefix + text for text in texts])
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the vector of a query; otherwise as :meth:`embed`."""
+        found: Floats = self._embed_all([self._choice.query_prefix + text])[0]
+        return found
+
+    def _embed_all(self, texts: Sequence[str]) -> Floats:
         size = self._choice.batch
         found = [self._embed(texts[start : start + size]) for start in range(0, len(texts), size)]
         if len({rows.shape[1] for rows in found}) > 1:

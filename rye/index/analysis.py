@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import groupby
@@ -30,7 +30,6 @@ _ASCII_CHUNK = re.compile(r"[^\W_](?:[\w\-./]*[^\W_])?", re.ASCII)
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
 _ONE_JOINER = {ord("-"): "_", ord("."): "_"}
-_JOINERS_TOO_MANY = ((re.compile(r"_*/[_/]*"), "/"), (re.compile(r"__+"), "_"))
 _ASCII_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -129,10 +128,15 @@ def joined(parts: list[str]) -> str:
     return fold("".join(parts))
 
 
+def is_plain(text: str) -> bool:
+    """Return whether a text is one part as it stands: few enough ASCII letters and digits, none of them a capital."""
+    return text.isascii() and text.isalnum() and (text.islower() or text.isdigit()) and len(text) <= MAX_TERM
+
+
 def analyze_chunk(chunk: str) -> list[Token]:
     """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms."""
     tokens = [Token(*token) for token in _tokens(split_chunk(chunk))]
-    if _is_short(chunk):  # no two forms at one offset can be equal
+    if is_short(chunk):  # no two forms at one offset can be equal
         return tokens
     first = {(token.term, token.offset): token for token in reversed(tokens)}
     return [token for token in tokens if first[token.term, token.offset] is token]
@@ -153,55 +157,9 @@ def _tokens(segments: list[list[str]]) -> list[tuple[str, int, bool]]:
     return tokens
 
 
-def spelled(chunks: Sequence[str]) -> list[str]:
-    """Return how each of many chunks is spelled: folded, parts parted by ``_``, segments by ``/``.
-
-    Chunks of one spelling have the same tokens. One that is not ASCII, or too long, is its own spelling.
-    """
-    short = [chunk if _is_short(chunk) else "" for chunk in chunks]
-    text = "\n".join([chunk if chunk.islower() else _ASCII_CAMEL.sub("_", chunk) for chunk in short])
-    text = text.lower().translate(_ONE_JOINER)
-    for pattern, instead in _JOINERS_TOO_MANY:
-        text = pattern.sub(instead, text)
-    return [spelling or chunk for chunk, spelling in zip(chunks, text.split("\n"), strict=True)]
-
-
-def _is_short(chunk: str) -> bool:
+def is_short(chunk: str) -> bool:
+    """Return whether a chunk is ASCII and not too long for a term, so that folding does not change its length."""
     return len(chunk) < MAX_TERM and chunk.isascii()
-
-
-def analyze_spelled(spellings: Iterable[str]) -> tuple[list[str], list[int], list[int], list[int]]:
-    """Return the tokens of chunks given how they are spelled: terms, offsets, tokens per chunk, parts per chunk."""
-    terms: list[str] = []
-    offsets: list[int] = []
-    sizes: list[int] = []
-    counts: list[int] = []
-    for spelling in spellings:
-        if not _is_short(spelling):
-            tokens = analyze_chunk(spelling)
-            terms += [token.term for token in tokens]
-            offsets += [token.offset for token in tokens]
-            sizes.append(len(tokens))
-            counts.append(sum(token.part for token in tokens))
-        elif spelling.isalnum():
-            terms.append(spelling)
-            offsets.append(0)
-            sizes.append(1)
-            counts.append(1)
-        elif "/" not in spelling:
-            first, *rest = spelling.split("_")
-            count = len(rest) + 1
-            terms += (first, spelling.replace("_", ""), *rest)
-            offsets += (0, *range(count))
-            sizes.append(count + 1)
-            counts.append(count)
-        else:
-            forms = _tokens([segment.split("_") for segment in spelling.split("/")])
-            terms += [form[0] for form in forms]
-            offsets += [form[1] for form in forms]
-            sizes.append(len(forms))
-            counts.append(spelling.count("_") + spelling.count("/") + 1)
-    return terms, offsets, sizes, counts
 
 
 def searchable(text: str) -> bool:
@@ -211,6 +169,9 @@ def searchable(text: str) -> bool:
 
 def parts(text: str) -> list[str]:
     """Return the parts of a text in order, without joined forms: what a phrase is made of."""
+    words = text.split()
+    if all(map(is_plain, words)):
+        return words
     return [part for chunk in chunks(normalize(text)) for segment in split_chunk(chunk) for part in segment]
 
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rye.embedding import Embedder, Floats
-from rye.embedding.protocol import failed
+from rye.embedding.protocol import failed, query_vector
 from rye.errors import UnavailableError
-from rye.index.segment import Bools
 from rye.index.vectors import Vectors
 
 _INEXACT = 1e-2
@@ -31,20 +30,20 @@ class Meaning:
     vectors: Vectors
     warnings: tuple[str, ...] = ()
 
-    def similarities(self, text: str, allowed: Bools | None = None) -> Floats:
-        """Return the cosine between a text and each row, as :meth:`rye.index.vectors.Vectors.similarities`.
+    def query(self, text: str) -> Floats:
+        """Return the vector of a query.
 
         Raises:
             UnavailableError: The model cannot be used now, or is another one than the vectors were made with.
         """
-        query = self.embedder.embed([text])[0]
+        query = query_vector(self.embedder, text)
         if len(self.vectors) and query.shape != (self.vectors.dimensions,):
             problem = f"answers with {len(query)} numbers where the items have {self.vectors.dimensions}"
             raise failed(self.embedder.model, problem)
         length = float(np.linalg.norm(query.astype(np.float64)))
         if not (abs(length - 1) < _INEXACT or length == 0):
             raise failed(self.embedder.model, "answers with what is no vector of length 1")
-        return self.vectors.similarities(query, allowed)
+        return query
 
 
 def no_meaning() -> Meaning:

@@ -113,8 +113,10 @@ class Positions:
         found: Ints = self._low[ranges(starts, stops)].astype(np.int64)
         if len(self._far):
             kind = self._far.dtype
-            first = np.searchsorted(self._far, starts.astype(kind)).astype(np.int64)
-            last = np.searchsorted(self._far, stops.astype(kind)).astype(np.int64)
+            first = self._far.searchsorted(starts.astype(kind))
+            last = self._far.searchsorted(stops.astype(kind))
+            if (first == last).all():
+                return found
             widths = stops - starts
             shift = np.cumsum(widths) - widths - starts
             chosen = ranges(first, last)

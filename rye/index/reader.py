@@ -156,7 +156,9 @@ class Reader:
 
     def part_numbers(self, docs: Ints) -> Ints:
         """Return the index of the part that holds each of some documents."""
-        found: Ints = np.searchsorted(self._bases, docs, side="right") - 1
+        if len(self.parts) == 1:
+            return np.zeros(len(docs), np.int64)
+        found: Ints = self._bases.searchsorted(docs, side="right") - 1
         return found
 
     @cached_property
@@ -165,6 +167,9 @@ class Reader:
 
     def ranks(self, docs: Ints, *, by_name: bool = False) -> Ints:
         """Return the place of some documents within their parts, by id, type and path, or else by name before that."""
+        if len(self.parts) == 1:
+            segment = self.parts[0].segment
+            return (segment.name_rank if by_name else segment.rank).take(docs)
         numbers = self.part_numbers(docs)
         places = np.empty(len(docs), np.int64)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():
@@ -199,13 +204,13 @@ class Reader:
 
     def having(self, key: str, value: str) -> Ints:
         """Return the live documents with one exact keyword entry, ascending."""
-        found = [_NONE]
+        found, text = [], f"{key}{SEPARATOR}{value}"
         for part in self.parts:
-            entry = part.segment.entries.find(f"{key}{SEPARATOR}{value}")
+            entry = part.segment.entries.find(text)
             if entry >= 0:
                 docs = part.segment.entry_docs(np.asarray([entry]))
                 found.append(docs[part.live[docs]] + part.base)
-        return np.concatenate(found)
+        return np.concatenate(found) if found else _NONE
 
     @cached_property
     def hidden(self) -> dict[str, Ints]:

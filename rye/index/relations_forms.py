@@ -9,9 +9,13 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
 from rye.items import EXTENSIONS, ItemType
@@ -39,6 +43,13 @@ def key_of(text: str, item_type: int = 0) -> int:
     """Return the key of an id or a name: below its 62 bits those of the type's number."""
     digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
     return (int.from_bytes(digest, "little") >> TYPE_BITS << TYPE_BITS) | item_type
+
+
+def keys_of(texts: Sequence[str], item_types: Sequence[int]) -> npt.NDArray[np.uint64]:
+    """Return the keys of many texts, each with the number of its type."""
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    keys = np.frombuffer(b"".join(digests), np.uint64) >> np.uint64(TYPE_BITS) << np.uint64(TYPE_BITS)
+    return keys | np.asarray(item_types, np.uint64)
 
 
 def name_of(item_id: str) -> str:

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import json
 import unicodedata
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
 
 from rye.items.model import Item, ItemType
 
 if TYPE_CHECKING:
     from whoosh.fields import Schema
+
+Ints = npt.NDArray[np.int64]
 
 TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "headings", "symbols", "id")
 """Analyzed fields; the position in this tuple is the field's number in a segment."""
@@ -30,6 +36,9 @@ SEPARATOR = "\x00"
 """Between key and value of a keyword entry."""
 
 HIDDEN_STATES = ("superseded", "deprecated", "yanked")
+_STATE_KEYS = frozenset(("status", "superseded_by", "deprecated", "yanked"))
+"""Metadata keys that say that an item is in one of them."""
+
 MAX_METADATA_VALUES = 500
 """Keyword entries kept of one item's metadata; what is beyond stays in the file."""
 
@@ -38,6 +47,11 @@ BUILT_IN_KEYS = (
     *("author", "version", "created", "updated", "is", "tags"),
 )
 """Keys of keyword entries that every index has; all others are metadata keys."""
+
+SHARED_KEYS = ("type", "space", "bundle", "category", "author", "version", "created", "updated")
+"""Those of which an item has one value that others may share."""
+
+_OF_PLACE = ("space", "bundle")
 
 RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by"))
 """Metadata keys that cannot be told from a built-in one and so get no entry of their own."""
@@ -55,40 +69,53 @@ class Place:
     suffix: str
 
 
-def text_values(item: Item) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield ``(field number, values)`` of every text field that has any, in field order."""
-    values: tuple[tuple[str, ...], ...] = (
-        (item.title,),
-        (item.name,),
-        (item.description,),
-        (item.category,),
-        (item.body,),
-        item.tags,
-        tuple(section.heading_path[-1] for section in item.sections if section.heading_path),
-        tuple(symbol.name for symbol in item.symbols),
-        (item.id,),
-    )
-    for number, group in enumerate(values):
-        if any(group):
-            yield number, group
+def text_columns(items: Sequence[Item]) -> Iterator[tuple[int, list[str], Ints]]:
+    """Yield ``(field number, values, place in items of the one that has each)`` of every text field, in field order."""
+    each = np.arange(len(items))
+    for number, name in enumerate(TEXT_FIELDS):
+        if of_one := _SEVERAL.get(name):
+            groups = list(map(of_one, items))
+            yield number, list(chain.from_iterable(groups)), np.repeat(each, list(map(len, groups)))
+        else:
+            yield number, list(map(_SINGLE[name], items)), each
+
+
+def _headings(item: Item) -> list[str]:
+    return [section.heading_path[-1] for section in item.sections if section.heading_path]
+
+
+def _symbols(item: Item) -> list[str]:
+    return [symbol.name for symbol in item.symbols]
+
+
+_SEVERAL: Mapping[str, Callable[[Item], Sequence[str]]] = {
+    "tags": attrgetter("tags"),
+    "headings": _headings,
+    "symbols": _symbols,
+}
+_SINGLE: Mapping[str, Callable[[Item], str]] = {
+    name: attrgetter("body" if name == "content" else name) for name in TEXT_FIELDS if name not in _SEVERAL
+}
 
 
 def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
     """Yield ``(dotted key, text)`` for every scalar of nested metadata; a list gives several entries of one key."""
-    if isinstance(value, Mapping):
+    if isinstance(value, str):
+        if key:
+            yield key, value
+    elif isinstance(value, Mapping):
         for name, inner in value.items():
             yield from flatten(inner, f"{key}.{name}" if key else str(name))
     elif isinstance(value, (list, tuple)):
         for inner in value:
             yield from flatten(inner, key)
     elif value is not None and key:
-        yield key, value if isinstance(value, str) else json.dumps(value)
+        yield key, json.dumps(value)
 
 
 def hidden_states(item: Item) -> set[str]:
     """Return which of :data:`HIDDEN_STATES` the item says of itself."""
-    status = str(item.metadata.get("status", "")).strip().casefold()
-    found = {state for state in HIDDEN_STATES if status == state}
+    found = {str(item.metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
     if item.metadata.get("superseded_by"):
         found.add("superseded")
     for state in ("deprecated", "yanked"):
@@ -97,26 +124,28 @@ def hidden_states(item: Item) -> set[str]:
     return found
 
 
-def keyword_values(item: Item, place: Place) -> list[tuple[str, str]]:
-    """Return the ``(key, value)`` pairs that items have in common, as written; a value may be empty or recur."""
-    pairs = [
-        ("type", item.type),
-        ("space", place.space),
-        ("bundle", place.bundle),
-        ("category", item.category),
-        ("author", item.author),
-        ("version", item.version),
-        ("created", item.created),
-        ("updated", item.updated),
-        *[("tags", tag) for tag in item.tags],
-        *[("is", state) for state in hidden_states(item)],
-    ]
+def shared_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[list[str]]:
+    """Yield the columns of :data:`SHARED_KEYS`, as written; a value may be empty."""
+    for key in SHARED_KEYS:
+        yield list(map(attrgetter(key), places if key in _OF_PLACE else items))
+
+
+def keyword_values(item: Item) -> list[tuple[str, str]]:
+    """Return the ``(key, value)`` pairs of what an item may have several of, as written; one may be empty or recur."""
+    pairs = [("tags", tag) for tag in item.tags]
+    if not _STATE_KEYS.isdisjoint(item.metadata):
+        pairs += [("is", state) for state in hidden_states(item)]
     left = MAX_METADATA_VALUES
     for key, value in item.metadata.items():
-        for path, text in [(key, value)][:left] if value.__class__ is str else islice(flatten(value, str(key)), left):
+        if value.__class__ is str and left:  # as most are
             left -= 1
-            if name := _metadata_key(path):
-                pairs.append((name, text))
+            if name := _metadata_key(key):
+                pairs.append((name, value))
+        else:
+            for path, text in islice(flatten(value, str(key)), left):
+                left -= 1
+                if name := _metadata_key(path):
+                    pairs.append((name, text))
     return pairs
 
 
@@ -130,10 +159,14 @@ def _metadata_key(key: str) -> str:
 OWN_KEYS = ("key", "path", "id", "name", "title")
 """Keys of the entries by which items are told from one another."""
 
+_KEY_START: Mapping[str, str] = {name: f"{name}:" for name in TYPE_NAMES}
 
-def own_values(item: Item, place: Place) -> tuple[str, str, str, str, str]:
-    """Return an item's values of :data:`OWN_KEYS`, as written; but for the first, a value may be empty."""
-    return f"{item.type}:{item.id}", place.path, item.id, item.name, item.title
+
+def own_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[list[str]]:
+    """Yield the columns of :data:`OWN_KEYS`, as written; but for the first, a value may be empty."""
+    yield [_KEY_START[item.type] + item.id for item in items]
+    yield [place.path for place in places]
+    yield from (list(map(attrgetter(key), items)) for key in OWN_KEYS[2:])
 
 
 def entries(key: str, values: Sequence[str]) -> list[str]:

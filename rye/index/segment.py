@@ -45,10 +45,13 @@ from rye.index.relations_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, Strings, ranges
 
-__all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
+__all__ = ["EXTENSION", "LENGTH_BITS", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""
+
+LENGTH_BITS = 16 - FIELD_BITS
+"""The length of a field fits, in parts, unless it is very long."""
 
 POSITION_BITS = 26
 """A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
@@ -63,11 +66,21 @@ Some = Ids | slice
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
+_SIGNED_BITS = 63
+
+_FEW = 16
+"""Terms whose runs of postings are put together one by one; of more, postings are picked."""
+
 
 def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer[Any]]) -> Ints:
     """Return one number per (document, field) that orders by document, then field."""
     keys: Ints = (docs.astype(np.int64) << FIELD_BITS) | fields.astype(np.int64)
     return keys
+
+
+def _signed(numbers: Numbers) -> Numbers:
+    """Return numbers that index arrays: numpy does not take 64 bits without a sign for that."""
+    return numbers.view(np.int64) if numbers.itemsize == 8 else numbers
 
 
 class _Part:
@@ -121,6 +134,7 @@ class Segment:
             raise DamagedError(message) from error
         word = self._posting.dtype.type
         self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
+        self._bits = max(self.docs - 1, 0).bit_length() + FIELD_BITS + bits
         self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
 
@@ -147,7 +161,7 @@ class Segment:
     @cached_property
     def edges(self) -> EdgeColumns:
         """What its documents refer to."""
-        return EdgeColumns.read(self._array, self._blocks("target"))
+        return EdgeColumns.read(self._array, self._blocks)
 
     @cached_property
     def ids(self) -> Strings:
@@ -175,15 +189,16 @@ class Segment:
         return self._array("doc.time")
 
     @cached_property
-    def longest(self) -> int:
-        """Length of the longest field of any document, in parts."""
-        return int(self.lengths.max(initial=0))
+    def slot_codes(self) -> npt.NDArray[np.uint16] | None:
+        """Shape ``(docs · 2^FIELD_BITS,)``: ``field · 2^LENGTH_BITS + length`` by slot, see :func:`slot_keys`.
 
-    @cached_property
-    def slot_lengths(self) -> Array:
-        """Shape ``(docs · 2^FIELD_BITS,)``: :attr:`lengths` by slot, see :func:`slot_keys`."""
-        found = np.zeros((self.docs, 1 << FIELD_BITS), self.lengths.dtype)
+        None where the length of some field does not fit.
+        """
+        if int(self.lengths.max(initial=0)) >> LENGTH_BITS:
+            return None
+        found = np.zeros((self.docs, 1 << FIELD_BITS), np.uint16)
         found[:, : len(self.lengths)] = self.lengths.T
+        found |= np.arange(1 << FIELD_BITS, dtype=np.uint16) << np.uint16(LENGTH_BITS)
         return found.ravel()
 
     @cached_property
@@ -200,13 +215,13 @@ class Segment:
     def _stems(self) -> tuple[npt.NDArray[np.uint32], Array]:
         return self._array("stem.hash"), self._array("stem.term")
 
-    def terms_of_stem(self, stem: str) -> Ids:
-        """Return the numbers of the terms with this stem."""
-        return stems.terms_of_stem(stem, self.terms, *self._stems)
+    def inflections(self, word: str) -> tuple[list[int], int]:
+        """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
+        return stems.inflections(word, self.terms, *self._stems)
 
     def run(self, term: int) -> slice:
         """Return the numbers of the postings of one term, in order of document and field."""
-        return slice(int(self.term_postings[term]), int(self.term_postings[term + 1]))
+        return slice(self.term_postings.item(term), self.term_postings.item(term + 1))
 
     @cached_property
     def term_docs(self) -> npt.NDArray[np.int32]:
@@ -224,6 +239,48 @@ class Segment:
             return np.arange(starts[0], stops[0]), np.zeros(int(stops[0] - starts[0]), np.int64)
         return ranges(starts, stops), np.repeat(np.arange(len(terms)), stops - starts)
 
+    def sizes(self, terms: Ids) -> Ints:
+        """Return how many postings each of several terms has."""
+        starts, stops = self._bounds(self.term_postings, terms)
+        return stops - starts
+
+    def slots_of(self, terms: Ids) -> Numbers:
+        """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
+        return _signed(self._words(terms) >> self._key_shift)
+
+    def merged(self, terms: Ids) -> tuple[Numbers, Numbers, Numbers]:
+        """Return ``(slots, tf, index into terms)`` of all postings of several terms, in order of slot.
+
+        To be sorted, each posting takes the index of its term with it, in bits that it leaves free: numpy sorts
+        numbers several times as fast as it finds their order.
+        """
+        words, bits = self._words(terms), max(len(terms) - 1, 0).bit_length()
+        needed = self._bits + bits
+        if len(self._large) or needed > _SIGNED_BITS:
+            postings, owner = self.postings(terms)
+            order = np.argsort(words, kind="stable")
+            return self.slots(postings).take(order), self.frequencies(postings).take(order), owner.take(order)
+        if not bits:
+            return _signed(words >> self._key_shift), _signed(words & self._tf_mask), np.zeros(len(words), np.int64)
+        kind = words.dtype.type if needed <= 8 * words.itemsize else np.uint64
+        words = (words.astype(kind) << kind(bits)) | np.arange(len(terms), dtype=kind).repeat(self.sizes(terms))
+        words.sort()
+        which, words = _signed(words & kind((1 << bits) - 1)), words >> kind(bits)
+        return _signed(words >> kind(self._key_shift)), _signed(words & kind(self._tf_mask)), which
+
+    def _words(self, terms: Ids) -> Numbers:
+        """Return all postings of several terms, term by term."""
+        if len(terms) > _FEW:
+            return self._posting.take(ranges(*self._bounds(self.term_postings, terms)))
+        runs = [self._posting[self.run(term)] for term in terms.tolist()]
+        return runs[0] if len(runs) == 1 else np.concatenate([self._posting[:0], *runs])
+
+    def _lift(self, tf: Ints, postings: Some) -> None:
+        """Replace every tf that did not fit its bits."""
+        at = np.flatnonzero(tf == int(self._tf_mask))
+        numbers = at + postings.start if isinstance(postings, slice) else postings[at]
+        tf[at] = self._large_tf[np.searchsorted(self._large, numbers.astype(self._large.dtype))]
+
     @staticmethod
     def _bounds(table: Array, terms: Ids) -> tuple[Ints, Ints]:
         return table[terms].astype(np.int64), table[terms + 1].astype(np.int64)
@@ -237,9 +294,7 @@ class Segment:
         """Return how often the term of each posting occurs in its field."""
         found: Ints = (self._posting[postings] & self._tf_mask).astype(np.int64)
         if len(self._large):
-            at = np.flatnonzero(found == int(self._tf_mask))
-            numbers = at + postings.start if isinstance(postings, slice) else postings[at]
-            found[at] = self._large_tf[np.searchsorted(self._large, numbers.astype(self._large.dtype))]
+            self._lift(found, postings)
         return found
 
     def positions(self, run: slice) -> Ints:
@@ -252,18 +307,21 @@ class Segment:
     def occurrences(self, postings: Some) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
         tf, slots = self.frequencies(postings), self.slots(postings)
-        of = np.repeat(np.arange(len(slots)), tf)
+        of = np.arange(len(slots)).repeat(tf)
         if isinstance(postings, slice):
             places = self.positions(postings)
         else:
             starts = self._begins(postings)
             places = self._position.of(starts, starts + tf)
-        return (slots[of] << POSITION_BITS) | places, of
+        return (slots.take(of) << POSITION_BITS) | places, of
 
     def _begins(self, postings: Ids) -> Ints:
         """Return where the positions of postings begin: after those of the earlier postings of the same term."""
         if not len(postings):
             return np.empty(0, np.int64)
+        first, last = self.term_postings.searchsorted(postings[[0, -1]].astype(self.term_postings.dtype), side="right")
+        if first == last:
+            return self._begins_in(int(first) - 1, postings)
         owners = np.searchsorted(self.term_postings, postings.astype(self.term_postings.dtype), side="right") - 1
         terms, which = np.unique(owners, return_inverse=True)
         starts, stops = self._bounds(self.term_postings, terms)
@@ -272,6 +330,15 @@ class Segment:
         first = np.cumsum(stops - starts) - (stops - starts)
         within = before[postings - starts[which] + first[which]] - before[first][which]
         begins: Ints = self._term_positions[terms].astype(np.int64)[which] + within
+        return begins
+
+    def _begins_in(self, term: int, postings: Ids) -> Ints:
+        """Return where the positions of postings of one term begin."""
+        run = self.run(term)
+        tf, within = self.frequencies(run), postings - run.start
+        several = (tf > 1).nonzero()[0]  # all others have one position each
+        more = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf.take(several) - 1)])
+        begins: Ints = self._term_positions.item(term) + within + more.take(several.searchsorted(within))
         return begins
 
     @cached_property

@@ -46,6 +46,7 @@ __all__ = [
     "ShardWriter",
     "keys_of",
     "merged",
+    "model_of",
     "pattern",
     "write_shard",
 ]
@@ -80,6 +81,18 @@ def pattern(model: str = "") -> str:
     """Return a glob for the names of the shards of a model, or of all models."""
     name = hashlib.sha256(f"{RECIPE}\0{model}".encode()).hexdigest()[:16] if model else "*"
     return f"vectors-{name}-*{EXTENSION}"
+
+
+def model_of(path: Path) -> str:
+    """Return the model of a shard.
+
+    Raises:
+        DamagedError: It is not what this version writes.
+    """
+    try:
+        return str(Container(path).meta["model"])
+    except KeyError:
+        raise DamagedError(f"{path.name}: it names no model") from None
 
 
 class Shard:

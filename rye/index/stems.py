@@ -16,7 +16,7 @@ import numpy.typing as npt
 import Stemmer
 
 from rye.index.packing import smallest
-from rye.index.strings import Ids, Strings
+from rye.index.strings import Strings
 
 _local = threading.local()
 
@@ -47,12 +47,23 @@ def stem_arrays(ordered: list[str]) -> dict[str, npt.NDArray[Any]]:
     return {"stem.hash": hashes[order], "stem.term": smallest(np.asarray(kept, np.int64)[order])}
 
 
-def terms_of_stem(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: npt.NDArray[Any]) -> Ids:
-    """Return the numbers, ascending, of the terms with a stem, given both arrays of :func:`stem_arrays`."""
-    wanted = np.uint32(_hash(text))
-    low, high = np.searchsorted(hashes, wanted), np.searchsorted(hashes, wanted, side="right")
-    found = [term for term in numbers[low:high].tolist() if stem(terms[term]) == text]
-    if not found:
-        alone = terms.find(text)
-        found = [alone] if alone >= 0 and stem(text) == text else []
-    return np.asarray(found, np.int64)
+def inflections(
+    text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: npt.NDArray[Any]
+) -> tuple[list[int], int]:
+    """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1.
+
+    Args:
+        text: The word, folded.
+        terms: All terms.
+        hashes: The first array of :func:`stem_arrays`.
+        numbers: The other.
+    """
+    root = stem(text)
+    wanted = np.uint32(_hash(root))
+    low, high = hashes.searchsorted(wanted), hashes.searchsorted(wanted, side="right")
+    words = ((term, terms[term]) for term in numbers[low:high].tolist())
+    found = {term: word for term, word in words if stem(word) == root}
+    if found:
+        return list(found), next((term for term, word in found.items() if word == text), -1)
+    alone = terms.find(root) if stem(root) == root else -1
+    return [alone] if alone >= 0 else [], alone if text == root else -1

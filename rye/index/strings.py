@@ -32,11 +32,11 @@ _NO_IDS: Ids = np.empty(0, np.int64)
 
 def pack(strings: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
     """Return ``(offsets, buffer)`` of strings in the order given; newlines inside become spaces."""
-    encoded = [text.replace("\n", " ").encode("utf-8", "surrogatepass") for text in strings]
-    sizes = np.fromiter((len(text) + 1 for text in encoded), np.int64, len(encoded))
-    offsets = np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes)])
-    joined = b"\n".join(encoded) + b"\n" if encoded else b""
-    return offsets, np.frombuffer(joined, np.uint8)
+    joined = "\n".join(strings)
+    if joined.count("\n") >= max(len(strings), 1):
+        joined = "\n".join(text.replace("\n", " ") for text in strings)
+    buffer = np.frombuffer(f"{joined}\n".encode("utf-8", "surrogatepass") if strings else b"", np.uint8)
+    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(buffer == NEWLINE) + 1]), buffer
 
 
 def ranges(starts: npt.NDArray[np.integer[Any]], stops: npt.NDArray[np.integer[Any]]) -> Ids:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from array import array
+from collections import defaultdict
 from collections.abc import Sequence
-from itertools import accumulate, chain
+from itertools import accumulate, chain, count, islice
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index import analysis
 from rye.index.packing import Ints
+from rye.index.spelling import analyze_spelled, spelled
 
 Numbers = npt.NDArray[np.int32]
 
@@ -20,26 +22,18 @@ _TO_BLANKS = {code: " " for code in range(1, 128) if not (chr(code).isalnum() or
 """What no chunk of ASCII text holds, but for the break."""
 
 
-class Interned(dict[str, int]):
-    """A dict that numbers its keys in the order in which they are first asked for.
-
-    Attributes:
-        fresh: The keys numbered since somebody last emptied this.
-    """
+class Interned(defaultdict[str, int]):
+    """A dict that numbers its keys in the order in which they are first asked for."""
 
     def __init__(self, *first: str) -> None:
-        super().__init__(zip(first, range(len(first)), strict=True))
-        self.fresh: list[str] = []
-
-    def __missing__(self, key: str) -> int:
-        number = self[key] = len(self)
-        self.fresh.append(key)
-        return number
+        super().__init__(count(len(first)).__next__, zip(first, range(len(first)), strict=True))
+        self._taken = len(first)
 
     def taken(self) -> list[str]:
-        """Return the fresh keys, which then are fresh no more."""
-        taken, self.fresh = self.fresh, []
-        return taken
+        """Return the keys numbered since this was asked before."""
+        fresh = list(islice(reversed(self), len(self) - self._taken))
+        self._taken = len(self)
+        return fresh[::-1]
 
 
 class Vocabulary:
@@ -92,15 +86,18 @@ class Vocabulary:
     def _numbers(self, runs: list[str]) -> Numbers:
         """Return the chunk number of each run of word characters and joiners."""
         numbers = np.fromiter(map(self._runs.__getitem__, runs), np.int32, len(runs))
-        if self._runs.fresh:
-            self._learn(self._runs.taken())
+        if fresh := self._runs.taken():
+            self._learn(fresh)
         return np.asarray(self._chunk_of_run, np.int32)[numbers]
 
     def _learn(self, runs: list[str]) -> None:
         chunks = [run.strip(analysis.JOINERS) for run in runs]
-        self._chunk_of_run.extend(map(self._spellings.__getitem__, analysis.spelled(chunks)))
-        terms, offsets, sizes, counts = analysis.analyze_spelled(self._spellings.taken())
-        self.token_terms.extend(map(self.terms.__getitem__, terms))
-        self.token_offsets.extend(offsets)
-        self.starts.extend(accumulate(sizes, initial=self.starts.pop()))
-        self.part_counts.extend(counts)
+        self._chunk_of_run.extend(map(self._spellings.__getitem__, spelled(chunks)))
+        terms, owners, offsets, counts = analyze_spelled(fresh := self._spellings.taken())
+        numbers = np.fromiter(map(self.terms.__getitem__, terms), np.int32, len(terms))
+        order = np.argsort(owners, kind="stable")
+        self.token_terms.frombytes(numbers[order].tobytes())
+        self.token_offsets.frombytes(offsets[order].astype(np.int32).tobytes())
+        sizes = np.bincount(owners, minlength=len(fresh))
+        self.starts.extend(accumulate(sizes.tolist(), initial=self.starts.pop()))
+        self.part_counts.extend(counts.tolist())

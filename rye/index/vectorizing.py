@@ -1,7 +1,8 @@
 """Keeping the vectors of one root's items: what has none is embedded, what is not needed is swept, the rest stays.
 
 Killed at any moment, what is there is shards that are whole; the next time makes what is missing. A damaged shard is
-removed and what it held is made anew. Nothing here waits for the index or keeps it waiting: the lock is another one.
+removed and what it held is made anew. Nothing here waits for the index or keeps it waiting, nor for another model: each
+has a lock of its own. A search that meets somebody who is at it goes on soon, with what there is.
 """
 
 from __future__ import annotations
@@ -46,9 +47,8 @@ __all__ = ["RootVectors", "SpaceVectors"]
 
 logger = logging.getLogger(__name__)
 
-LOCK_NAME = "VECTORS_LOCK"
-LOCK_WAIT = 60.0
-"""Seconds to wait for another process that embeds the same items."""
+LOCK_WAIT, SEARCH_WAIT = 60.0, 1.0
+"""Seconds to wait for another process that makes vectors of the same items under the same model; and in a search."""
 
 TEXTS_AT_A_TIME = 512
 """Texts that are embedded in one go."""
@@ -123,15 +123,18 @@ class SpaceVectors:
         """Return whether there are any vectors of this model."""
         return any(self.folder.glob(pattern(self._embedder.model)))
 
-    def current(self, snapshot: Snapshot, told: Told = lambda _done, _total: None) -> RootVectors:
+    def current(
+        self, snapshot: Snapshot, told: Told = lambda _done, _total: None, *, wait: float = LOCK_WAIT
+    ) -> RootVectors:
         """Return the vectors of a snapshot, after making those that are missing.
 
         Args:
             snapshot: The newest one of the index.
             told: Called with items done and to do.
+            wait: Seconds to wait for another process that makes them.
 
         Raises:
-            UnavailableError: The embedder cannot be used.
+            UnavailableError: The embedder cannot be used, or another process is making all vectors anew.
             EnvironmentFault: The vectors cannot be written.
             CancelledError: It has been cancelled; what was made until then counts.
         """
@@ -140,13 +143,16 @@ class SpaceVectors:
         self._warnings = []
         documents = self._documents(snapshot)
         self._open()
-        if self._to_do(documents) or not (self._last or self._fits(self._probe())):
-            with self._locked() as held:
+        if self._to_do(documents) or not self._same_model():
+            with self._locked(wait) as held:
                 self._open()
                 if held:
                     self._update(documents, told)
-                else:
-                    self._warnings.append(f"{self.root.source}: another process is making vectors; some are missing")
+                elif not self._same_model():
+                    raise failed(self._embedder.model, "is another model now; another process makes its vectors anew")
+                elif missing := int(self._missing(documents).sum()):
+                    problem = f"another process is making vectors; {missing:,} items have none yet"
+                    self._warnings.append(f"{self.root.source}: {problem}")
         found = self._assembled(documents)
         self._last = snapshot, replace(found, warnings=())
         return found
@@ -189,15 +195,21 @@ class SpaceVectors:
             found |= shard.find(keys) >= 0
         return found
 
+    def _missing(self, documents: _Documents) -> Bools:
+        """Return which documents live and have no vectors."""
+        return documents.live & ~self._held(documents.keys)
+
     def _to_do(self, documents: _Documents) -> bool:
         """Return whether something is missing or worth sweeping."""
-        if (documents.live & ~self._held(documents.keys)).any():
-            return True
-        return bool(self._to_merge(documents))
+        return bool(self._missing(documents).any() or self._to_merge(documents))
+
+    def _same_model(self) -> bool:
+        """Return whether the model is the one that the vectors were made with; asked once."""
+        return self._last is not None or self._fits(self._probe())
 
     def _update(self, documents: _Documents, told: Told) -> None:
         """Embed what is missing and sweep; the lock is held."""
-        for path in self.folder.glob(f"{pattern()}.*.tmp"):
+        for path in self.folder.glob(f"{pattern(self._embedder.model)}.*.tmp"):
             path.unlink(missing_ok=True)
         for _ in range(_CHANGES):
             if self._embed_missing(documents, told):
@@ -210,7 +222,7 @@ class SpaceVectors:
 
     def _embed_missing(self, documents: _Documents, told: Told) -> bool:
         """Make what is missing; False when the model turns out to be another one than before."""
-        missing = np.flatnonzero(documents.live & ~self._held(documents.keys))
+        missing = np.flatnonzero(self._missing(documents))
         probe = self._embedder.embed([PROBE])[0] if len(missing) else self._probe()
         if not self._fits(probe):
             return False
@@ -297,9 +309,9 @@ class SpaceVectors:
         self._shards[path.name] = Shard(path, self._embedder.model)
 
     def _drop_unused(self) -> None:
-        """Remove the vectors of models that have not been used for long."""
+        """Remove the vectors of models that have not been used for long, and what killed processes left of them."""
         oldest = time.time() - UNUSED_DAYS * _DAY
-        for path in self.folder.glob(pattern()):
+        for path in self.folder.glob(f"{pattern()}*"):
             try:
                 if path.name not in self._shards and path.stat().st_mtime < oldest:
                     path.unlink()
@@ -324,9 +336,9 @@ class SpaceVectors:
         return RootVectors(tuple(pieces), dimensions, int(open_.sum()), tuple(dict.fromkeys(self._warnings)))
 
     @contextmanager
-    def _locked(self) -> Iterator[bool]:
-        lock = FileStorage(str(self.folder)).lock(LOCK_NAME)
-        deadline = time.monotonic() + LOCK_WAIT
+    def _locked(self, wait: float) -> Iterator[bool]:
+        lock = FileStorage(str(self.folder)).lock(_lock_name(self._embedder.model))
+        deadline = time.monotonic() + wait
         with self._writing():
             held = lock.acquire()
             while not held and time.monotonic() < deadline:
@@ -347,6 +359,11 @@ class SpaceVectors:
             message = f"the vectors could not be written to {self.folder}: {error.strerror or error}"
             hint = "free some space, or set RYE_CACHE_DIR to another folder"
             raise EnvironmentFault("index-write", message, hint=hint) from error
+
+
+def _lock_name(model: str) -> str:
+    """Return the name of the lock of a model, which is told apart from its shards."""
+    return f"{pattern(model).partition('*')[0].upper()}LOCK"
 
 
 def _take(reading: Iterator[tuple[int, tuple[Chunk, ...]]]) -> list[tuple[int, tuple[Chunk, ...]]]:

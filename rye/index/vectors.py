@@ -25,6 +25,9 @@ SCALE = 32_767
 BLOCK = 512
 """Rows that are multiplied at a time."""
 
+MOST = 2
+"""Where more than one row in so many counts, all are multiplied: picking rows takes longer than multiplying them."""
+
 Rows = npt.NDArray[np.int16]
 Numbers = npt.NDArray[np.int32]
 
@@ -58,6 +61,14 @@ class Piece:
     def products(self, query: Floats, among: Ints | None, out: Floats) -> None:
         """Write the product of each row, or of those at the places ``among``, and a query scaled by :data:`SCALE`."""
         rows = self.rows if among is None else among if self.rows is None else self.rows[among]
+        if rows is not None and len(rows) * MOST > len(self.matrix):
+            every = np.empty(len(self.matrix), np.float32)
+            self._multiply(query, None, every)
+            np.take(every, rows, out=out)
+        else:
+            self._multiply(query, rows, out)
+
+    def _multiply(self, query: Floats, rows: Ints | None, out: Floats) -> None:
         buffer = np.empty((min(BLOCK, len(out)), self.matrix.shape[1]), np.float32)
         for start in range(0, len(out), BLOCK):
             stop = min(start + BLOCK, len(out))
@@ -151,4 +162,12 @@ class Vectors:
 
     def rows_of(self, doc: int) -> Ints:
         """Return the rows of one document, in order of section and chunk."""
-        return np.flatnonzero(self.docs == doc)
+        order, ascending = self._by_doc
+        first, last = np.searchsorted(ascending, (doc, doc + 1))
+        return order[first:last]
+
+    @cached_property
+    def _by_doc(self) -> tuple[Ints, Numbers]:
+        """The rows in order of their documents, and these."""
+        order = np.argsort(self.docs, kind="stable")
+        return order, self.docs[order]

@@ -35,6 +35,7 @@ class Options:
         bundles: Further bundles of items in system space.
         trust: Trust files that count as the user's own.
         cache_dir: Where indexes are kept.
+        embedder: What turns texts into vectors; None leaves it to the variable and the user's settings.
         only_trusted: Whether items of any other verdict are left out.
         read_only: Whether nothing may be signed or copied.
         http: Where to listen; None for standard input and output.
@@ -44,6 +45,7 @@ class Options:
     bundles: tuple[Path, ...] = ()
     trust: tuple[Path, ...] = ()
     cache_dir: Path | None = None
+    embedder: str | None = None
     only_trusted: bool = False
     read_only: bool = False
     http: Http | None = None

@@ -52,6 +52,7 @@ class Project:
             more_bundles=options.bundles,
             trust=options.trust,
             cache_dir=options.cache_dir,
+            embedder=options.embedder,
             progress=self._tell,
             cancelled=self._is_unwanted,
         )

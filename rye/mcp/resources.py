@@ -1,7 +1,8 @@
-"""Items as resources: ``rye://SPACE/TYPE/ID``, and with ``?offset=N`` what follows of a long one."""
+"""Resources: items, ``rye://SPACE/TYPE/ID``, of long ones with ``?offset=N`` what follows; figures, ``rye://stats``."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePath
@@ -20,9 +21,10 @@ if TYPE_CHECKING:
     from rye.registry import Registry
     from rye.spaces import Root
 
-__all__ = ["SCHEME", "TEMPLATES", "changed_uris", "list_resources", "read_resource"]
+__all__ = ["SCHEME", "STATS", "TEMPLATES", "changed_uris", "list_resources", "read_resource"]
 
 SCHEME = "rye://"
+STATS = "rye://stats"
 _SPACES = ("project", "user", "system")
 _TYPES = ("directive", "tool", "knowledge")
 _URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)(?:\?offset=(\d{{1,7}}))?", re.ASCII)
@@ -66,6 +68,9 @@ def list_resources(registry: Registry, options: Options, cursor: str | None) -> 
         for hit in page.results
         if not (hit.source == "system" and any(other.startswith("system:") for other in hit.shadowed_by))
     ]
+    if page.offset == 0:
+        about = "Items by type, verdict and signer; tags, words, copies, states, sizes: of each space, and of all."
+        listed.insert(0, types.Resource(uri=STATS, name="stats", description=about, mime_type="application/json"))
     return types.ListResourcesResult(
         resources=listed, next_cursor=None if page.next_offset is None else str(page.next_offset)
     )
@@ -79,9 +84,11 @@ def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadR
         NotFoundError: There is no such item.
         ItemError: It cannot be read, or is not trusted where that is required.
     """
+    if uri == STATS:
+        return _stats(registry, options)
     match = _URI.fullmatch(uri)
     if match is None:
-        hint = f"use {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
+        hint = f"use {STATS}, or {SCHEME}SPACE/TYPE/ID, spaces being {', '.join(_SPACES)}, types {', '.join(_TYPES)}"
         raise ArgumentError("bad-uri", f"{short(uri)!r} is no resource of this server", hint=hint)
     space, kind, item_id = match[1], match[2], unquote(match[3], errors="replace")
     loaded = registry.load(kind, item_id, space)
@@ -94,6 +101,15 @@ def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadR
         text += f"\n… characters {offset} to {part.next_offset} of {part.characters}; the next part is {following}"
         meta["rye/next"] = following
     contents = types.TextResourceContents(uri=uri, mime_type=_media(loaded.path), text=text, _meta=meta)
+    return types.ReadResourceResult(contents=[contents])
+
+
+def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
+    """Return what there is, in figures; to those who are offered trusted items only, nothing that names a file."""
+    found = registry.stats().to_dict()
+    found["warnings"] = [] if options.only_trusted else found["warnings"]
+    text = json.dumps(tidy(found), ensure_ascii=False)
+    contents = types.TextResourceContents(uri=STATS, mime_type="application/json", text=text)
     return types.ReadResourceResult(contents=[contents])
 
 

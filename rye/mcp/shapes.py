@@ -19,10 +19,11 @@ _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneT
 
 
 def schema_of(shape: type, **more: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the JSON Schema of what ``shape(…).to_dict()`` returns, or ``{"error": …}`` where a call failed.
+    """Return the JSON Schema of what ``shape(…).to_dict()`` returns.
 
-    It is read by models in every conversation, so it is kept small: all keys of the outermost level are named, with
-    their types and lists of valid values; that the others are text goes without saying.
+    No key is required, so the ``{"error": …}`` of a call that failed fits as well. It is read by models in every
+    conversation, so it is kept small: all keys of the outermost level are named, with their types and lists of valid
+    values; that the others are text goes without saying.
 
     Args:
         shape: A dataclass with a ``to_dict`` method, which returns the same keys always.
@@ -32,7 +33,7 @@ def schema_of(shape: type, **more: Mapping[str, Any]) -> dict[str, Any]:
     empty = _inferred(_sample(shape, full=False).to_dict())
     merged = _merged(full, empty)
     properties = {key: _small(each) for key, each in (merged["properties"] | more).items()}
-    return {"type": "object", "properties": properties | {"error": {}}}
+    return {"type": "object", "properties": properties}
 
 
 def part_of(shape: type) -> dict[str, Any]:

@@ -17,6 +17,7 @@ __all__ = [
     "search_text",
     "sections_text",
     "short",
+    "standing",
     "tidy",
     "tidy_hit",
     "verdict",
@@ -72,6 +73,12 @@ def reference(item: Mapping[str, Any]) -> str:
     return f"{item['type']}:{short(item['id'], MAX_TEXT)}"
 
 
+def standing(item: Mapping[str, Any]) -> str:
+    """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
+    instead = f", see {short(item['successor'])}" if item["successor"] else ""
+    return f"{', '.join(item['states'])}{instead}" if item["states"] else ""
+
+
 def search_text(answer: Mapping[str, Any]) -> str:
     """Return the compact form of a search response.
 
@@ -81,7 +88,8 @@ def search_text(answer: Mapping[str, Any]) -> str:
     hits = answer["results"]
     lines = [f"[{len(hits)} of {answer['total']} results -- {answer['stage']}]"]
     lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
-    return "\n".join([*lines, *_facet_lines(answer["facets"]), *_notes(answer)])
+    told = _why_lines(answer["why"]) if "why" in answer else ()
+    return "\n".join([*lines, *_facet_lines(answer["facets"]), *told, *_notes(answer)])
 
 
 def _facet_lines(facets: Mapping[str, Any]) -> Iterator[str]:
@@ -97,8 +105,7 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
     facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), short(source)]
     facts += ["exact"] if hit["exact"] else []
     facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
-    instead = f", see {short(hit['successor'])}" if hit["successor"] else ""
-    facts += [f"{', '.join(hit['states'])}{instead}"] if hit["states"] else []
+    facts += filter(None, [standing(hit)])
     if (match := hit.get("hybrid")) is not None:
         facts.append(f"({match['total']:g}% total)")
     elif hit.get("similarity") is not None:
@@ -126,6 +133,22 @@ def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
         leaf, field = short(trace["leaf"]), short(trace["field"])
         words = short(", ".join(trace["words"]))
         yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f}): {words}"
+
+
+def _why_lines(why: Mapping[str, Any]) -> Iterator[str]:
+    """Yield why an item is a hit, or everything that keeps it from being one."""
+    hit, near = why["hit"], why["meaning"]
+    place = "no hit" if hit is None else f"hit {why['rank']} of {why['total']}, score {hit['score']:.4g}"
+    yield f"why {reference(why)}: {place}"
+    for reason in why["reasons"]:
+        yield f"   {short(reason['clause'])}: {short(reason['message'], 500)} [{reason['code']}]"
+    yield from (f"   {each}" for each in _shares(hit and hit["explain"]))
+    if near is not None:
+        cosine = "none" if near["similarity"] is None else f"{near['similarity']:.4f}"
+        yield f"   similarity {cosine} (near from {near['threshold']:g} on): {short(near['section'])}"
+    for word, other in (("before", why["above"]), ("after", why["below"])):
+        if other is not None:
+            yield f"   {word} it: {other['rank']}. {reference(other)}  {other['score']:.4g} (by {other['because']})"
 
 
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:
@@ -163,7 +186,8 @@ def sections_text(answer: Mapping[str, Any]) -> str:
         facts = (
             f"{rank}. {reference(hit)}  {hit['score']:.4g}  {verdict(hit['signature'])}  {short(hit['source_handle'])}"
         )
-        lines += ["", f"{facts} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
+        state = f"  {standing(hit)}" if hit["states"] else ""
+        lines += ["", f"{facts}{state} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
         lines += ["[cut]"] if hit["truncated"] else []
     if answer["stale"]:
         lines.append("warning: the index could not be refreshed; an older state of the files answered")

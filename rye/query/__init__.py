@@ -23,6 +23,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from rye.query._bare import read_bare
+from rye.query._prose import without_question_marks
 from rye.query.ast import Parsed, children, fold, walk
 from rye.query.limits import LIMITS
 from rye.query.tree import as_words, dump, leaves, loosen, to_dict
@@ -39,6 +40,7 @@ __all__ = [
     "parse",
     "to_dict",
     "walk",
+    "without_question_marks",
 ]
 
 

@@ -20,6 +20,8 @@ _WORD = re.compile(r"[A-Za-z0-9]+")
 
 def read_bare(text: str) -> Parsed | None:
     """Return what a text of bare words means, or None where only the grammar can tell."""
+    if text.isascii() and text.isalnum() and len(text) <= MAX_CHARS and text not in OPERATORS:
+        return Parsed(text, Word(text, (0, len(text))))
     if len(text) > MAX_CHARS or not _BARE.fullmatch(text):
         return None
     words = tuple(Word(match.group(), match.span()) for match in _WORD.finditer(text))

@@ -64,6 +64,9 @@ class _Scope:
     boost: float = 1.0
 
 
+_UNBOUND = _Scope()
+
+
 @lru_cache
 def searched_fields(level: int | None) -> Bools:
     """Return which fields an unfielded leaf searches."""
@@ -82,7 +85,7 @@ def bind(node: ast.Node, context: Context) -> Bound | None:
         QueryError: ``unknown-field``, ``unknown-state``, ``nested-field``, ``no-searchable-text``, ``field-kind``,
             ``bad-bound``.
     """
-    return _bind(node, _Scope(), context)
+    return _bind(node, _UNBOUND, context)
 
 
 def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
@@ -99,19 +102,28 @@ def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
             return _bind(operand, _Scope(scope.name, scope.boost * factor), context)
         case ast.Field(name=kind, operand=ast.Word(text=text)) if scope.name in RELATION_FIELDS and kind in TYPE_NAMES:
             return _bind(ast.Word(f"{kind}:{text}", node.span), scope, context)
-        case ast.Field(name=name) | ast.Exists(name=name):
-            operand = node.operand if isinstance(node, ast.Field) else ast.Everything(node.span)
-            resolved = _resolve(name, node, context)
-            if resolved is None:
-                return _bind(operand, scope, context)
-            _refuse_nesting(resolved, scope, node, context)
-            return _bind(operand, _Scope(resolved, scope.boost), context)
+        case ast.Field() | ast.Exists():
+            return _bind_field(node, scope, context)
         case ast.Compare() | ast.Range():
             return _bind_range(node, scope, context)
         case ast.Everything():
             return _has(scope.name)
         case _:
             return _bind_leaf(node, scope, context)
+
+
+def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -> Bound | None:
+    """Bind a field; ``type:id``, by which items are named everywhere, to both: no metadata key is asked instead."""
+    operand = node.operand if isinstance(node, ast.Field) else ast.Everything(node.span)
+    if not scope.name and node.name.casefold() in TYPE_NAMES:
+        own = Glob("type", node.name.casefold())
+        inner = _bind(operand, _Scope("id", scope.boost), context)
+        return own if inner is None or isinstance(operand, ast.Everything) else All((own, inner))
+    resolved = _resolve(node.name, node, context)
+    if resolved is None:
+        return _bind(operand, scope, context)
+    _refuse_nesting(resolved, scope, node, context)
+    return _bind(operand, _Scope(resolved, scope.boost), context)
 
 
 def _has(name: str) -> Has | Everything:
@@ -149,14 +161,6 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     metadata = context.metadata_keys()
     if name in metadata:
         return name
-    folded = name.casefold()
-    if folded in TYPE_NAMES:
-        words = f"there is no field {name!r}; it is an item type"
-        start, end = node.span[0], node.span[0] + len(name)
-        meant = f"{context.text[:start]}type:{folded} id{context.text[end:]}"
-        hint = "write type:… and id:… to find one item, or rye show to read it"
-        _refuse(context, node, "unknown-field", words, hint=hint, suggestion=meant, span=(start, end))
-        return None
     writable = filter(_WRITABLE.fullmatch, sorted(metadata))
     near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
     start, end = node.span[0], node.span[0] + len(name)
@@ -282,6 +286,8 @@ def _pattern(node: ast.Node) -> Run | Window | Nearby | Everything | None:
 
 
 def _word_run(text: str, how: How, distance: int | None = None) -> Run | None:
+    if analysis.is_plain(text):
+        return Run((Pattern(text, how, distance),), (0,))
     if not analysis.searchable(text):
         return None
     chunks = analysis.chunks(analysis.normalize(text))

@@ -114,3 +114,18 @@ def asks_verdict(node: Bound) -> bool:
             return any(map(asks_verdict, operands))
         case _:
             return False
+
+
+def asks_relations(node: Bound) -> bool:
+    """Return whether what a query matches depends on what items refer to."""
+    match node:
+        case Refers():
+            return True
+        case State(name=name) | Has(name=name):
+            return name in {"orphan", "dangling", "references", "referenced-by"}
+        case Not(operand=operand):
+            return asks_relations(operand)
+        case All(operands=operands) | Any(operands=operands):
+            return any(map(asks_relations, operands))
+        case _:
+            return False

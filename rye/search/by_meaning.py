@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -18,7 +18,7 @@ from rye.search.bind import searched_fields
 from rye.search.closeness import Asked, Closeness
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
-from rye.search.fusion import Blend, by_similarity, fuse, keyword_score
+from rye.search.fusion import Blend, by_similarity, fuse, keyword_score, reaching
 from rye.search.meaning import Nearness, any_of, demands, has_boost, mended, mistyped, says
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan
@@ -36,6 +36,7 @@ class Near:
         evaluation: Where keyword scores and highlights come from: in semantic mode only what the query demands.
         docs: Shape ``(n,)``: the documents that count, ascending.
         blend: Their scores.
+        lacking: Why there is no document that counts, if there is none.
     """
 
     asked: Asked
@@ -44,10 +45,13 @@ class Near:
     evaluation: Evaluation
     docs: Ints
     blend: Blend
+    lacking: str = ""
 
     def scores(self, docs: Ints) -> Floats:
         """Return the scores of some of the documents."""
-        found: Floats = self.blend.total[np.searchsorted(self.docs, docs)]
+        spread = np.zeros(self.nearness.meaning.vectors.size)
+        spread[self.docs] = self.blend.total
+        found: Floats = spread[docs]
         return found
 
     def closeness(self, doc: int) -> Closeness:
@@ -67,8 +71,11 @@ class Near:
     def nothing(self) -> str:
         """Why there may be no hit."""
         best = self.blend.similarity.max(initial=-np.inf)
-        nearest = f"; the nearest item is at {best:.2f}" if np.isfinite(best) else ""
-        return f"no item is as near as {self.threshold:g}{nearest}"
+        if not len(self.docs):
+            return self.lacking
+        if not np.isfinite(best):
+            return "no item that counts has a vector yet"
+        return f"no item is as near as {self.threshold:g}; the nearest item is at {best:.2f}"
 
 
 class ByMeaning:
@@ -79,18 +86,26 @@ class ByMeaning:
         reader: What is searched.
         plan: The query as planned.
         evaluate: Binds a query and prepares its evaluation.
+        boosts: The user's own factors by source.
 
     Attributes:
         warnings: What to say of it.
     """
 
     def __init__(
-        self, request: Request, reader: Reader, plan: Plan, evaluate: Callable[[ast.Node, Plan], Evaluation]
+        self,
+        request: Request,
+        reader: Reader,
+        plan: Plan,
+        evaluate: Callable[[ast.Node, Plan], Evaluation],
+        *,
+        boosts: Mapping[str, float],
     ) -> None:
         self.request = request
         self.reader = reader
         self.plan = plan
         self.evaluate = evaluate
+        self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
 
     def near(self, meaning: Callable[[], Meaning], allowed: Docs) -> Near | None:
@@ -100,12 +115,15 @@ class ByMeaning:
             QueryError: The query names what does not exist.
         """
         mode, plan = self.request.mode, self.plan
+        if self._slips:
+            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
+            self.warnings.append(f"by meaning, {read}: no item has the word as written")
         if not self.text:
             self.warnings.append(self.instead("the query has no word that means something"))
             return None
-        demanded = ast.Everything() if plan.words else demands(plan.main)
-        evaluation = self.evaluate(demanded, plan)
-        if plan.fixed or not isinstance(demanded, ast.Everything):
+        evaluation = self.evaluate(self.demanded, plan)
+        lacking = self._lacking(self.demanded, allowed)
+        if plan.fixed or not isinstance(self.demanded, ast.Everything):
             allowed &= evaluation.docs
         try:
             known = meaning()
@@ -116,17 +134,51 @@ class ByMeaning:
         self.warnings += [*known.warnings, *self._idle()]
         docs = allowed.numbers
         if mode.name == "hybrid":
-            evaluation = self._evidence()
+            evaluation = self.evaluate(self.worded, plan)
         threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
         blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
-        asked = Asked(self.text, int(np.count_nonzero(blend.similarity >= threshold)), mode.name == "hybrid")
-        return Near(asked, threshold, nearness, evaluation, docs, blend)
+        asked = Asked(self.text, int(reaching(blend.similarity, threshold).sum()), mode.name == "hybrid")
+        return Near(asked, threshold, nearness, evaluation, docs, blend, lacking)
+
+    def _lacking(self, demanded: ast.Node, allowed: Docs) -> str:
+        """Say what leaves no item, if none is left: what is asked of all, or what the query demands of these."""
+        if not allowed:
+            return "scope, space and filters leave no item"
+        own = [] if isinstance(demanded, ast.Everything) else [str(demanded)]
+        also = [f"{name}:({parsed.text})" for name, parsed in self.plan.fixed]
+        return f"no item has what the query demands: {' '.join(own + also)}"
+
+    def apart(self, near: Near, doc: int) -> Near:
+        """Return the scores with one document more, as if scope, filters and query let it count.
+
+        Raises:
+            UnavailableError: The embedder cannot be used now.
+        """
+        mask = np.zeros(self.reader.size, bool)
+        mask[doc] = True
+        alone = Nearness.of(near.nearness.meaning, near.asked.text, mask)
+        docs = np.union1d(near.docs, [doc])
+        similarity = np.full(len(docs), alone.best[doc])
+        similarity[np.searchsorted(docs, near.docs)] = near.blend.similarity
+        blend = self._blend(near.evaluation, similarity, docs, near.threshold)
+        return replace(near, nearness=alone, docs=docs, blend=blend)
 
     def instead(self, cause: str) -> str:
         """Return the sentence that says why keywords answer."""
         name = self.request.mode.name
         more = "" if self.request.mode.plain else "; options of that mode do not apply"
         return f"keyword results instead of {name} ones: {cause}{more}"
+
+    @cached_property
+    def demanded(self) -> ast.Node:
+        """What of the query an item must have, whatever it means."""
+        return ast.Everything() if self.plan.words else demands(self.plan.main)
+
+    @cached_property
+    def worded(self) -> ast.Node:
+        """What keyword scores come from: any of the words, or the query as it is."""
+        words = self.plan.words
+        return any_of(words, self._unknown) if words else self.plan.main
 
     @cached_property
     def _slips(self) -> dict[str, str]:
@@ -140,9 +192,6 @@ class ByMeaning:
     @cached_property
     def text(self) -> str:
         """What is embedded: a query of plain words as it is, else what it says; slips of the fingers mended."""
-        if self._slips:
-            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
-            self.warnings.append(f"by meaning, {read}: no item has the word as written")
         return mended(self.request.query if self.plan.words else " ".join(self._said), self._slips)
 
     @property
@@ -161,15 +210,10 @@ class ByMeaning:
         parts = analysis.parts(word)
         return self._dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
 
-    def _evidence(self) -> Evaluation:
-        """Return the evaluation that keyword scores come from: any of the words, or the query as it is."""
-        words = self.plan.words
-        return self.evaluate(any_of(words, self._unknown) if words else self.plan.main, self.plan)
-
     def _blend(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> Blend:
         mode = self.request.mode
         if mode.name == "semantic":
-            factors = np.asarray([mode.boosts[part.root.space] for part in self.reader.parts] or [1.0])
+            factors = np.asarray([self.boosts[part.root.space] for part in self.reader.parts] or [1.0])
             return by_similarity(similarity, factors[self.reader.part_numbers(docs)], threshold)
         keyword = np.zeros(len(docs))
         if evaluation.scored:

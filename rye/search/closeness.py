@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from rye.index import analysis
 from rye.items.model import Item, Symbol
@@ -15,7 +16,7 @@ MEANING = "meaning"
 """The field of a trace that stands for similarity."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asked:
     """What was asked by meaning.
 
@@ -28,6 +29,11 @@ class Asked:
     text: str
     near: int
     hybrid: bool
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        """The parts of its words."""
+        return frozenset(analysis.parts(self.text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,18 +59,18 @@ class Closeness:
         """Return what a hybrid search tells of its hit."""
         if not self.asked.hybrid:
             return None
-        words = frozenset(analysis.parts(self.asked.text))
-        symbols = [symbol for symbol in item.symbols if not words.isdisjoint(analysis.parts(symbol.name))]
+        symbols = [symbol for symbol in item.symbols if not self.asked.words.isdisjoint(analysis.parts(symbol.name))]
         return HybridMatch(
             total=percent(self.by_meaning + self.by_words),
             semantic=percent(max(self.similarity or 0.0, 0.0)),
             keyword=percent(self.keyword),
-            header=self._header(item),
+            header=self.header(item),
             matched_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols)),
             definition_lines=tuple(map(_lines, symbols)),
         )
 
-    def _header(self, item: Item) -> str:
+    def header(self, item: Item) -> str:
+        """Return the headings of the nearest section of the item, or its description where it has none."""
         path = item.sections[self.section].heading_path if 0 <= self.section < len(item.sections) else ()
         header = " ".join((" > ".join(path) or item.description).split())
         return header if len(header) <= HEADER_LENGTH else f"{header[: HEADER_LENGTH - 1]}…"

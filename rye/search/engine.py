@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property, reduce
 from operator import or_
@@ -19,7 +19,7 @@ from rye.index.segment import Bools, Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
-from rye.search.bound import asks_verdict
+from rye.search.bound import asks_relations, asks_verdict
 from rye.search.by_meaning import ByMeaning, Near
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
@@ -30,7 +30,7 @@ from rye.search.page import Desk, Hit
 from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
 from rye.search.request import Request, Scope, bind_filters, require_field
-from rye.search.results import Remark, SearchResponse
+from rye.search.results import Remark, Replaced, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean
 from rye.search.weights import Overrides, weights_for
@@ -50,6 +50,7 @@ class World:
         everywhere: All spaces of the registry, for shadowing.
         trust: Returns the trusted keys.
         overrides: Field weights per root of ``reader``.
+        boosts: The user's own factors of similarities, by source.
         now: The moment verdicts are judged at.
         meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
     """
@@ -60,6 +61,7 @@ class World:
     overrides: Sequence[Overrides]
     now: datetime
     meaning: Callable[[], Meaning] = no_meaning
+    boosts: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +70,7 @@ class Answer:
 
     stage: str
     evaluation: Evaluation
-    found: Ints
+    found: Docs
     docs: Ints
     scores: np.ndarray[tuple[int], np.dtype[np.float64]]
     exact: frozenset[int]
@@ -92,7 +94,7 @@ class Search:
         self.weights = weights_for(world.reader, world.overrides)
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
-        self._replaced: list[str] = []
+        self._replaced: list[Replaced] = []
         self._suggestion = ""
         self._read: Reading | None = None
 
@@ -109,7 +111,8 @@ class Search:
         if request.facets:
             require_facets(request.facets, self._metadata_keys())
         allowed = self.allowed()
-        answer = self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+        plan = self.settled(plan, allowed)
+        answer = self.answer(plan, allowed)
         near = answer.near
         total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
         window = slice(request.offset, min(request.offset + request.limit, total))
@@ -146,6 +149,10 @@ class Search:
             method=self.method(near),
         )
 
+    def answer(self, plan: Plan, allowed: Docs) -> Answer:
+        """Return what is found of what scope and filters let through: by meaning where that is asked for and can be."""
+        return self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+
     def _desk(self, evaluation: Evaluation) -> Desk:
         return Desk(
             evaluation,
@@ -157,14 +164,17 @@ class Search:
         )
 
     def _reachable(self, answer: Answer, total: int) -> Ints:
-        """Return the documents, ascending, that paging can reach."""
-        if not self.request.facets or answer.total == total:
-            return answer.found
-        scores = np.round(answer.evaluation.scores(answer.found), 4)
-        whole = replace(self.request, offset=0, limit=total)
+        """Return the documents, ascending, that paging can reach; they are counted for facets alone."""
+        if not self.request.facets:
+            return _NOTHING
+        docs = answer.found.numbers
+        if answer.total == total:
+            return docs
+        scores = np.round(answer.evaluation.scores(docs), 4)
+        whole = replace(self.request, sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        order = ranked(self.reader, answer.found, scores, exact=exact, withdrawn=self.withdrawn(), request=whole)
-        return np.sort(answer.found[order])
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=_NOTHING, request=whole)
+        return np.sort(docs[order])
 
     def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
@@ -176,6 +186,10 @@ class Search:
         if near is None:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
         return mode.fusion.fusion if near.asked.hybrid else "embedding"
+
+    def settled(self, plan: Plan, allowed: Docs) -> Plan:
+        """Return what to evaluate: where question marks find nothing as wildcards, they ask."""
+        return plan.asked if plan.asked and not self.evaluate(plan.main, plan).docs & allowed else plan
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -195,16 +209,18 @@ class Search:
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query)
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Docs) -> Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        found = evaluation.docs & allowed
+        found, size = evaluation.docs & allowed, self.reader.size
         if stage.name == "all":
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
-            found, named = (found | whole, named | whole) if whole else (found, named)
+            if len(whole):
+                found, named = found | Docs(size, numbers=whole), np.union1d(named, whole)
         exact = _NOTHING
-        if named:
-            found = found | named if found and plan.words else found
-            exact = (found & named).numbers
+        if len(named):
+            these = Docs(size, numbers=named)
+            found = found | these if found and plan.words else found
+            exact = (found & these).numbers
         return self._ordered(stage.name, evaluation, found, exact=exact)
 
     def _ordered(
@@ -219,29 +235,37 @@ class Search:
                 self._name_successors(exact[~shown])
                 exact = exact[shown]
         withdrawn = self.withdrawn()
-        docs = every = found.numbers
-        if near is None and self.request.sort_by == "score" and not len(withdrawn):
-            wanted = self.request.offset + self.request.limit
-            docs = evaluation.contenders(docs, wanted)
-            docs = np.union1d(docs, exact) if len(exact) else docs
-        scores = np.round((near or evaluation).scores(docs), 4)
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request)
-        return Answer(stage, evaluation, every, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
+        if near or len(withdrawn) or self.request.sort_by != "score":
+            docs = found.numbers
+            scores = (near or evaluation).scores(docs)
+        else:
+            docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
+            if len(exact):
+                docs = np.union1d(docs, exact)
+                scores = evaluation.scores(docs)
+        scores = scores.round(4)
+        reach = ANY_LIMIT if stage == "any" else None
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request, reach=reach)
+        return Answer(stage, evaluation, found, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
+
+    def asking(self, plan: Plan) -> ByMeaning:
+        """Return what asks by meaning."""
+        return ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.world.boosts)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
         mode = self.request.mode
         if mode.name == "keyword":
             return None
-        asking = ByMeaning(self.request, self.reader, plan, self.evaluate)
+        asking = self.asking(plan)
         near = asking.near(self.world.meaning, allowed)
         self._warnings += asking.warnings
         if near is None:
             return None
         asked = Docs(self.reader.size, numbers=near.docs)
         exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
-        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) | exact
-        answer = self._ordered(mode.name, near.evaluation, found, exact=exact.numbers, near=near)
+        found = Docs(self.reader.size, numbers=np.union1d(near.docs[near.blend.matched], exact))
+        answer = self._ordered(mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not mode.narrows:
             self._warnings.append(asking.instead(near.nothing))
             return None
@@ -271,7 +295,9 @@ class Search:
         return nodes
 
     def _note_cuts(self, evaluation: Evaluation) -> None:
-        """Warn of leaves of the answer that stand for more terms than were looked up."""
+        """Warn of leaves that stand for more terms than were looked up, and of references that are not known."""
+        if any(map(asks_relations, (evaluation.query, *self.filters))) and (unknown := self.states.graph.unknown):
+            self._warnings.append(unknown)
         for found in evaluation.found():
             if found.cut:
                 self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
@@ -311,16 +337,18 @@ class Search:
             masks.append(mask)
         return np.concatenate(masks)
 
-    def _named(self, allowed: Docs, plan: Plan) -> Docs:
+    def _named(self, allowed: Docs, plan: Plan) -> Ints:
         """Return the documents that words of a sentence name."""
+        if len(plan.bag) < 2:
+            return _NOTHING
         return self._let_through(named_inside(self.reader, plan.bag, self._dictionary), plan, allowed)
 
-    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Docs:
+    def _let_through(self, docs: Ints, plan: Plan, allowed: Docs) -> Ints:
         """Return those of some documents that scope, filters and ``fields`` let through."""
-        found = Docs(self.reader.size, numbers=docs)
-        if found:
-            found &= allowed
-        return found & self.evaluate(ast.Everything(), plan).docs if found and plan.fixed else found
+        if not len(docs):
+            return docs
+        found = Docs(self.reader.size, numbers=docs) & allowed
+        return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
 
     @cached_property
     def _dictionary(self) -> Dictionary:
@@ -347,7 +375,8 @@ class Search:
         for doc in docs[:_NAMED].tolist():
             states, successor = self.states.standing(doc)
             instead = f"; see {successor}" if successor else ""
-            self._replaced.append(f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}")
+            said = f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}"
+            self._replaced.append(Replaced(said))
 
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""

@@ -12,6 +12,7 @@ BM25 and Beyond, 2009)::
 from __future__ import annotations
 
 import math
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
@@ -31,6 +32,8 @@ from rye.search.results import LeafTrace
 from rye.search.states import States
 from rye.search.weights import Weights
 
+_sums = threading.local()
+
 T = TypeVar("T", float, Floats)
 
 _MANY = 1_000
@@ -38,6 +41,9 @@ _MANY = 1_000
 
 _FEW = 8
 """Scoring is put off when it is spared all documents but one in so many."""
+
+_GROUPS = 1_024
+"""Groups, at least, that the greatest of many values are looked for in."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
@@ -135,29 +141,40 @@ class Evaluation:
         """``Σ boost · idf`` over the positive leaves."""
         return sum(row.weight for row in self.scored)
 
-    def contenders(self, docs: Ints, wanted: int) -> Ints:
-        """Return documents among which are all that may be, by their rounded scores, the first ``wanted`` of some.
+    def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
+        """Return documents, ascending, and scores: all of some that by rounded score may be the first ``wanted``."""
+        many = len(found) >= max(_MANY, _FEW * wanted) and self.norm > 0
+        if many and len(self.scored) > 1 and len(found) >= min(row.found.df for row in self.scored):
+            return self._best_of_several(found, wanted)
+        if len(self.scored) == 1 and found is self.scored[0].found.docs:
+            docs, tf = self.scored[0].found.weighed(self.weights)
+            scores = self.scored[0].contributions(tf) / self.norm
+        else:
+            docs, scores = found.numbers, self.scores(found.numbers)
+        if not many:
+            return docs, scores
+        keep = (scores >= _reached(scores, wanted) - _ROUNDING).nonzero()[0]
+        return docs.take(keep), scores.take(keep)
+
+    def _best_of_several(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
+        """Return what :meth:`best` does.
 
         Leaves are added up from the weightiest down, until those left out can lift few documents that high (MaxScore;
         Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995). Of common words, which weigh least and
         stand in most documents, little is read then.
         """
-        if len(docs) < max(_MANY, _FEW * wanted) or len(self.scored) < 3 or self.norm <= 0:
-            return docs
-        total, rest, slack = np.zeros(self.reader.size), self.norm, _ROUNDING * self.norm
-        for row in sorted(self.scored, key=lambda row: -row.weight):
-            own = row.found.docs.numbers
-            total[own] += row.contributions(row.found.weigh(own, self.weights))
+        total, rest, slack = _zeros(self.reader.size), self.norm, _ROUNDING * self.norm
+        ordered = sorted(self.scored, key=lambda row: -row.weight)
+        for row in ordered:
+            docs, tf = row.found.weighed(self.weights)
+            np.add.at(total, docs, row.contributions(tf))
             rest -= row.weight
-            reached = total[docs]
-            high = reached[reached > rest + slack]
-            if len(high) < wanted:
+            if np.count_nonzero(total > rest + slack) < wanted:
                 continue
-            keep = reached >= np.partition(high, -wanted)[-wanted] - rest - slack
-            if np.count_nonzero(keep) * _FEW < len(docs):
-                found: Ints = docs[keep]
-                return found
-        return docs
+            docs = _highest(total, found, wanted, rest + slack)
+            if len(docs) * _FEW < len(found):
+                return docs, total.take(docs) / self.norm if row is ordered[-1] else self.scores(docs)
+        return found.numbers, self.scores(found.numbers)
 
     def scores(self, docs: Ints) -> Floats:
         """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive leaf."""
@@ -167,16 +184,19 @@ class Evaluation:
             return np.ones(len(docs))
         if self.norm <= 0:
             return np.zeros(len(docs))
+        if len(self.scored) == 1:
+            (row,) = self.scored
+            return row.contributions(row.found.weigh(docs, self.weights)) / self.norm
         total = np.zeros(len(docs))
         spread: Floats | None = None
         for row in self.scored:
-            if len(self.scored) == 1 or len(docs) < row.found.df:
+            if len(docs) < row.found.df:
                 total += row.contributions(row.found.weigh(docs, self.weights))
                 continue
             if spread is None:
-                spread = np.zeros(self.reader.size)
-            own = row.found.docs.numbers
-            spread[own] += row.contributions(row.found.weigh(own, self.weights))
+                spread = _zeros(self.reader.size)
+            own, tf = row.found.weighed(self.weights)
+            np.add.at(spread, own, row.contributions(tf))
         if spread is not None:
             total += spread[docs]
         values: Floats = total / self.norm
@@ -217,6 +237,34 @@ class Evaluation:
                 if self.norm > 0
             ]
         return tuple(traces)
+
+
+def _zeros(size: int) -> Floats:
+    """Return zeros, in this thread's memory for them: to get that anew takes longer than to add up there."""
+    kept: Floats | None = getattr(_sums, "kept", None)
+    if kept is None or len(kept) != size:
+        kept = _sums.kept = np.empty(size)
+    kept.fill(0.0)
+    return kept
+
+
+def _highest(values: Floats, found: Docs, wanted: int, below: float) -> Ints:
+    """Return those of some documents, ascending, whose value is at most so much below the greatest ``wanted``."""
+    floor = _reached(values, wanted)
+    docs = (values >= floor - below).nonzero()[0]
+    docs = docs[found.mask.take(docs)]
+    if np.count_nonzero(values.take(docs) >= floor) >= wanted:
+        return docs
+    values = values * found.mask  # others reach that high
+    return (values >= _reached(values, wanted) - below).nonzero()[0]
+
+
+def _reached(values: Floats, wanted: int) -> float:
+    """Return a value that at least so many of some values reach, or little fewer than the greatest such."""
+    groups = max(_GROUPS, 16 * wanted)
+    if len(values) > 4 * groups:  # the greatest of each group are few, and found faster than all are partitioned
+        values = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
+    return float(np.partition(values, -wanted)[-wanted])
 
 
 def _leaves(node: bound.Bound) -> Iterator[Leaf]:

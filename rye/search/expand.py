@@ -14,7 +14,6 @@ import numpy.typing as npt
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.segment import Ints
-from rye.index.stems import stem
 
 MAX_EXPANSIONS = 1_024
 """Terms one part of a leaf may stand for; the most frequent are kept."""
@@ -98,9 +97,9 @@ def _exact(part: Part, pattern: Pattern) -> Choice:
 
 
 def _inflected(part: Part, pattern: Pattern) -> Choice:
-    ids = part.segment.terms_of_stem(stem(pattern.text))
-    itself = part.segment.terms.find(pattern.text)
-    return ids, np.where(ids == itself, 1.0, INFLECTION_WEIGHT)
+    ids, itself = part.segment.inflections(pattern.text)
+    weights = [1.0 if number == itself else INFLECTION_WEIGHT for number in ids]
+    return np.asarray(ids, np.int64), np.asarray(weights, np.float64)
 
 
 def _glob(part: Part, pattern: Pattern) -> Choice:

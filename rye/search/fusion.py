@@ -13,6 +13,7 @@ both lists gets, so that it ends at 1 as well::
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,7 @@ from rye.index.segment import Bools
 FUSIONS = ("weighted", "rrf")
 SEMANTIC_WEIGHT, KEYWORD_WEIGHT = 0.72, 0.28
 RRF_K = 60
+_NOISE = 1e-6
 
 SPREAD = 5.0
 """How many times as far cosines lie apart as keyword scores do, so that a weight weighs what sets items apart.
@@ -89,7 +91,13 @@ def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> Blend
     """Return scores of similarity alone, times the boost of each item's source; the threshold is for what is raw."""
     nothing = np.zeros(len(similarity))
     raised = np.maximum(similarity, 0.0) * boosts
-    return Blend(similarity, nothing, raised, nothing, similarity >= threshold)
+    return Blend(similarity, nothing, raised, nothing, reaching(similarity, threshold))
+
+
+def reaching(similarity: Floats, threshold: float) -> Bools:
+    """Return which similarities are shown as a threshold or more."""
+    found: Bools = similarity >= _shown_as(threshold)
+    return found
 
 
 def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) -> Blend:
@@ -104,9 +112,10 @@ def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) 
         semantic_weight, keyword_weight = fusion.semantic_weight, fusion.keyword_weight * SPREAD
         both = semantic_weight + keyword_weight
         by_meaning, by_words = near * (semantic_weight / both), keyword * (keyword_weight / both)
-    worded, meant = keyword > 0, similarity >= threshold
-    matched = (worded | meant) & (near >= fusion.min_semantic_score) & (keyword >= fusion.min_keyword_score)
-    matched &= by_meaning + by_words >= fusion.min_combined_score
+    worded, meant = keyword > 0, reaching(similarity, threshold)
+    matched = (worded | meant) & (near >= _percent_shown_as(fusion.min_semantic_score))
+    matched &= keyword >= _percent_shown_as(fusion.min_keyword_score)
+    matched &= by_meaning + by_words >= _percent_shown_as(fusion.min_combined_score)
     if fusion.require_keyword_match:
         matched &= worded
     if fusion.require_semantic_match:
@@ -120,6 +129,16 @@ def _reciprocal(values: Floats, k: int) -> Floats:
     ranks = 1 + len(values) - np.searchsorted(ascending, values, side="right")
     found: Floats = np.where(values > 0, (k + 1) / 2 / (k + ranks), 0.0)
     return found
+
+
+def _shown_as(least: float) -> float:
+    """Return from which score on one is shown, with four decimals, as ``least`` or more: so a shown score is enough."""
+    return (math.ceil(least * 1e4 - _NOISE) - 0.5) / 1e4
+
+
+def _percent_shown_as(least: float) -> float:
+    """Return the same for a score that is also shown as percent with one decimal, maybe of what four decimals left."""
+    return min(_shown_as(least), _shown_as((math.ceil(least * 1e3 - _NOISE) - 0.5) / 1e3))
 
 
 def percent(value: float) -> float:

@@ -21,9 +21,9 @@ from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.relations_columns import UNSURE, Keys
 from rye.index.relations_forms import BY_NAME, TYPED
-from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER, fold_value
+from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
-from rye.index.strings import Strings, ranges
+from rye.index.strings import ranges
 from rye.search.rows import fresh
 
 MAX_CANDIDATES = 10
@@ -119,6 +119,18 @@ class _Resolved(NamedTuple):
     nodes: Ints
     by_name: Bools
 
+    def of(self, targets: Ints) -> tuple[Ints, Ints]:
+        """Return where the nodes that some targets name begin, and the nodes."""
+        counts = self.counts[targets]
+        starts = _ends(counts)
+        named = np.flatnonzero(counts == 1)  # nearly all of them
+        nodes = np.empty(int(starts[-1]), np.int64)
+        nodes[starts[named]] = self.nodes[self.starts[targets[named]]]
+        several = np.flatnonzero(counts > 1)
+        at = targets[several]
+        nodes[ranges(starts[several], starts[several + 1])] = self.nodes[ranges(self.starts[at], self.starts[at + 1])]
+        return starts, nodes
+
 
 class Graph:
     """The relations of all spaces of a registry.
@@ -135,53 +147,59 @@ class Graph:
         self._columns = [part.segment.edges for part in reader.parts]
         self._bases = np.cumsum([0, *(len(columns.ends) - 1 for columns in self._columns)])
 
+    @property
+    def unknown(self) -> str:
+        """A sentence on the references that were not kept; nothing where all were."""
+        count = sum(each.left_out for each in self._columns)
+        return f"{count:,} references are left out: there are too many in one space" if count else ""
+
     @cached_property
     def nodes(self) -> Nodes:
         """What there is to refer to."""
-        docs = np.flatnonzero(self._live)
-        keys = _joined([columns.id_keys for columns in self._columns], np.uint64)
-        distinct, first, which = np.unique(keys[docs], return_index=True, return_inverse=True)
+        keys, docs = self._ordered("id_keys", "id_order")
+        docs = docs[self._live[docs]]
+        begins = fresh(keys[docs])
+        which, first = np.cumsum(begins) - 1, docs[begins]
         of_doc = np.full(self._size, _NOBODY, np.int64)
         of_doc[docs] = which
-        first = docs[first] if len(docs) else docs
         sources = {source: at for at, source in enumerate(dict.fromkeys(part.root.source for part in self._parts))}
         root = _joined([np.full(part.segment.docs, sources[part.root.source]) for part in self._parts], np.int64)
         winning = np.zeros(self._size, bool)
         winning[docs] = root[docs] == root[first[which]]
-        return Nodes(of_doc, first, distinct, winning)
+        return Nodes(of_doc, first, keys[first], winning)
+
+    def _ordered(self, named: str, ordered: str) -> tuple[Keys, Ints]:
+        """Return a column of keys of all segments, and the numbers of its rows in the order of the keys."""
+        columns = [getattr(each, named) for each in self._columns]
+        bases = np.cumsum([0, *map(len, columns)]).tolist()
+        orders = [_moved(getattr(each, ordered), base) for each, base in zip(self._columns, bases, strict=False)]
+        keys, rows = _joined(columns, np.uint64), _joined(orders)
+        return keys, rows if len(columns) == 1 else rows[np.argsort(keys[rows], kind="stable")]
 
     @cached_property
     def edges(self) -> Edges:
         """All references, resolved."""
         found, columns = self._resolved, self._columns
-        docs = _joined(
-            [each.docs.astype(np.int64) + part.base for each, part in zip(columns, self._parts, strict=True)]
-        )
+        docs = _joined([_moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)])
         kinds = _joined([each.kinds for each in columns], np.uint8)
-        lines = _joined([each.lines.astype(np.int64) for each in columns])
-        targets = _joined(
-            [each.targets.astype(np.int64) + base for each, base in zip(columns, self._bases.tolist(), strict=False)]
-        )
-        counts = found.counts[targets]
-        nothing = (kinds >= UNSURE) & ((counts == 0) | (found.by_name[targets] & (counts > 1)))
-        kinds &= UNSURE - 1
-        itself = (kinds == KIND_NUMBER["mentions"]) & self._names_itself(docs, targets)
-        kept = self._live[docs] & ~nothing & ~itself
-        targets, counts = targets[kept], counts[kept]
-        return Edges(
-            docs=docs[kept],
-            kinds=kinds[kept],
-            lines=lines[kept],
-            targets=targets,
-            starts=_ends(counts),
-            named=found.nodes[ranges(found.starts[targets], found.starts[targets + 1])],
-        )
+        lines = _joined([_moved(each.lines, 0) for each in columns])
+        bases = self._bases.tolist()
+        targets = _joined([_moved(each.targets, base) for each, base in zip(columns, bases, strict=False)])
+        kept = self._live[docs]
+        unsure = np.flatnonzero(kinds >= UNSURE)
+        counts = found.counts[targets[unsure]]
+        kept[unsure[(counts == 0) | (found.by_name[targets[unsure]] & (counts > 1))]] = False
+        kinds = kinds & (UNSURE - 1)
+        mentions = np.flatnonzero(kinds == KIND_NUMBER["mentions"])
+        kept[mentions[self._names_itself(docs[mentions], targets[mentions])]] = False
+        if not kept.all():
+            docs, kinds, lines, targets = docs[kept], kinds[kept], lines[kept], targets[kept]
+        return Edges(docs, kinds, lines, targets, *found.of(targets))
 
     def _names_itself(self, docs: Ints, targets: Ints) -> Bools:
         """Return which references may name the very item that they stand in."""
-        resolved = self._resolved
-        owners = np.repeat(np.arange(len(docs)), resolved.counts[targets])
-        named = resolved.nodes[ranges(resolved.starts[targets], resolved.starts[targets + 1])]
+        starts, named = self._resolved.of(targets)
+        owners = np.repeat(np.arange(len(docs)), np.diff(starts))
         found = np.zeros(len(docs), bool)
         found[owners[named == self.nodes.of_doc[docs][owners]]] = True
         return found
@@ -191,15 +209,14 @@ class Graph:
         """What each target that is written anywhere names: what its first lookup finds that finds anything."""
         numbered = zip(self._columns, self._bases.tolist(), strict=False)
         owners = _joined([np.repeat(np.arange(len(e.ends) - 1), np.diff(e.ends)) + base for e, base in numbered])
-        keys = _joined([each.keys for each in self._columns], np.uint64)
+        keys, order = self._ordered("keys", "order")
         hows = _joined([each.hows for each in self._columns], np.uint8)
         named = (hows & BY_NAME) > 0
         last = np.where(hows & TYPED, keys, keys | _ANY_TYPE)
         names, by_name = self._names
         low, high = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         for table, which in ((self.nodes.keys, ~named), (names, named)):
-            at = np.flatnonzero(which)
-            at = at[np.argsort(keys[at])]  # looked up in order, they take a sixth of the time
+            at = order[which[order]]  # looked up in order, they take a sixth of the time
             low[at] = np.searchsorted(table, keys[at])
             high[at] = np.searchsorted(table, last[at], side="right")
         hits = np.flatnonzero(high > low)
@@ -215,9 +232,11 @@ class Graph:
     @cached_property
     def _names(self) -> tuple[Keys, Ints]:
         """Name keys of all nodes, ascending, and the nodes in that order."""
-        keys = _joined([columns.name_keys for columns in self._columns], np.uint64)[self.nodes.first]
-        order = np.argsort(keys, kind="stable")
-        return keys[order], order
+        keys, docs = self._ordered("name_keys", "name_order")
+        leading = np.zeros(self._size, bool)
+        leading[self.nodes.first] = True
+        docs = docs[leading[docs]]
+        return keys[docs], self.nodes.of_doc[docs]
 
     def written(self, targets: Ints) -> list[str]:
         """Return what is written for some global numbers of targets."""
@@ -315,22 +334,19 @@ class Graph:
 
     def missing_like(self, pattern: str) -> Ints:
         """Return the targets that name nothing and whose text, with or without its type, matches a folded glob."""
-        texts, targets = self._missing
-        return np.unique(targets[texts.matching(pattern)])
-
-    @cached_property
-    def _missing(self) -> tuple[Strings, Ints]:
-        """The folded texts of all targets that name nothing, each also without its type, and which targets they are."""
-        targets = np.unique(self.edges.targets[self.edges.counts == 0])
-        pairs = list(zip(map(fold_value, self.written(targets)), targets.tolist(), strict=True))
-        pairs += [(text.partition(":")[2], at) for text, at in pairs if text.partition(":")[0] in TYPE_NUMBER]
-        pairs.sort()
-        offsets, buffer = strings.pack([text for text, _ in pairs])
-        return Strings(offsets, buffer.data), np.asarray([at for _, at in pairs], np.int64)
+        bases = self._bases.tolist()
+        found = _joined([each.like(pattern) + base for each, base in zip(self._columns, bases, strict=False)])
+        missing: Ints = found[self._resolved.counts[found] == 0]
+        return missing
 
 
-def _joined(columns: list[Any], kind: Any = np.int64) -> Any:
-    return np.concatenate([np.empty(0, kind), *columns])
+def _moved(column: Any, base: int) -> Any:
+    """Return a column of small numbers as numbers that all can be, counted from a base."""
+    return np.add(column, base, dtype=np.int32)
+
+
+def _joined(columns: list[Any], kind: Any = np.int32) -> Any:
+    return columns[0] if len(columns) == 1 else np.concatenate([np.empty(0, kind), *columns])
 
 
 def _ends(counts: Ints) -> Ints:

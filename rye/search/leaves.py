@@ -13,13 +13,13 @@ import numpy.typing as npt
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import POSITION_BITS, Bools, Ints, slot_keys
+from rye.index.segment import POSITION_BITS, Bools, Ints, Numbers, slot_keys
 from rye.query import ast
 from rye.search import positions
-from rye.search.docs import SPARSE, Docs
+from rye.search.docs import Docs
 from rye.search.expand import How, Pattern, Terms, expand
 from rye.search.positions import Occurrences
-from rye.search.rows import Rows, Slots, divided, fresh, least, mask, sum_by
+from rye.search.rows import Held, Rows, Slots, divided, least, shared, sum_by
 from rye.search.weights import Weights
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
@@ -82,9 +82,10 @@ class Found:
         self.leaf = leaf
         self.cut = False
         """Whether an expansion left terms out; known once the leaf has been evaluated."""
+        self._limits = None if leaf.fields.all() else leaf.fields
         self._placed: dict[tuple[int, Pattern], Occurrences] = {}
-        self._held: dict[tuple[int, Pattern], tuple[Ints, Floats]] = {}
-        self._common: dict[int, Bools] = {}
+        self._held: dict[tuple[int, Pattern], Held] = {}
+        self._common: dict[int, Numbers] = {}
         self._stands: dict[int, list[Occurrences]] = {}
 
     @cached_property
@@ -107,14 +108,11 @@ class Found:
     @cached_property
     def docs(self) -> Docs:
         """The documents found."""
-        parts = self.reader.parts
-        found = [rows.found(part.segment.docs) for part, rows in zip(parts, self._rows, strict=True)]
-        if len(found) == 1:
-            return found[0]
-        numbers = [docs.numbers + part.base for docs, part in zip(found, parts, strict=True)]
-        return Docs(self.reader.size, numbers=np.concatenate([np.empty(0, np.int64), *numbers]))
+        found = [rows.numbers + part.base for part, rows in zip(self.reader.parts, self._rows, strict=True)]
+        numbers = found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
+        return Docs(self.reader.size, numbers=numbers)
 
-    @cached_property
+    @property
     def df(self) -> int:
         """How many documents were found."""
         return len(self.docs)
@@ -124,7 +122,7 @@ class Found:
         """Number of postings of all terms, deleted documents included: an upper bound of ``df``, known at once."""
         choices = [terms.choices for terms in self._terms.values()]
         return sum(
-            int((part.segment.term_postings[ids + 1] - part.segment.term_postings[ids]).sum())
+            int(part.segment.sizes(ids).sum())
             for chosen in choices
             for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )
@@ -132,7 +130,7 @@ class Found:
     def _in_part(self, index: int, part: Part) -> Rows:
         pattern = self.leaf.pattern
         if isinstance(pattern, Run) and len(pattern.parts) == 1 and pattern.joined is None:
-            return self._word(index, part, pattern.parts[0])
+            return Rows.of_terms(part, self._terms[pattern.parts[0]].choices[index], self._limits)
         if isinstance(pattern, Run):
             run = self._occurrences(index, part, pattern)
             keys, tf = sum_by(run.starts >> POSITION_BITS, run.weights)
@@ -140,44 +138,28 @@ class Found:
             keys, tf = self._window(index, part, pattern)
         else:
             keys, tf = self._nearby(index, part, pattern)
-        return Rows.of(keys, tf, ordered=True)
+        return Rows(keys, tf)
 
-    def _word(self, index: int, part: Part, pattern: Pattern) -> Rows:
-        """Return the rows of a word, wildcard or fuzzy word: those of its terms, one after the other."""
-        segment, ids = part.segment, self._terms[pattern].choices[index][0]
-        if len(ids) == 1 and part.intact and self.leaf.fields.all():
-            own = segment.run(int(ids[0]))
-            tf = segment.frequencies(own) * self._terms[pattern].choices[index][1][0]
-            return Rows.of(segment.slots(own), tf, ordered=True)
-        postings, weights = self._postings(index, part, pattern)
-        tf = weights * segment.frequencies(postings)
-        return Rows.of(segment.slots(postings), tf, ordered=len(ids) < 2)
-
-    def _postings(self, index: int, part: Part, pattern: Pattern) -> tuple[Ints, Floats]:
-        """Return posting numbers, live and in the leaf's fields, with the weights of their terms."""
+    def _postings(self, index: int, part: Part, pattern: Pattern) -> Held:
+        """Return the postings of a part of the leaf, live and in the leaf's fields; kept, because parts recur."""
         found = self._held.get((index, pattern))
         if found is None:
-            ids, weights = self._terms[pattern].choices[index]
-            postings, owner = part.segment.postings(ids) if len(ids) else (ids, ids)
-            if not (part.intact and self.leaf.fields.all()):
-                keep = self.leaf.fields[part.segment.posting_field[postings]]
-                keep &= part.live[part.segment.posting_doc[postings]]
-                postings, owner = postings[keep], owner[keep]
-            found = self._held[index, pattern] = postings, weights[owner]
+            found = self._held[index, pattern] = Held(part, self._terms[pattern].choices[index], self._limits)
         return found
 
-    def _holding(self, index: int, part: Part, pattern: Pattern) -> Bools:
-        return mask(part.segment.posting_doc[self._postings(index, part, pattern)[0]], part.segment.docs)
-
-    def _candidates(self, index: int, part: Part, pattern: Run | Window | Nearby) -> Bools:
-        """Return which documents have all it takes, wherever it stands: positions are read in those alone."""
+    def _candidates(self, index: int, part: Part, pattern: Run | Window | Nearby) -> Numbers:
+        """Return the slots that have all it takes, wherever it stands: positions are read there alone."""
         if isinstance(pattern, Nearby):
-            return _all(_any(self._candidates(index, part, run) for run in runs) for runs in pattern.operands)
+            return shared(
+                [reduce(np.union1d, (self._candidates(index, part, run) for run in runs)) for runs in pattern.operands]
+            )
         if isinstance(pattern, Window):
             words = (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
-            return _all(self._holding(index, part, word) for word in words)
-        parts = _all(self._holding(index, part, one) for one in dict.fromkeys(pattern.parts))
-        return parts if pattern.joined is None else parts | self._holding(index, part, pattern.joined)
+            return shared([self._postings(index, part, word).distinct for word in words])
+        parts = shared([self._postings(index, part, one).distinct for one in dict.fromkeys(pattern.parts)])
+        if pattern.joined is None:
+            return parts
+        return np.union1d(parts, self._postings(index, part, pattern.joined).distinct)
 
     def _positions(self, index: int, part: Part, pattern: Pattern) -> Occurrences:
         """Return where a part of the leaf occurs; kept, because parts recur and every hit of a page asks again."""
@@ -185,11 +167,11 @@ class Found:
         if found is None:
             if index not in self._common:
                 self._common[index] = self._candidates(index, part, self.leaf.pattern)
-            postings, weights = self._postings(index, part, pattern)
-            keep = np.flatnonzero(self._common[index][part.segment.posting_doc[postings]])
-            keys, of = part.segment.occurrences(postings[keep])
-            found = Occurrences(keys, keys, weights[keep[of]])
-            if len(self._terms[pattern].choices[index][0]) != 1:
+            held = self._postings(index, part, pattern)
+            postings, weights = held.picked(held.within(self._common[index]))
+            keys, of = part.segment.occurrences(postings)
+            found = Occurrences(keys, keys, weights.take(of))
+            if not held.single:
                 found = positions.distinct(found, by_start=True)
             self._placed[index, pattern] = found
         return found
@@ -266,8 +248,8 @@ class Found:
         index, segment = self.reader.parts.index(part), part.segment
         found: dict[Pattern, dict[int, dict[str, int]]] = {}
         for pattern in self._terms:
-            postings, _ = self._postings(index, part, pattern)
-            own = postings[segment.posting_doc[postings] == local]
+            held = self._postings(index, part, pattern)
+            own, _ = held.picked((held.slots >> FIELD_BITS == local).nonzero()[0])
             terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
             fields, tfs = segment.posting_field[own].tolist(), segment.frequencies(own).tolist()
             found[pattern] = {}
@@ -291,8 +273,8 @@ class Found:
         for part, rows, local in self._split(docs):
             if not len(local):
                 continue
-            chosen = rows.take(np.flatnonzero(mask(local, part.segment.docs)[rows.docs]))
-            keys, tf = sum_by(chosen.slots, chosen.tf)
+            chosen = rows.among(local, part.segment.docs)
+            keys, tf = sum_by(chosen.slots.astype(np.int64), chosen.tf.astype(np.float64))
             within, fields = keys >> FIELD_BITS, keys & _FIELD_MASK
             lengths = part.segment.lengths[fields, within].astype(np.int64)
             for column, values in zip(columns, (within + part.base, fields, tf, lengths), strict=True):
@@ -307,13 +289,18 @@ class Found:
         values = slots.tf * weights.normalized(part, keys)
         return dict(zip(slots.fields.tolist(), values.tolist(), strict=True))
 
+    def weighed(self, weights: Weights) -> tuple[Ints, Floats]:
+        """Return the documents found, ascending, and in each tf~: ``Σ w · tf / (1 − b + b · length / average)``."""
+        several = [rows.weighed(part, weights) for part, rows in zip(self.reader.parts, self._rows, strict=True)]
+        if len(several) == 1:
+            return several[0]
+        docs = [docs + part.base for part, (docs, _) in zip(self.reader.parts, several, strict=True)]
+        values = [values for _, values in several]
+        return np.concatenate([np.empty(0, np.int64), *docs]), np.concatenate([np.empty(0), *values])
+
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
-        """Return tf~ in some documents, ascending: ``Σ w · tf / (1 − b + b · length / average)``; 0 where not found."""
-        own = len(docs) == self.df and np.array_equal(docs, self.docs.numbers)
-        weigh = self._weigh_all if own else self._weigh
-        values = [
-            weigh(part, rows, local, weights) if len(local) else np.empty(0) for part, rows, local in self._split(docs)
-        ]
+        """Return tf~ in some documents, ascending; 0 where not found."""
+        values = [_weigh(part, rows, local, weights) for part, rows, local in self._split(docs) if len(local)]
         return values[0] if len(values) == 1 else np.concatenate([np.empty(0), *values])
 
     def _split(self, docs: Ints) -> Iterator[tuple[Part, Rows, Ints]]:
@@ -326,37 +313,19 @@ class Found:
             yield part, rows, docs[start:stop] - part.base if part.base else docs[start:stop]
             start = stop
 
-    def _weigh_all(self, part: Part, rows: Rows, local: Ints, weights: Weights) -> Floats:
-        """Return tf~ in all documents that have the leaf."""
-        if not rows.ordered:
-            return self._weigh(part, rows, local, weights)
-        values = weights.normalized(part, rows.slots) * rows.tf
-        if len(local) == len(values):
-            return values
-        found: Floats = np.add.reduceat(values, np.flatnonzero(fresh(rows.docs)))
-        return found
 
-    def _weigh(self, part: Part, rows: Rows, local: Ints, weights: Weights) -> Floats:
-        size = part.segment.docs
-        if len(local) * 4 < len(rows.docs):
-            rows = rows.take(np.flatnonzero(mask(local, size)[rows.docs]))
-        values = weights.normalized(part, rows.slots) * rows.tf
-        if len(rows.docs) * SPARSE > size:
-            total: Floats = np.bincount(rows.docs, values, size).astype(np.float64, copy=False)
-            return total[local]
-        at = np.searchsorted(local, rows.docs)
-        at[at == len(local)] = 0
-        hit = local[at] == rows.docs
-        found: Floats = np.bincount(at[hit], values[hit], len(local)).astype(np.float64, copy=False)
-        return found
-
-
-def _all(masks: Iterator[Bools]) -> Bools:
-    return reduce(np.logical_and, masks)
-
-
-def _any(masks: Iterator[Bools]) -> Bools:
-    return reduce(np.logical_or, masks)
+def _weigh(part: Part, rows: Rows, docs: Ints, weights: Weights) -> Floats:
+    """Return tf~ in some documents of a segment, ascending; 0 where the rows have none."""
+    if len(docs) * 4 < len(rows.docs):
+        rows = rows.among(docs, part.segment.docs)
+    own, values = rows.weighed(part, weights)
+    if not len(own):
+        return np.zeros(len(docs))
+    if len(own) == len(docs) and (own == docs).all():
+        return values
+    at = own.searchsorted(docs)
+    at[at == len(own)] = 0
+    return np.where(own.take(at) == docs, values.take(at), 0.0)
 
 
 def _patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:

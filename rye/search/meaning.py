@@ -103,10 +103,12 @@ class Nearness:
 
     Attributes:
         meaning: The model and the vectors.
+        query: Shape ``(dimensions,)``: the vector of the text.
         rows: Shape ``(rows of the vectors,)``: cosines; minus infinity for items that do not count.
     """
 
     meaning: Meaning
+    query: Rows
     rows: Rows
 
     @classmethod
@@ -116,7 +118,8 @@ class Nearness:
         Raises:
             UnavailableError: It cannot be used now, or answers with what is no vector of length 1.
         """
-        return cls(meaning, meaning.similarities(text, allowed))
+        query = meaning.query(text)
+        return cls(meaning, query, meaning.vectors.similarities(query, allowed))
 
     @cached_property
     def best(self) -> Floats:

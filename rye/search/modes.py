@@ -34,13 +34,13 @@ class Mode:
     Attributes:
         name: One of :data:`MODES`.
         threshold: The similarity of a semantic match; None for what the model brings.
-        boosts: Source → factor, in semantic mode.
+        boosts: Source → factor, in semantic mode, where the caller names one.
         fusion: How the two scores become one, in hybrid mode.
     """
 
     name: str = "keyword"
     threshold: float | None = None
-    boosts: Mapping[str, float] = field(default_factory=lambda: BOOSTS)
+    boosts: Mapping[str, float] = field(default_factory=dict)
     fusion: Fusion = field(default_factory=Fusion)
 
     @property
@@ -48,10 +48,17 @@ class Mode:
         """Whether what matches may be left out all the same."""
         return self.name == "hybrid" and self.fusion.narrows
 
+    def factors(self, users: Mapping[str, float]) -> Mapping[str, float]:
+        """Return source → factor: what the caller names, else what the user's settings say, else :data:`BOOSTS`."""
+        return {**BOOSTS, **users, **self.boosts}
+
     @property
     def plain(self) -> bool:
         """Whether nothing but the mode was asked for."""
         return self == Mode(self.name)
+
+
+_PLAIN = {name: Mode(name) for name in MODES}
 
 
 def read_mode(name: str, *, threshold: Any, source_boosts: Any, hybrid: Any) -> Mode:
@@ -60,6 +67,8 @@ def read_mode(name: str, *, threshold: Any, source_boosts: Any, hybrid: Any) -> 
     Raises:
         ArgumentError: ``bad-threshold``, ``bad-source-boosts``, ``bad-hybrid``.
     """
+    if threshold is None and source_boosts is None and hybrid is None:
+        return _PLAIN[name]
     if name == "keyword" and threshold is not None:
         _refuse("bad-threshold", "threshold has no effect in mode 'keyword'", "use mode='semantic' or 'hybrid'")
     if name != "semantic" and source_boosts:
@@ -71,7 +80,7 @@ def read_mode(name: str, *, threshold: Any, source_boosts: Any, hybrid: Any) -> 
         threshold = _between(
             "threshold", "threshold", threshold, high=1, hint="use a similarity from 0 to 1, such as 0.15"
         )
-    return Mode(name, threshold, _boosts(source_boosts), _fusion(hybrid))
+    return Mode(name, threshold, read_boosts(source_boosts), _fusion(hybrid))
 
 
 def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
@@ -103,7 +112,12 @@ def _mapping(option: str, name: str, value: Any, *, valid: tuple[str, ...], exam
     return value
 
 
-def _boosts(value: Any) -> Mapping[str, float]:
+def read_boosts(value: Any) -> Mapping[str, float]:
+    """Check factors by source; those that are not named are left out.
+
+    Raises:
+        ArgumentError: ``bad-source-boosts``.
+    """
     option = "source-boosts"
     given = _mapping(option, "source_boosts", value, valid=tuple(BOOSTS), example='{"project": 1.2, "system": 1}')
     hint = f"use a number above 0 and up to {MAX_BOOST}; 1 leaves similarities as they are"
@@ -113,7 +127,7 @@ def _boosts(value: Any) -> Mapping[str, float]:
     for key, factor in own.items():
         if factor == 0:
             _refuse("bad-source-boosts", f"source_boosts[{key!r}] is 0", f"{hint}; to leave a source out use space")
-    return {**BOOSTS, **own}
+    return own
 
 
 def _fusion(value: Any) -> Fusion:

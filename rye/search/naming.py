@@ -9,7 +9,7 @@ import numpy as np
 
 from rye.index import analysis
 from rye.index.reader import Reader
-from rye.index.schema import fold_value
+from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Ints
 from rye.query import ast
 from rye.search.prose import Dictionary
@@ -20,9 +20,23 @@ LEAST_LETTERS = 4
 
 
 def named_by(reader: Reader, text: str) -> Ints:
-    """Return the live documents, ascending, whose id or name equals a text, whatever its case."""
+    """Return the live documents, ascending, whose id, name or ``type:id`` equals a text, whatever its case.
+
+    A question mark behind it counts where an item is so named, else it asks.
+    """
     folded = fold_value(text)
-    return np.union1d(reader.having("id", folded), reader.having("name", folded)) if folded else np.empty(0, np.int64)
+    bare = folded.rstrip("? ")
+    found = _equal(reader, folded)
+    return found if len(found) or bare == folded else _equal(reader, bare)
+
+
+def _equal(reader: Reader, folded: str) -> Ints:
+    found = [docs for key in ("id", "name") if folded and len(docs := reader.having(key, folded))]
+    kind, _, item_id = folded.partition(":")
+    if item_id and kind in TYPE_NAMES:
+        docs = reader.having("id", item_id)
+        found.append(docs[[reader.key_of(doc)[0] == kind for doc in docs.tolist()]])
+    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
 
 
 def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictionary) -> Ints:

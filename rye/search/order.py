@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from heapq import merge
 from itertools import chain, islice
 from typing import Any
@@ -17,18 +18,35 @@ from rye.search.request import Request
 Key = Callable[[int], tuple[Any, ...]]
 
 
-def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, withdrawn: Ints, request: Request) -> Ints:
+def ranked(
+    reader: Reader,
+    docs: Ints,
+    scores: Floats,
+    *,
+    exact: Ints,
+    withdrawn: Ints,
+    request: Request,
+    reach: int | None = None,
+) -> Ints:
     """Return the hits up to the end of the page, in order, as indices into ``docs``.
 
     Args:
         reader: Where ties are looked up.
         docs: The hits, ascending.
-        scores: Their rounded scores.
+        scores: Their rounded scores, not negative; boosted similarities may exceed 1.
         exact: Those whose id or name equals the query.
         withdrawn: Those that are superseded, deprecated or yanked; by score, they come after what is not.
         request: Names the sort order and the page.
+        reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
+            order; the others follow by score.
     """
     wanted = min(request.offset + request.limit, len(docs))
+    if reach is not None and reach < len(docs):
+        by_score = replace(request, sort_by="score", offset=0, limit=max(reach, wanted))
+        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
+        kept = np.sort(best[:reach])
+        order = ranked(reader, docs[kept], scores[kept], exact=exact, withdrawn=withdrawn, request=request)
+        return np.concatenate([kept[order], best[reach:]])
     if request.sort_by == "name":
         return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
     primary = -scores
@@ -36,8 +54,9 @@ def ranked(reader: Reader, docs: Ints, scores: Floats, *, exact: Ints, withdrawn
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
     else:
-        primary = primary - 4.0 * np.isin(docs, exact) if len(exact) else primary
-        primary = primary + 2.0 * np.isin(docs, withdrawn) if len(withdrawn) else primary
+        apart = 1.0 + scores.max(initial=0.0)
+        primary = primary - 2 * apart * np.isin(docs, exact) if len(exact) else primary
+        primary = primary + apart * np.isin(docs, withdrawn) if len(withdrawn) else primary
     return _first(reader, docs, primary, wanted)
 
 
@@ -48,12 +67,12 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     """
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
-        candidates = np.flatnonzero(primary <= np.partition(primary, wanted)[wanted])
-    numbers = reader.part_numbers(docs[candidates])
-    ranks = reader.ranks(docs[candidates], by_name=by_name)
-    order = candidates[np.lexsort((ranks, numbers, primary[candidates]))]
+        candidates = (primary <= np.partition(primary, wanted)[wanted]).nonzero()[0]
+        docs, primary = docs.take(candidates), primary.take(candidates)
+    numbers = reader.part_numbers(docs)
+    order = np.lexsort((reader.ranks(docs, by_name=by_name), numbers, primary))
     if numbers[0:1].tolist() == numbers[-1:].tolist():  # ascending, so all are of one part
-        return order[:wanted]
+        return candidates.take(order[:wanted])
 
     def key(at: int) -> tuple[Any, ...]:
         tie = reader.tie_key(int(docs[at]))
@@ -62,7 +81,7 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     values = primary[order]
     runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
     merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)
-    return np.fromiter(islice(merged, wanted), np.int64, wanted)
+    return candidates.take(np.fromiter(islice(merged, wanted), np.int64, wanted))
 
 
 def _merged(run: Ints, numbers: Ints, key: Key) -> Iterator[int]:

@@ -8,26 +8,20 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from rye.errors import ItemError
-from rye.index.reader import Part
-from rye.index.schema import TYPE_NAMES
-from rye.index.verdicts import VERDICT_NUMBER
-from rye.items.model import ItemType
 from rye.search.closeness import Closeness
 from rye.search.evaluate import Evaluation
 from rye.search.foreign import cut_short
 from rye.search.leaves import Found
 from rye.search.passages import Matches, matched
 from rye.search.reading import Read, Shelf
+from rye.search.rereading import Reread, Rereading
 from rye.search.results import LeafTrace, SearchResult
 from rye.search.states import States
-from rye.signing import Signature, TrustSet, judge, remembering_verify
+from rye.signing import TrustSet
 
 _SHELF = Shelf()
 _EVERYWHERE = 4
 """A word in more than one of so many items says little about any."""
-
-_KINDS = tuple(map(ItemType, TYPE_NAMES))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +43,10 @@ class Page:
 
 
 class _Shown(NamedTuple):
-    """A hit with where it is, whether its bytes are those that were indexed, and the sources of all its copies."""
+    """A hit with its file as it is now, and the sources of all its copies."""
 
     hit: Hit
-    part: Part
-    path: str
-    same_bytes: bool
+    again: Reread[Read]
     copies: Sequence[str]
 
 
@@ -71,29 +63,18 @@ class Desk:
 
     def page(self, hits: Sequence[Hit]) -> Page:
         """Hydrate hits in order; one whose file is gone, or whose verdict no longer fits the query, is left out."""
-        results, warnings, hiding = [], [], list[str]()
+        results, warnings, hiding = list[SearchResult](), list[str](), list[str]()
         fused = any(hit.closeness is not None for hit in hits)
         matches = Matches(self._told(few=fused), [hit.doc for hit in hits])
+        reader = self.evaluation.reader
+        rereading = Rereading(reader, self.states, self.trust, self.now, self.verdicts_matter, _SHELF.read)
         for hit in hits:
-            part, local = self.evaluation.reader.locate(hit.doc)
-            path = part.segment.paths[local]
-            kind, item_id = _KINDS[part.segment.types[local]], part.segment.ids[local]
-            try:
-                read = _SHELF.read(part.root, path, kind, item_id)
-            except ItemError as error:
-                warnings.append(f"{kind}:{item_id} was left out: {error.message}")
+            again = rereading.again(hit.doc, warnings)
+            if again is None:
                 continue
-            signature = judge(
-                read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify
-            )
-            same = part.segment.evidence.content_digest(local) == read.evidence.content_digest
-            if not same:
-                warnings.append(f"{kind}:{item_id} changed since it was indexed; it is shown as it is now")
-                if self.verdicts_matter and self.states.verdicts[hit.doc] != VERDICT_NUMBER[signature.verdict]:
-                    warnings[-1] = f"{kind}:{item_id} was left out: it changed and is {signature.verdict} now"
-                    continue
-            shown = _Shown(hit, part, path, same, self.states.copies(kind, item_id, part))
-            results.append(self._result(shown, read, signature, matches))
+            part, _, kind, item_id = again.place
+            shown = _Shown(hit, again, self.states.copies(kind, item_id, part))
+            results.append(self._result(shown, matches))
             if len(set(shown.copies)) > 1:
                 hiding += self.states.hiding(kind, item_id)
             if (twins := shown.copies.count(part.root.source)) > 1:
@@ -101,10 +82,11 @@ class Desk:
         warnings += cut_short(list(dict.fromkeys(hiding)))
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
 
-    def _result(self, shown: _Shown, read: Read, signature: Signature, matches: Matches) -> SearchResult:
-        item, hit, root, near = read.item, shown.hit, shown.part.root, shown.hit.closeness
-        section = near.section if near and shown.same_bytes else None
-        found = matched(item, hit.doc, matches, same_bytes=shown.same_bytes, section=section)
+    def _result(self, shown: _Shown, matches: Matches) -> SearchResult:
+        hit, again = shown.hit, shown.again
+        item, root, near = again.read.item, again.place.part.root, hit.closeness
+        section = near.section if near and again.same_bytes else None
+        found = matched(item, hit.doc, matches, same_bytes=again.same_bytes, section=section)
         shadows, shadowed_by = self.states.sharing(shown.copies, root.source)
         states, successor = self.states.standing(hit.doc)
         return SearchResult(
@@ -117,12 +99,12 @@ class Desk:
             source=root.space,
             preview=found.preview,
             title=item.title,
-            path=f"{root.path}{os.sep}{shown.path.replace('/', os.sep)}",
+            path=f"{root.path}{os.sep}{again.place.path.replace('/', os.sep)}",
             bundle=root.bundle,
             version=item.version,
             tags=item.tags,
             updated=item.updated,
-            signature=signature,
+            signature=again.signature,
             exact=hit.exact,
             shadows=shadows,
             shadowed_by=shadowed_by,

@@ -8,7 +8,7 @@ import unicodedata
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache, reduce
+from functools import reduce
 
 import numpy as np
 
@@ -21,7 +21,7 @@ PREVIEW_LENGTH = 200
 LEAD = 50
 """Characters of a preview that lead up to the first mark, at most."""
 
-_MANY_WORDS = 8
+_MANY_WORDS = 64
 """Of more words than these none is looked for by itself."""
 
 _LONG_TEXT = 100
@@ -159,41 +159,48 @@ def _mark(text: str, wanted: _Wanted) -> Ranges:
 
 def _worded(normalized: str, words: frozenset[str]) -> Iterator[tuple[int, int]]:
     """Yield the ranges of words wherever they stand."""
-    finder = _finder(words) if len(normalized) > _LONG_TEXT and normalized.isascii() else None
-    for base, chunk in _chunks_with(normalized, finder) if finder else analysis.locate_chunks(normalized):
+    sought = _sought(words) if len(normalized) > _LONG_TEXT and normalized.isascii() else ()
+    for base, chunk in _chunks_with(normalized, sought) if sought else analysis.locate_chunks(normalized):
         for start, end in _words_in(chunk, words):
             yield base + start, base + end
 
 
-@lru_cache(maxsize=256)
-def _finder(words: frozenset[str]) -> tuple[tuple[str, ...], re.Pattern[str]] | None:
-    """Return the ASCII words, and a pattern that finds any of them, unless there are too many or one may be cut."""
-    plain = tuple(sorted(word for word in words if word.isascii()))
-    if not 0 < len(plain) <= _MANY_WORDS or max(map(len, plain)) >= analysis.MAX_TERM:
-        return None
-    return plain, re.compile("|".join(map(re.escape, plain)))
+def _sought(words: frozenset[str]) -> tuple[str, ...]:
+    """Return the ASCII words, which are all that an ASCII text has; none if there are too many or one may be cut."""
+    plain = tuple(word for word in words if word.isascii())
+    few = len(plain) <= _MANY_WORDS and max(map(len, plain), default=0) < analysis.MAX_TERM
+    return plain if few else ()
 
 
-def _chunks_with(text: str, finder: tuple[tuple[str, ...], re.Pattern[str]]) -> Iterator[tuple[int, str]]:
+def _chunks_with(text: str, words: Sequence[str]) -> Iterator[tuple[int, str]]:
     """Yield the chunks of an ASCII text that have any of some words, and maybe others.
 
     What is no joined form stands there literally. If taking out what joins does not make a word occur more often, no
     joined form has it: a whole segment overlaps with no other occurrence.
     """
-    words, pattern = finder
     lowered = text.lower()
     joined = reduce(lambda left, joiner: left.replace(joiner, ""), analysis.JOINERS, lowered)
     if any(joined.count(word) != lowered.count(word) for word in words):
         yield from analysis.locate_chunks(text)
         return
     end = 0
-    while found := pattern.search(lowered, end):
-        begin = max(end, text.rfind(" ", end, found.start()) + 1, text.rfind("\n", end, found.start()) + 1)
+    for place in sorted(place for word in words for place in _every(word, lowered)):
+        if place < end:
+            continue
+        begin = max(end, text.rfind(" ", end, place) + 1, text.rfind("\n", end, place) + 1)
         for base, chunk in analysis.locate_chunks(text, begin):
             end = base + len(chunk)
-            if end > found.start():
+            if end > place:
                 yield base, chunk
                 break
+
+
+def _every(word: str, text: str) -> Iterator[int]:
+    """Yield every place where a word stands literally."""
+    place = text.find(word)
+    while place >= 0:
+        yield place
+        place = text.find(word, place + len(word))
 
 
 def _words_in(chunk: str, words: frozenset[str]) -> Ranges:

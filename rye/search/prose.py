@@ -80,6 +80,7 @@ class Dictionary:
     def __init__(self, reader: Reader, fields: Bools) -> None:
         self._reader = reader
         self._fields = fields
+        self._known: dict[str, bool] = {}
 
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part stands, added up over the terms it expands to."""
@@ -92,11 +93,16 @@ class Dictionary:
 
     def knows(self, text: str) -> bool:
         """Return whether items have every part of a word, itself or inflected, wherever; or its joined form."""
-        run = words_of(text)
-        if run is None:
-            return True
-        joined = run.joined is not None and self.frequency(run.joined.text, How.EXACT) > 0
-        return joined or all(self.frequency(part.text) for part in run.parts)
+        if text not in self._known:
+            run = words_of(text)
+            joined = run is not None and run.joined is not None and self._has_exactly(run.joined.text)
+            parts = run.parts if run is not None else ()
+            self._known[text] = joined or all(self._has_exactly(one.text) or self.frequency(one.text) for one in parts)
+        return self._known[text]
+
+    def _has_exactly(self, part: str) -> bool:
+        """Return whether a part stands in any item as written, which is soon known."""
+        return self.frequency(part, How.EXACT) > 0
 
     def nearest(self, part: str, start: str = "") -> tuple[str, float]:
         """Return the term nearest to a part among those with a start, the most frequent among equals.

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from rye import query
 from rye.errors import ArgumentError, QueryError
 from rye.index import strings
+from rye.index.schema import TYPE_NAMES
 from rye.query import ast
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.request import Request
+from rye.search.unfinished import Unfinished, going_on
 
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most."""
@@ -32,13 +34,15 @@ class Plan:
     """What to evaluate.
 
     Attributes:
-        main: The query of the first stage.
+        main: What the query says.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
         bag: The words of a bare bag of words; empty for any other query.
         words: Those that may relax: none or all of them.
         forgiving: Whether they may forgive typos when they relax.
-        dropped: What lenient parsing left out.
+        dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
+        asked: The query without the question marks that end words, for where it finds nothing as written.
+        begun: What the first stage looks for instead of ``main`` where the query is still typed.
     """
 
     main: ast.Node
@@ -48,6 +52,8 @@ class Plan:
     forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
+    asked: Plan | None = None
+    begun: ast.Node | None = None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with a hit answers.
@@ -56,7 +62,7 @@ class Plan:
             unknown: Whether the dictionary has nothing that a word stands for.
             read: Returns what stage ``any`` looks for.
         """
-        yield Stage("all", self.main)
+        yield Stage("all", self.begun or self.main)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
@@ -73,15 +79,49 @@ class Plan:
 def make_plan(request: Request) -> Plan:
     """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
 
+    In more than :data:`PROSE` words with no other operator, question marks at the ends of words ask, and ``type:id`` is
+    a word that names an item. In fewer, question marks ask where they find nothing as wildcards; by meaning, always.
+
     Raises:
         QueryError: The query, or one of ``fields``, does not parse.
         ArgumentError: ``proximity`` does not fit the query.
     """
     parsed = query.parse(request.query, lenient=request.lenient)
-    main, dropped, warnings = parsed.ast, list(parsed.dropped), list[str]()
+    written = _plan(request, parsed.ast, parsed.dropped)
+    if request.lenient or not request.relax or request.proximity is not None:
+        return written
+    plain = _without_types(parsed.ast)
+    bare, marks = query.without_question_marks(plain, request.query)
+    words = query.as_words(bare)
+    if words is None or bare == parsed.ast:
+        return written
+    asked = _plan(request, bare, marks)
+    if len(words) > PROSE:
+        return asked
+    if plain != parsed.ast:
+        return written
+    literal = replace(written, bag=asked.bag, words=asked.words, asked=asked)
+    return literal if request.mode.name == "keyword" else asked
+
+
+def _without_types(node: ast.Node) -> ast.Node:
+    """Return a query with ``type:id`` among its words read as the id."""
+    match node:
+        case ast.And(operands=operands):
+            return replace(node, operands=tuple(map(_without_types, operands)))
+        case ast.Field(name=kind, operand=ast.Word() | ast.Wildcard()) if kind.casefold() in TYPE_NAMES:
+            return replace(node.operand, span=node.span)
+        case _:
+            return node
+
+
+def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> Plan:
+    """Apply what else the request says to a query as it was read."""
+    dropped, warnings = list(left_out), list[str]()
+    begun = going_on(main, request.query) if isinstance(request.query, Unfinished) else None
     bag: tuple[ast.Word, ...] = ()
     if request.proximity is not None:
-        main = _near(main, request.proximity)
+        main, begun = _near(main, request.proximity), begun and _near(begun, request.proximity)
     elif not request.fuzzy:
         found = query.loosen(main) if request.lenient else query.as_words(main)
         bag = tuple(dict.fromkeys(found or ()))
@@ -89,11 +129,11 @@ def make_plan(request: Request) -> Plan:
         fuzzed = _fuzz(main, request.fuzzy_distance)
         if fuzzed == main and not isinstance(main, ast.Everything):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
-        main = fuzzed
+        main, begun = fuzzed, begun and _fuzz(begun, request.fuzzy_distance)
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
     words = bag if request.relax else ()
-    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings))
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), begun=begun)
 
 
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:

@@ -90,12 +90,15 @@ class Scope:
         return f"{self.item_type}.{path if '.' in path else path.replace('/', '.')}"
 
 
+_EVERY_SCOPE = (Scope(""),)
+
+
 @dataclass(frozen=True, slots=True)
 class Request:
     """One search, valid in all its parts."""
 
     query: str = ""
-    scopes: tuple[Scope, ...] = (Scope(""),)
+    scopes: tuple[Scope, ...] = _EVERY_SCOPE
     space: str = "all"
     limit: int = 10
     offset: int = 0
@@ -221,6 +224,8 @@ def _options(name: str, value: Any, valid: tuple[str, ...]) -> Mapping[str, Any]
 
 def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
     """Return whether every word, or (False) none, is to forgive typos, also where it relaxes; None: as it comes."""
+    if value is None:
+        return None, None
     given = _options("fuzzy", value, ("enabled", "max_distance"))
     distance = given.get("max_distance")
     if distance is not None:
@@ -229,6 +234,8 @@ def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
 
 
 def _proximity(value: Any) -> int | None:
+    if value is None:
+        return None
     given = _options("proximity", value, ("enabled", "max_distance"))
     distance = _number("proximity", given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY, key="max_distance")
     return distance if given and given.get("enabled", True) else None
@@ -243,11 +250,13 @@ def parse_scope(text: Any) -> tuple[Scope, ...]:
     Raises:
         ArgumentError: ``bad-scope``.
     """
+    if text == "*":
+        return _EVERY_SCOPE
     hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
     if not isinstance(text, str) or not text.strip():
         _refuse("bad-scope", f"scope is {text!r}", hint, valid=["*", *TYPE_NAMES])
     scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in text.split(",")))
-    return (Scope(""),) if Scope("") in scopes else scopes
+    return _EVERY_SCOPE if Scope("") in scopes else scopes
 
 
 def _one_scope(part: str, whole: str, hint: str) -> Scope:

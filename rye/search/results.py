@@ -18,6 +18,12 @@ class Remark(str):
     __slots__ = ()
 
 
+class Replaced(str):
+    """A warning that what the query names exactly is hidden, with what takes its place."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, slots=True)
 class LeafTrace:
     """How one field fed one leaf of the query for one item.

@@ -15,8 +15,8 @@ __all__ = ["MAX_BUDGET", "MAX_SECTIONS", "SectionRequest", "make_section_request
 MAX_SECTIONS = 50
 """Sections in one answer."""
 
-CHUNKS_EACH = 5
-"""How many times as many chunks are looked at as sections are wanted."""
+EACH = 5
+"""How many times as many items and sections are looked at as sections are wanted."""
 
 MAX_BUDGET = 1_000_000
 """Largest ``max_chars``."""
@@ -43,8 +43,8 @@ class SectionRequest:
 
     @property
     def top_k(self) -> int:
-        """How many chunks are looked at."""
-        return CHUNKS_EACH * self.search.limit
+        """How many items by meaning, items by words, and sections are looked at."""
+        return EACH * self.search.limit
 
 
 def make_section_request(query: str, options: Mapping[str, Any]) -> SectionRequest:

@@ -34,6 +34,8 @@ class SectionHit:
         similarity: Highest cosine of its chunks; None without vectors.
         keyword: Highest keyword score of its chunks.
         recency, authority: What the two weights weigh, from 0 to 1.
+        states, successor: Which of ``superseded``, ``deprecated`` and ``yanked`` the item is in, and what takes its
+            place.
     """
 
     doc_id: str
@@ -61,11 +63,13 @@ class SectionHit:
     recency: float
     authority: float
     signature: Signature
+    states: tuple[str, ...] = ()
+    successor: str = ""
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able values."""
         data = {name: getattr(self, name) for name in SectionHit.__slots__}
-        lists = {name: list(data[name]) for name in ("heading_path", "chunk_ids")}
+        lists = {name: list(data[name]) for name in ("heading_path", "chunk_ids", "states")}
         return data | lists | {"properties": dict(self.properties), "signature": self.signature.to_dict()}
 
 
@@ -75,7 +79,7 @@ class SectionResponse:
 
     Attributes:
         results: The sections.
-        total: How many were found among the best chunks, before ``limit``.
+        total: How many were found, ``limit`` × 5 at most.
         search_type: ``keyword``, ``semantic`` or ``hybrid``: how they were found, whatever was asked for.
         method: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` where the mode asked for could
             not answer, and a warning says why.

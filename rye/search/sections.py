@@ -1,7 +1,8 @@
 """Whole sections for a query: chunks found by words and meaning, each promoted to the section that it is part of.
 
-The items of the ``limit × 5`` nearest chunks and of as many best by words are read and verified. All their chunks are
-scored, the best ``limit × 5`` promoted; a section's score is its best chunk's, times what age and authority leave::
+The ``limit × 5`` items nearest in meaning and as many best by words are read and verified, and all their chunks scored.
+The best ``limit × 5`` sections stay, however many chunks each has: one long item does not crowd out the others. A
+section's score is its best chunk's, times what age and authority leave::
 
     score = fused · (1 − w_recency · (1 − ½^(age / half-life)) − w_authority · (1 − authority))
 """
@@ -13,38 +14,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
-from rye.errors import ItemError, UnavailableError
+from rye.errors import UnavailableError
 from rye.index.chunks import chunks_of
-from rye.index.reader import Floats, Part
+from rye.index.reader import Floats
 from rye.index.reading import ReadItem, read_item
-from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Ints
 from rye.index.values import sort_time
-from rye.index.verdicts import VERDICT_NUMBER
-from rye.items.model import Item, ItemType
+from rye.items.model import Item
 from rye.search.bind import searched_fields
 from rye.search.bound import asks_verdict
-from rye.search.by_meaning import ByMeaning, Near
+from rye.search.by_meaning import Near
 from rye.search.docs import Docs
 from rye.search.engine import Search, World
 from rye.search.evaluate import Evaluation
 from rye.search.fields import TEXT_FIELDS
-from rye.search.fusion import by_similarity, fuse, keyword_score
+from rye.search.fusion import by_similarity, fuse, keyword_score, reaching
 from rye.search.meaning import any_of
 from rye.search.order import ranked
 from rye.search.outline import Leafing, Spot, keyword_scores, outline
 from rye.search.passages import Matches, Ranges, passage, places
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan, make_plan
+from rye.search.rereading import Reread, Rereading
 from rye.search.results import Remark
 from rye.search.section_request import SectionRequest
 from rye.search.section_results import SectionHit, SectionResponse
-from rye.signing import Signature, Verdict, judge, remembering_verify
+from rye.signing import Verdict
+from rye.spaces import Root
 
 __all__ = ["SectionSearch"]
 
@@ -61,22 +62,23 @@ class _Source:
     """One candidate item, read and verified at this moment."""
 
     doc: int
-    part: Part
-    path: str
-    read: ReadItem
-    signature: Signature
-    same_bytes: bool
+    again: Reread[ReadItem]
     spots: tuple[Spot, ...]
 
     @property
     def item(self) -> Item:
         """What it says."""
-        return self.read.item
+        return self.again.read.item
+
+    @property
+    def root(self) -> Root:
+        """The space root that it belongs to."""
+        return self.again.place.part.root
 
     @property
     def file(self) -> Path:
         """Where it is."""
-        return self.part.root.path / self.path
+        return self.root.path / self.again.place.path
 
     @cached_property
     def modified(self) -> float:
@@ -133,6 +135,7 @@ class SectionSearch:
         """
         request = self.request.search
         plan = make_plan(request)
+        plan = plan.asked or plan
         allowed = self._search.allowed()
         near = self._near(plan, allowed)
         evaluation = near.evaluation if near else self._by_words(plan)
@@ -160,8 +163,11 @@ class SectionSearch:
         """Return what is near, or None where words have to do, for a reason that a warning names."""
         if self.request.search.mode.name == "keyword":
             return None
-        asking = ByMeaning(self.request.search, self.world.reader, plan, self._search.evaluate)
+        asking = self._search.asking(plan)
         near = asking.near(self.world.meaning, allowed)
+        if near and not near.blend.matched.any():
+            asking.warnings.append(asking.instead(near.nothing))
+            near = None
         self._warnings += map(Remark, asking.warnings)
         return near
 
@@ -171,21 +177,15 @@ class SectionSearch:
         return self._search.evaluate(node, plan)
 
     def _candidates(self, near: Near | None, evaluation: Evaluation, allowed: Docs) -> Ints:
-        """Return the documents of the best chunks by meaning, and the best documents by words."""
+        """Return the documents that are best by meaning and those that are best by words, ascending."""
         if near is None:
             found = self._shown(evaluation.docs & allowed).numbers
-            scores = keyword_score(evaluation.scores(found), evaluation.coverage(found))
-            return self._best(found, scores)
+            return self._best(found, keyword_score(evaluation.scores(found), evaluation.coverage(found)))
         found = self._shown(Docs(self.world.reader.size, numbers=near.docs[near.blend.matched])).numbers
-        worded = self._best(found, near.blend.keyword[np.searchsorted(near.docs, found)])
-        rows, owners = near.nearness.rows, near.nearness.meaning.vectors.docs
-        counting = np.zeros(self.world.reader.size, bool)
-        counting[found] = True
-        good = np.flatnonzero((rows >= near.threshold) & counting[owners])
-        if len(good) > self.request.top_k:
-            least = np.partition(rows[good], -self.request.top_k)[-self.request.top_k]
-            good = good[np.round(rows[good], 4) >= np.round(least, 4)]
-        return np.union1d(worded, owners[good].astype(np.int64))
+        at = np.searchsorted(near.docs, found)
+        similarity = near.blend.similarity[at]
+        meant = np.where(reaching(similarity, near.threshold), similarity, 0.0)
+        return np.union1d(self._best(found, near.blend.keyword[at]), self._best(found, meant))
 
     def _shown(self, found: Docs) -> Docs:
         if self.request.search.include_superseded:
@@ -194,39 +194,21 @@ class SectionSearch:
         return found
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:
-        having = docs[scores > 0]
-        wanted = replace(self.request.search, limit=self.request.top_k)
-        none = np.empty(0, np.int64)
-        rounded = np.round(scores[scores > 0], 4)
-        return having[
-            ranked(self.world.reader, having, rounded, exact=none, withdrawn=self._search.withdrawn(), request=wanted)
-        ]
+        having, wanted = docs[scores > 0], replace(self.request.search, limit=self.request.top_k)
+        rounded, none, last = np.round(scores[scores > 0], 4), np.empty(0, np.int64), self._search.withdrawn()
+        return np.sort(having[ranked(self.world.reader, having, rounded, exact=none, withdrawn=last, request=wanted)])
 
     # reading
 
     def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Source]:
         """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""
         matter = asks_verdict(evaluation.query) or any(map(asks_verdict, self._search.filters))
-        trust = self.world.trust()
+        world, states = self.world, self._search.states
+        rereading = Rereading(world.reader, states, world.trust(), world.now, matter, read_item)
         for doc in docs.tolist():
-            part, local = self.world.reader.locate(doc)
-            path, kind = part.segment.paths[local], ItemType(TYPE_NAMES[part.segment.types[local]])
-            name = f"{kind}:{part.segment.ids[local]}"
-            try:
-                read = read_item(part.root, path, kind, part.segment.ids[local])
-            except ItemError as error:
-                self._warnings.append(f"{name} was left out: {error.message}")
-                continue
-            signature = judge(
-                read.evidence, origin=read.origin, trust=trust, now=self.world.now, verify=remembering_verify
-            )
-            same = part.segment.evidence.content_digest(local) == read.evidence.content_digest
-            if not same:
-                self._warnings.append(f"{name} changed since it was indexed; it is shown as it is now")
-                if matter and self._search.states.verdicts[doc] != VERDICT_NUMBER[signature.verdict]:
-                    self._warnings[-1] = f"{name} was left out: it changed and is {signature.verdict} now"
-                    continue
-            yield _Source(doc, part, path, read, signature, same, outline(read.item))
+            again = rereading.again(doc, self._warnings)
+            if again is not None:
+                yield _Source(doc, again, outline(again.read.item))
 
     # scores
 
@@ -239,8 +221,7 @@ class SectionSearch:
             similarity = np.concatenate([np.empty(0), *(self._similarities(source, near) for source in sources)])
             mode = self.request.search.mode
             if mode.name == "semantic":
-                boosts = [mode.boosts[source.part.root.space] for source in sources for _ in _numbers(source)]
-                blend = by_similarity(similarity, np.asarray(boosts, float), near.threshold)
+                blend = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
             else:
                 blend = fuse(mode.fusion, similarity, keyword, near.threshold)
             total, matched = blend.total, blend.matched
@@ -275,23 +256,22 @@ class SectionSearch:
             yield keyword_scores(source.spots, found)
 
     def _places(self, source: _Source, matches: Matches) -> Ranges:
-        return places(source.item, source.doc, matches, same_bytes=source.same_bytes)
+        return places(source.item, source.doc, matches, same_bytes=source.again.same_bytes)
 
     def _similarities(self, source: _Source, near: Near) -> Floats:
         """Return the cosine of each chunk; of a file that changed they are made from what it says now."""
         meaning = near.nearness.meaning
-        if source.same_bytes:
+        if source.again.same_bytes:
             own = meaning.vectors.rows_of(source.doc)
             sections, numbers = meaning.vectors.sections[own].tolist(), meaning.vectors.chunks[own].tolist()
             known = dict(zip(zip(sections, numbers, strict=True), near.nearness.rows[own].tolist(), strict=True))
         else:
             chunks = chunks_of(source.item)
             try:
-                rows = meaning.embedder.embed([near.asked.text, *(chunk.text for chunk in chunks)])
+                cosines = (meaning.embedder.embed([chunk.text for chunk in chunks]) @ near.nearness.query).tolist()
             except UnavailableError as error:
                 self._warnings.append(f"{source.item.type}:{source.item.id} was matched by words: {error.message}")
                 return np.full(len(list(_numbers(source))), -np.inf)
-            cosines = (rows[1:] @ rows[0]).tolist()
             known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}
         places_ = [(spot.ordinal, number - spot.first) for spot, number in _numbers(source)]
         return np.asarray([known.get(place, -math.inf) for place in places_], np.float64)
@@ -299,14 +279,21 @@ class SectionSearch:
     # sections
 
     def _promoted(self, chunks: Sequence[_Chunk]) -> list[_Section]:
-        """Return the sections of the best chunks, best first."""
-        tie = self.world.reader.tie_key
-        ordered = sorted(chunks, key=lambda chunk: (-chunk.score, tie(chunk.source.doc), chunk.number))
+        """Return the best sections, best first."""
+        ordered = sorted(chunks, key=lambda chunk: self._place(chunk.source.doc, chunk.score, chunk.number))
         sections: dict[tuple[int, tuple[str, ...], str], list[_Chunk]] = {}
-        for chunk in ordered[: self.request.top_k]:
+        for chunk in ordered:
             sections.setdefault((chunk.source.doc, chunk.spot.heading_path, chunk.spot.anchor), []).append(chunk)
-        found = map(self._section, sections.values())
-        return sorted(found, key=lambda one: (-one.score, tie(one.best.source.doc), one.numbers[0]))
+        found = map(self._section, list(sections.values())[: self.request.top_k])
+        return sorted(found, key=lambda one: self._place(one.best.source.doc, one.score, one.numbers[0]))
+
+    def _place(self, doc: int, score: float, number: int) -> tuple[Any, ...]:
+        """Return what is sorted by: what is withdrawn last, then the score, source and id, and where it stands."""
+        return doc in self._last, -score, self.world.reader.tie_key(doc), number
+
+    @cached_property
+    def _last(self) -> frozenset[int]:
+        return frozenset(self._search.withdrawn().tolist())
 
     def _section(self, chunks: Sequence[_Chunk]) -> _Section:
         """Weigh one section; of others of the same text below the same headings its first chunks are left out."""
@@ -319,15 +306,16 @@ class SectionSearch:
 
     def _hit(self, found: _Section, evaluation: Evaluation) -> SectionHit:
         best = found.best
-        source, spot, item, root = best.source, best.spot, best.source.item, best.source.part.root
+        source, spot, item, root = best.source, best.spot, best.source.item, best.source.root
         cosine = max(chunk.similarity for chunk in found.chunks)
+        states, successor = self._search.states.standing(source.doc)
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
             source_handle=root.source,
             title=item.title or item.name,
             heading_path=spot.heading_path,
             mtime=int(source.modified * 1e3),
-            hash=source.read.evidence.content_digest,
+            hash=source.again.read.evidence.content_digest,
             display_url=f"{source.file.as_uri()}#L{spot.line}-L{spot.end_line}",
             properties=item.metadata,
             anchor=spot.anchor,
@@ -346,7 +334,9 @@ class SectionSearch:
             keyword=round(max(chunk.keyword for chunk in found.chunks), 4),
             recency=round(found.recency, 4),
             authority=found.authority,
-            signature=source.signature,
+            signature=source.again.signature,
+            states=states,
+            successor=successor,
         )
 
     def _snippet(self, chunk: _Chunk, matches: Matches) -> str:
@@ -388,6 +378,6 @@ def _numbers(source: _Source) -> Iterator[tuple[Spot, int]]:
 
 def _authority(source: _Source) -> float:
     """Return 1 for a trusted item that says it is authoritative, one half for another trusted one, else 0."""
-    if source.signature.verdict is not Verdict.TRUSTED:
+    if source.again.signature.verdict is not Verdict.TRUSTED:
         return 0.0
     return 1.0 if source.item.metadata.get("authoritative") is True else 0.5

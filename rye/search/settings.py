@@ -1,9 +1,10 @@
-"""Reading ``config/search.yaml`` of the user space and of bundles: field weights per item type, the user's embedder.
+"""Reading ``config/search.yaml`` of the user space and of bundles: field weights; the user's boosts and embedder.
 
 ::
 
     weights:
       tool: {title: 4, symbols: 2}
+    source_boosts: {system: 1}
     semantic: {embedder: ollama, model: nomic-embed-text}
 
 A project's file is never read: a cloned repository does not decide how its own items rank, nor where texts are sent.
@@ -16,7 +17,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye.embedding import Choice
 from rye.embedding.choice import MAX_BATCH, MAX_TIMEOUT
@@ -24,6 +25,7 @@ from rye.errors import ArgumentError, ItemError, UnavailableError
 from rye.index.schema import TYPE_NAMES
 from rye.items.yaml_safe import load as load_yaml
 from rye.search.fields import TEXT_FIELDS, nearest
+from rye.search.modes import read_boosts
 from rye.search.weights import Overrides
 from rye.spaces import Root
 
@@ -31,7 +33,7 @@ SETTINGS = Path("config", "search.yaml")
 MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16
 _EVERYONES = ("weights",)
-_USERS = ("weights", "semantic")
+_USERS = ("weights", "source_boosts", "semantic")
 _CHOOSES = re.compile(rb"^[\"']?semantic[\"']?[ \t]*:", re.MULTILINE)
 
 _CHOICE: Mapping[str, tuple[Any, float]] = {
@@ -42,19 +44,37 @@ _CHOICE: Mapping[str, tuple[Any, float]] = {
     "batch": (int, MAX_BATCH),
     "timeout": ((int, float), MAX_TIMEOUT),
     "threshold": ((int, float), 1),
+    "query_prefix": (str, 0),
+    "document_prefix": (str, 0),
 }
 """What ``semantic`` may hold: the type of each, and the largest number."""
+
+_SILENT: tuple[Overrides, Mapping[str, float]] = ({}, {})
 
 _NOTHING: Mapping[str, tuple[int, ...]] = {"batch": (0,), "timeout": (0,)}
 
 
-def read_overrides(roots: Sequence[Root]) -> tuple[Mapping[str, Overrides], list[str]]:
-    """Return ``(weights by source, problems)``: a bundle's own for its items, the user's over everything."""
+class Ranking(NamedTuple):
+    """What files say of ranking.
+
+    Attributes:
+        weights: By source: a bundle's own for its items, the user's over everything.
+        boosts: The user's factors of similarities, by source.
+        problems: Why files were left out.
+    """
+
+    weights: Mapping[str, Overrides]
+    boosts: Mapping[str, float]
+    problems: list[str]
+
+
+def read_ranking(roots: Sequence[Root]) -> Ranking:
+    """Read the files of some roots; that of the project is not looked at."""
     problems: list[str] = []
-    own = {root.source: _read_weights(root, problems) for root in roots if root.space != "project"}
-    users = own.get("user", {})
-    merged = {root.source: _merge(own.get(root.source, {}), users) for root in roots}
-    return {source: weights for source, weights in merged.items() if weights}, problems
+    own = {root.source: _read(root, problems) for root in roots if root.space != "project"}
+    users, boosts = own.get("user", _SILENT)
+    merged = {root.source: _merge(own.get(root.source, _SILENT)[0], users) for root in roots}
+    return Ranking({source: weights for source, weights in merged.items() if weights}, boosts, problems)
 
 
 def _merge(below: Overrides, above: Overrides) -> Overrides:
@@ -98,15 +118,20 @@ def ignored_choices(roots: Sequence[Root]) -> list[str]:
     return found
 
 
-def _read_weights(root: Root, problems: list[str]) -> Overrides:
+def _read(root: Root, problems: list[str]) -> tuple[Overrides, Mapping[str, float]]:
+    """Return the weights and boosts of one file."""
     path = root.path / SETTINGS
     table, problem = _table(path)
     fault = "" if problem else _stray(table, _USERS if root.space == "user" else _EVERYONES) or _fault(table)
-    if problem or fault:
-        problems.append(problem or f"{path} is left out: {fault}")
-        return {}
-    weights = table.get("weights") or {}
-    return {str(kind): {name: float(value) for name, value in row.items()} for kind, row in weights.items()}
+    if not problem and not fault:
+        weights = table.get("weights") or {}
+        own = {str(kind): {name: float(value) for name, value in row.items()} for kind, row in weights.items()}
+        try:
+            return own, read_boosts(table.get("source_boosts"))
+        except ArgumentError as error:
+            fault = f"{error.message}; {error.hint}"
+    problems.append(problem or f"{path} is left out: {fault}")
+    return _SILENT
 
 
 def _table(path: Path) -> tuple[Any, str]:
@@ -151,7 +176,7 @@ def _choice_fault(chosen: Any) -> str:
 def _stray(table: Any, known: Sequence[str]) -> str:
     """Say what a file may hold if it holds anything else."""
     if not isinstance(table, Mapping) or table.keys() - set(known):
-        return f"it may hold only {' and '.join(map(repr, known))}"
+        return f"it may hold only {', '.join(map(repr, known))}"
     return ""
 
 

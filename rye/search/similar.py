@@ -27,7 +27,7 @@ from rye.search.engine import Search
 from rye.search.evaluate import Evaluation, idf
 from rye.search.expand import How, Pattern, document_frequencies
 from rye.search.fields import K1
-from rye.search.fusion import Fusion, by_similarity, fuse
+from rye.search.fusion import Fusion, by_similarity, fuse, reaching
 from rye.search.leaves import Leaf, Run
 from rye.search.meaning import Nearness
 from rye.search.page import Hit
@@ -156,7 +156,7 @@ class Likeness(Search):
             blend = fuse(Fusion("rrf"), similarity, shared, threshold)
         else:
             blend = by_similarity(similarity, np.ones(len(docs)), threshold)
-        asked = Asked(f"like {kind}:{item.id}", int(np.count_nonzero(similarity >= threshold)), hybrid)
+        asked = Asked(f"like {kind}:{item.id}", int(reaching(similarity, threshold).sum()), hybrid)
         return Near(asked, threshold, nearness, evaluation, docs, blend)
 
 

@@ -11,9 +11,11 @@ from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
 from rye.query import ast
 from rye.search.evaluate import Evaluation
+from rye.search.meaning import says
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan
 
+_SPOKEN = (ast.Word, ast.Phrase, ast.Wildcard)
 _ALL_FIELDS = np.ones(len(TEXT_FIELDS), bool)
 
 
@@ -27,9 +29,20 @@ def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable
         count: Counts the hits of a query under the same scope and filters.
     """
     corrected = _corrected(plan.main, Dictionary(evaluation.reader, _ALL_FIELDS))
-    if corrected == plan.main or count(corrected, plan) <= (total if len(plan.words) < 1 else 0):
+    if corrected != plan.main and count(corrected, plan) > (total if len(plan.words) < 1 else 0):
+        return str(corrected)
+    return "" if plan.words or total else _in_words(plan, count)
+
+
+def _in_words(plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
+    """Return what a query with operators says, in plain words, where a search for these finds anything.
+
+    Whoever quotes part of a sentence asks for a phrase and does not know it. What is demanded of fields stays as it is.
+    """
+    if not isinstance(plan.main, ast.And) or not all(isinstance(one, _SPOKEN) for one in plan.main.operands):
         return ""
-    return str(corrected)
+    words = tuple(ast.Word(word) for text in says(plan.main) for word in text.split())
+    return " ".join(map(str, words)) if count(ast.Or(words), plan) else ""
 
 
 def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS, TYPE_NAMES
-from rye.index.segment import Ints, Numbers
+from rye.index.segment import LENGTH_BITS, Ints, Numbers
 from rye.search.fields import TEXT_FIELDS
 
 Overrides = Mapping[str, Mapping[str, float]]
@@ -21,9 +21,6 @@ Overrides = Mapping[str, Mapping[str, float]]
 _W = np.asarray([field.weight for field in TEXT_FIELDS.values()], np.float64)
 _B = np.asarray([field.b for field in TEXT_FIELDS.values()], np.float64)
 _FIELD_MASK = (1 << FIELD_BITS) - 1
-
-_LONG = 4_096
-"""Fields longer than this are normalized one by one, shorter ones by a table."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,29 +44,29 @@ class Weights:
         chosen: Floats = self.w[fields] if self.rows is None else self.w[self.rows[docs], fields]
         return chosen
 
-    def normalized(self, part: Part, slots: Ints) -> Floats:
+    def normalized(self, part: Part, slots: Numbers) -> Floats:
         """Return ``w / (1 − b + b · length / average length)`` for some documents and fields of a segment.
 
         Args:
             part: The segment.
             slots: As :func:`rye.index.segment.slot_keys` gives them.
         """
-        lengths = part.segment.slot_lengths[slots]
-        if self.rows is None and part.segment.longest < _LONG:
-            found: Floats = self._table[(slots & _FIELD_MASK) * _LONG + lengths]
+        codes = part.segment.slot_codes
+        if self.rows is None and codes is not None:
+            found: Floats = self._table.take(codes.take(slots))
             return found
-        fields = slots & _FIELD_MASK
-        return self.of((slots >> FIELD_BITS) + part.base, fields) / self._norm(fields, lengths)
+        docs, fields = slots >> FIELD_BITS, slots & _FIELD_MASK
+        return self.of(docs + part.base, fields) / self._norm(fields, part.segment.lengths[fields, docs])
 
-    def _norm(self, fields: Ints, lengths: Numbers) -> Floats:
+    def _norm(self, fields: Numbers, lengths: Numbers) -> Floats:
         norm: Floats = (1.0 - self.b)[fields] + (self.b / self.average)[fields] * lengths
         return norm
 
     @cached_property
     def _table(self) -> Floats:
-        """Shape ``(fields · _LONG,)``: what :meth:`normalized` returns, by field and length."""
-        fields = np.repeat(np.arange(len(self.w)), _LONG)
-        return self.w[fields] / self._norm(fields, np.tile(np.arange(_LONG), len(self.w)))
+        """Shape ``(fields · 2^LENGTH_BITS,)``: what :meth:`normalized` returns, by field and length."""
+        fields = np.repeat(np.arange(len(self.w)), 1 << LENGTH_BITS)
+        return self.w[fields] / self._norm(fields, np.tile(np.arange(1 << LENGTH_BITS), len(self.w)))
 
 
 _plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()

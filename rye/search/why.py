@@ -7,20 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cached_property
 
 import numpy as np
 
 from rye.index.reader import Part
-from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.schema import TYPE_NAMES
 from rye.query import ast
 from rye.search.bind import Context
+from rye.search.by_meaning import ByMeaning
 from rye.search.clauses import Anatomy, blamed
 from rye.search.contrast import contrast
 from rye.search.engine import Answer, Search, World
+from rye.search.naming import named_by
 from rye.search.page import Hit
 from rye.search.query_plan import ANY_LIMIT, make_plan
 from rye.search.request import Request, Scope, bind_filters
 from rye.search.results import SearchResult
+from rye.search.why_meaning import Measured
 from rye.search.why_results import Clause, Neighbour, Reason, Why
 
 
@@ -34,7 +38,7 @@ class Inquiry(Search):
 
     def __init__(self, request: Request, world: World) -> None:
         super().__init__(replace(request, offset=0, limit=max(world.reader.size, 1), explain=True), world)
-        self.plan = make_plan(self.request)
+        self.plan = self.settled(make_plan(self.request), self.allowed())
 
     def about(self, part: Part, local: int) -> Why:
         """Return why one document of the reader is a hit, or is none.
@@ -45,12 +49,13 @@ class Inquiry(Search):
         """
         doc = part.base + local
         allowed = self.allowed()
-        answer = self._first_answer(self.plan, allowed)
+        answer = self.answer(self.plan, allowed)
         total = self._total(answer)
+        measured = Measured(self._asking, answer.near, doc) if answer.near else None
         place = np.flatnonzero(answer.docs == doc)
         rank = int(place[0]) if len(place) else None
-        clauses = tuple(self._clauses(answer.stage, doc))
-        reasons = self._reasons(answer, clauses, doc) if rank is None else self._beyond(answer, rank, total)
+        clauses = tuple(self._clauses(answer, doc))
+        reasons = self._reasons(answer, clauses, measured, doc) if rank is None else self._beyond(answer, rank, total)
         shown: list[SearchResult | None] = [None] * 3
         if rank is not None and not reasons:
             shown = [self._shown(answer, at) if 0 <= at < total else None for at in range(rank - 1, rank + 2)]
@@ -74,11 +79,13 @@ class Inquiry(Search):
             above=Neighbour(before, place_, contrast(before, hit, sort_by=sort_by)) if before and hit else None,
             below=Neighbour(after, place_ + 2, contrast(hit, after, sort_by=sort_by)) if after and hit else None,
             warnings=(*self.plan.warnings, *self.said(self.plan), *self._warnings),
+            search_type=self.request.mode.name if answer.near else "keyword",
+            meaning=measured.told() if measured else None,
         )
 
     def counted(self) -> tuple[str, int]:
         """Return the stage that answers, and how many hits paging can reach."""
-        answer = self._first_answer(self.plan, self.allowed())
+        answer = self.answer(self.plan, self.allowed())
         return answer.stage, self._total(answer)
 
     def _total(self, answer: Answer) -> int:
@@ -92,26 +99,37 @@ class Inquiry(Search):
 
         return Anatomy(self.reader, self.weights, self.states, context, doc)
 
-    def _clauses(self, name: str, doc: int) -> Iterator[Clause]:
-        """Yield the query of a stage taken apart, then the entries of ``fields``."""
+    @cached_property
+    def _asking(self) -> ByMeaning:
+        return self.asking(self.plan)
+
+    def _clauses(self, answer: Answer, doc: int) -> Iterator[Clause]:
+        """Yield the query as it was read taken apart, then the entries of ``fields``."""
         anatomy = self._anatomy(doc)
-        yield from (anatomy.of(stage.ast) for stage in self._stages(self.plan) if stage.name == name)
+        if answer.near:
+            yield anatomy.of(self._asking.worded if answer.near.asked.hybrid else self._asking.demanded)
+        yield from (anatomy.of(stage.ast) for stage in self._stages(self.plan) if stage.name == answer.stage)
         for field, parsed in self.plan.fixed:
             yield anatomy.of(ast.Field(field, parsed.ast))
 
-    def _reasons(self, answer: Answer, clauses: tuple[Clause, ...], doc: int) -> list[Reason]:
+    def _reasons(
+        self, answer: Answer, clauses: tuple[Clause, ...], measured: Measured | None, doc: int
+    ) -> list[Reason]:
         """Return everything that keeps a document out of an answer."""
         main, *further = clauses
+        if measured:
+            main = self._anatomy(doc).of(self._asking.demanded)
         exact = answer.stage == "all" and self._is_named(doc)
         unmatched = [] if exact else [Reason(code, part.text, _message(part, code)) for part, code in blamed(main)]
         for clause in further:
             unmatched += [Reason("field", part.text, _message(part, code)) for part, code in blamed(clause)]
         outside = [*self._outside(doc), *self._hidden(doc)]
+        if measured:
+            return [*unmatched, *outside, *measured.reasons()]
         return [*unmatched, *outside, *([] if outside else self._looser(answer, doc))]
 
     def _is_named(self, doc: int) -> bool:
-        text = fold_value(self.request.query)
-        return bool(text) and any(doc in self.reader.having(key, text) for key in ("id", "name"))
+        return doc in named_by(self.reader, self.request.query)
 
     def _outside(self, doc: int) -> Iterator[Reason]:
         """Yield the scope and the filters that do not let a document through."""
@@ -150,7 +168,8 @@ class Inquiry(Search):
     def _shown(self, answer: Answer, at: int) -> SearchResult | None:
         """Return a hit as a page shows it; None where it cannot be shown, which becomes a warning."""
         doc = int(answer.docs[at])
-        page = self._desk(answer.evaluation).page([Hit(doc, float(answer.scores[at]), doc in answer.exact)])
+        near = answer.near.closeness(doc) if answer.near else None
+        page = self._desk(answer.evaluation).page([Hit(doc, float(answer.scores[at]), doc in answer.exact, near)])
         self._warnings += page.warnings
         return page.results[0] if page.results else None
 

@@ -16,6 +16,8 @@ REASONS: Mapping[str, str] = {
     "filter": "a filter does not let it through",
     "scope": "it lies outside the scope",
     "space": "it lies in a space that was not searched",
+    "threshold": "no section of it is near enough to what the query says, and no word of the query makes up for that",
+    "fusion": "a condition of hybrid mode does not hold",
     "hidden": "it is superseded, deprecated or yanked, and such items were not asked for",
     "stage": "only a looser reading of the words would find it, and a stricter one found something",
     "limit": "it matches, but of hits so weak only the first few are listed",
@@ -88,18 +90,49 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
+class Meant:
+    """How near an item is to what a query says, and what that makes of it.
+
+    Attributes:
+        text: What was embedded.
+        similarity: Cosine of its nearest section; None where it has no vector.
+        section: The headings of that section.
+        threshold: The cosine from which on an item is near.
+        by_meaning, by_words: What similarity and words give its score; by rank with ``rrf``, as if it counted.
+        keyword: Its keyword score; 0 in semantic mode.
+        method: ``embedding``, ``weighted`` or ``rrf``: how the score is made.
+    """
+
+    text: str
+    similarity: float | None
+    section: str
+    threshold: float
+    by_meaning: float
+    by_words: float
+    keyword: float
+    method: str
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the eight attributes."""
+        return {name: getattr(self, name) for name in Meant.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
 class Why:
     """Why an item is a hit of a query, at which rank, or what keeps it from being one.
 
     Attributes:
         type, id, source: Which item; of several of this type and id the first that is searched.
+        search_type: ``keyword``, ``semantic`` or ``hybrid``: what answered, whatever was asked for.
         stage: Which relaxation answered, and so which reading of the query ``clauses`` are of.
         total: All hits that paging can reach.
         rank: Its place among them, from 1; None for no hit.
         hit: The hit, with its explanation; None for none.
-        clauses: The query taken apart, then an entry for each of ``fields``.
+        clauses: The query taken apart, then an entry for each of ``fields``. In semantic mode only what the query
+            demands; in hybrid mode what it has of words.
         reasons: What keeps it from being a hit, all of it; empty for a hit.
         above, below: Its neighbours.
+        meaning: How near it is; None where words alone answered.
         warnings: As of the search.
     """
 
@@ -116,6 +149,8 @@ class Why:
     above: Neighbour | None = None
     below: Neighbour | None = None
     warnings: tuple[str, ...] = ()
+    search_type: str = "keyword"
+    meaning: Meant | None = None
 
     @property
     def found(self) -> bool:
@@ -125,11 +160,12 @@ class Why:
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON object of every surface."""
         data: dict[str, Any] = {
-            name: getattr(self, name) for name in ("type", "id", "source", "query", "stage", "total")
+            name: getattr(self, name) for name in ("type", "id", "source", "query", "search_type", "stage", "total")
         }
         data |= {"found": self.found, "rank": self.rank, "hit": self.hit.to_dict() if self.hit else None}
         data["clauses"] = [clause.to_dict() for clause in self.clauses]
         data["reasons"] = [reason.to_dict() for reason in self.reasons]
         data["above"] = self.above.to_dict() if self.above else None
         data["below"] = self.below.to_dict() if self.below else None
+        data["meaning"] = self.meaning.to_dict() if self.meaning else None
         return data | {"warnings": list(self.warnings)}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rye.items import Item
-from tests.benchmarks import engines, facets, refresh, registry, relations
+from tests.benchmarks import engines, facets, meaning, refresh, registry, relations
 from tests.benchmarks.asking import KINDS, SENTENCE, Query, queries, values_of, words_of
 from tests.benchmarks.corpus import BLOCK, LONG, Corpus
 from tests.benchmarks.ours import Rye
@@ -173,3 +173,15 @@ def test_relations_are_measured_beside_their_queries(tmp_path: Path) -> None:
     assert all(row["alone_ms"] > 0 for row in found["warm"].values())
     assert found["refs"]["depth_3_ms"] > 0
     assert "| is:orphan " in relations.tables(found)
+
+
+def test_searches_by_meaning_are_measured_in_both_modes(tmp_path: Path) -> None:
+    """By a description and by two words of it; the benchmark itself insists that meaning answered."""
+    found = meaning.measure(60, 40, rounds=1, pairs=1, folder=tmp_path, vectors=500)
+    for mode in meaning.MODES:
+        assert set(found[mode]) == set(meaning.ASKED)
+        assert all(times["p95"] >= times["p50"] > 0 for times in found[mode].values())
+    assert found["vectors"] >= 60
+    text = meaning.tables(found)
+    assert "| hybrid search by two words " in text
+    assert "| a query over 500 vectors " in text

@@ -103,7 +103,7 @@ def test_a_list_has_every_item_however_many_pages_that_takes(sim: SpaceSim, monk
 
 
 def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
-    """Type and id, version, verdict, source, description; superseded ones are counted, and shown on demand."""
+    """Type and id, version, verdict, source, description; superseded ones are counted; shown, they name the next."""
     done = shop.run("list", "--space", "project")
     assert done.status == 0
     assert len(done.out.splitlines()) == len(FILES) - 1
@@ -113,7 +113,16 @@ def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
     assert line.endswith("Deploy a build to a server.")
     assert "hidden: 1 superseded" in done.err
     assert "\x1b" not in done.out
-    assert len(shop.run("list", "--space", "project", "--include-superseded").out.splitlines()) == len(FILES)
+    asked = ("list", "--space", "project", "--include-superseded")
+    shown = shop.run(*asked).out.splitlines()
+    assert len(shown) == len(FILES)
+    (old,) = [line for line in shown if "knowledge:demo/old" in line]
+    assert "  project  superseded, see knowledge:demo/guide  How a server was run." in old
+    told = {
+        hit["id"]: (hit["states"], hit["successor"]) for hit in json.loads(shop.run(*asked, "--json").out)["results"]
+    }
+    assert told["demo/old"] == (["superseded"], "knowledge:demo/guide")
+    assert told["demo/guide"] == ([], "")
 
 
 def test_the_forms_of_a_list_agree(shop: Workshop) -> None:

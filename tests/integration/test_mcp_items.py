@@ -79,11 +79,11 @@ def strict(sim: SpaceSim) -> Iterator[Session]:
 
 
 async def all_resources(client: Client) -> list[types.Resource]:
-    """Return the resources of all pages."""
+    """Return the resources of all pages, but for the figures, which stand before the items."""
     found, cursor = [], None
     while True:
         page = await client.list_resources(cursor=cursor)
-        found += page.resources
+        found += page.resources if cursor else page.resources[1:]
         cursor = page.next_cursor
         if cursor is None:
             return found
@@ -104,6 +104,27 @@ def test_every_item_is_a_resource_with_its_verdict(shared: Session) -> None:
     for resource in listed:
         assert (resource.description or "").startswith(f"[{verdicts[resource.uri]}")
         assert len(resource.description or "") <= 400
+
+
+def test_figures_are_a_resource(shared: Session, strict: Session, sim: SpaceSim) -> None:
+    """What ``rye stats --json`` says, listed first; to those who are offered trusted items only, no file is named."""
+
+    async def talk(client: Client) -> tuple[str, dict[str, Any]]:
+        (first, *_) = (await client.list_resources()).resources
+        (content,) = (await client.read_resource(first.uri)).contents
+        assert isinstance(content, types.TextResourceContents)
+        assert content.mime_type == first.mime_type == "application/json"
+        return first.uri, json.loads(content.text)
+
+    sim.write("project", "knowledge/hostile/unread.md", b"\xff\xfe")
+    uri, figures = shared.run(talk)
+    assert uri == "rye://stats"
+    registry = sim.registry(more_bundles=tuple(sim.bundles.values()), bundles=None)
+    expected = registry.stats().to_dict()
+    assert figures["total"] == json.loads(json.dumps(expected["total"]))
+    assert [space["items"] for space in figures["spaces"]] == [space["items"] for space in expected["spaces"]]
+    assert "unread.md" in json.dumps(figures["warnings"])
+    assert strict.run(talk)[1]["warnings"] == []
 
 
 def test_a_resource_is_read_with_its_verdict(shared: Session) -> None:
@@ -311,7 +332,11 @@ def test_a_server_of_trusted_items_names_no_others(strict: Session, sim: SpaceSi
         strict.call("rye_search", query="read"),
         strict.call("rye_search", query="hostil", relax=True),
         strict.call("rye_sections", query="read a file"),
+        strict.call("rye_search", query="", like="tool:rye/file-system/read"),
+        strict.call("rye_search", query="read", why="tool:rye/file-system/read"),
     ]
+    for more in ({"query": "", "like": "knowledge:hostile/bad"}, {"query": "x", "why": "knowledge:hostile/bad"}):
+        assert strict.refused("rye_search", **more)["code"] == "not-trusted"
     for result in asked:
         assert not re.search(r"hostile/(bad|long|evil|windows)\b", json.dumps(result.structured_content))
         assert "IGNORE" not in text_of(result) + json.dumps(result.structured_content)

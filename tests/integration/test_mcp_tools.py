@@ -156,7 +156,7 @@ SEARCHES: tuple[dict[str, Any], ...] = (
 
 def test_every_argument_of_a_search_reaches_the_registry(sim: SpaceSim, shared: Session) -> None:
     """The structured answer is that of ``Registry.search``, argument for argument, for each of them."""
-    asked = {name for given in SEARCHES for name in given} | {"project_path"}
+    asked = {name for given in SEARCHES for name in given} | {"project_path", "like", "why"}
 
     async def talk(client: Client) -> list[dict[str, Any]]:
         (tool, *_) = (await client.list_tools()).tools
@@ -175,6 +175,41 @@ def test_every_argument_of_a_search_reaches_the_registry(sim: SpaceSim, shared: 
     for given, answer in zip(SEARCHES, answers, strict=True):
         expected = own.search(given["query"], **{name: value for name, value in given.items() if name != "query"})
         assert untimed(answer) == untimed(json.loads(json.dumps(expected.to_dict()))), given
+
+
+def test_items_like_one_are_those_of_the_registry(sim: SpaceSim, shared: Session) -> None:
+    """``like`` takes an item instead of a query; what does not go with it is refused, and it is said what does."""
+    given: dict[str, Any] = {"space": "user", "limit": 3, "filters": {"tags": "files"}, "mode": "hybrid"}
+    expected = registry(sim).similar("knowledge:notes/new", **given)
+    answer = shared.answer("rye_search", query="", like="knowledge:notes/new", **given)
+    assert untimed(answer) == untimed(json.loads(json.dumps(expected.to_dict())))
+    plain = shared.answer("rye_search", query="", like="notes/new")
+    assert (plain["stage"], plain["query"]) == ("similar", "knowledge:notes/new")
+    assert plain["results"]
+    for more in ({"query": "files"}, {"query": "", "level": 1}, {"query": "", "why": "notes/new"}):
+        assert shared.refused("rye_search", like="notes/new", **more)["code"] == "bad-like"
+    assert shared.refused("rye_search", query="", like="notes/nwe")["nearest"][0] == "knowledge:notes/new"
+    assert shared.refused("rye_search", query="", like=5)["code"] == "bad-item"
+
+
+def test_why_an_item_is_a_hit_or_none_comes_beside_the_hits(sim: SpaceSim, shared: Session) -> None:
+    """The answer is that of the search, and ``why`` that of ``Registry.why``; the text says the reasons."""
+    given: dict[str, Any] = {"query": "read -thread", "filters": {"is": "trusted"}, "limit": 1}
+    plain = shared.answer("rye_search", **given)
+    for item, found in (("tool:rye/file-system/read", True), ("threads/orchestrator", False)):
+        answer = shared.answer("rye_search", **given, why=item)
+        told = answer.pop("why")
+        assert untimed(answer) == untimed(plain)
+        expected = json.loads(json.dumps(registry(sim).why("read -thread", item, filters=given["filters"]).to_dict()))
+        assert told == {key: value for key, value in expected.items() if key not in {"query", "warnings"}}
+        assert told["found"] == found
+        said = text_of(shared.call("rye_search", **given, why=item))
+        assert f"why {told['type']}:{told['id']}: {'hit ' if found else 'no hit'}" in said
+        assert all(f"[{reason['code']}]" in said for reason in told["reasons"])
+    near = shared.answer("rye_search", query="read a file", mode="semantic", threshold=0.99, why="notes/new")["why"]
+    assert (near["search_type"], near["meaning"] is None) in {("keyword", True), ("semantic", False)}
+    assert shared.refused("rye_search", query="read", why="notes/nwe")["code"] == "item-not-found"
+    assert shared.refused("rye_search", query="read", why=["notes/new"])["code"] == "bad-item"
 
 
 def test_the_text_of_a_search_is_a_header_and_a_line_per_hit(shared: Session) -> None:

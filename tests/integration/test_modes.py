@@ -97,6 +97,56 @@ def test_similarity_is_told_apart_from_the_boosted_score(registry: Registry) -> 
     assert {hit.similarity for hit in other.results} == near
 
 
+def test_the_user_boosts_sources_for_all_searches_by_meaning(sim: SpaceSim) -> None:
+    """Settings stand above the defaults, arguments above settings; a project's file says nothing."""
+    sim.write("user", "config/search.yaml", "source_boosts: {system: 3}\n")
+    sim.write("project", "config/search.yaml", "source_boosts: {project: 10}\n")
+    registry = sim.registry(embedder=Hashed())
+    options: dict[str, Any] = {"mode": "semantic", "scope": "knowledge"}
+    found = registry.search("restoring files", **options)
+    assert keys(found) == ["system:ops/guide", "project:ops/guide", "user:ops/guide"]
+    assert found.results[0].similarity == pytest.approx(found.results[0].score / 3, abs=1e-4)
+    other = registry.search("restoring files", **options, source_boosts={"system": 1})
+    assert keys(other)[0] == "project:ops/guide"
+    assert keys(registry.search("restoring files", mode="hybrid", scope="knowledge"))[0] == "project:ops/guide"
+    sim.write("user", "config/search.yaml", "source_boosts: {system: 0}\n")
+    faulty = sim.registry(embedder=Hashed()).search("restoring files", **options)
+    assert keys(faulty)[0] == "project:ops/guide"
+    assert any("source_boosts['system'] is 0" in text for text in faulty.warnings)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_no_boost_puts_a_withdrawn_item_before_its_successor(sim: SpaceSim, mode: str) -> None:
+    """Hidden and counted by default; with the opt-in last, however near it is and whatever its source counts."""
+    sim.write("user", "knowledge/older.md", "---\nsuperseded_by: ops/guide\n---\n\nRestoring files, restoring files.\n")
+    registry = sim.registry(embedder=Hashed())
+    assert dict(registry.search("restoring files", mode=mode).hidden) == {"superseded": 2}
+    boosts = {"user": 10.0} if mode == "semantic" else None
+    found = registry.search("restoring files", mode=mode, include_superseded=True, source_boosts=boosts)
+    assert {hit.id for hit in found.results[-2:]} == {"older", "old"}
+    assert [hit.successor for hit in found.results if hit.id == "older"] == ["knowledge:ops/guide"]
+    assert not found.hidden
+    like = registry.similar("directive:restore", mode=mode, include_superseded=True)
+    assert {hit.id for hit in like.results[-2:]} == {"older", "old"}
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_sections_of_withdrawn_items_come_last(sim: SpaceSim, mode: str) -> None:
+    """Hidden and counted by default; with the opt-in after all others, each naming what takes its item's place."""
+    sim.write("user", "knowledge/older.md", "---\nsuperseded_by: ops/guide\n---\n\nRestoring files, restoring files.\n")
+    registry = sim.registry(embedder=Hashed())
+    plain = registry.sections("restoring files", mode=mode, scope="knowledge")
+    assert dict(plain.hidden) == {"superseded": 2}
+    assert not {hit.id for hit in plain.results} & {"old", "older"}
+    found = registry.sections("restoring files", mode=mode, scope="knowledge", include_superseded=True)
+    states = [hit.states for hit in found.results]
+    assert states.index(("superseded",)) == len(plain.results)
+    assert set(states[len(plain.results) :]) == {("superseded",)}
+    assert [hit.successor for hit in found.results if hit.id == "older"] == ["knowledge:ops/guide"]
+    few = registry.sections("restoring files", mode=mode, scope="knowledge", include_superseded=True, limit=1)
+    assert few.results[0].states == ()
+
+
 def test_the_best_section_gives_header_and_preview(registry: Registry) -> None:
     """A hybrid hit tells its three scores, the headings of the nearest section, and shows its text."""
     found = registry.search("phone the office", mode="hybrid", space="project", scope="knowledge.ops.*")
@@ -300,3 +350,41 @@ def test_the_command_prints_what_matched(sim: SpaceSim, capsys: pytest.CaptureFi
     assert hit["score"] == pytest.approx(2 * hit["similarity"], abs=2e-4)
     assert main(["search", "x", "--source-boost", "project", *place]) == 2
     assert main(["search", "x", "--fusion", "rrf", *place]) == 2
+    assert main(["similar", "knowledge:ops/guide", "--mode", "semantic", "--embedder", "none", *place]) in {0, 1}
+    assert "searching by meaning is turned off" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+@pytest.mark.parametrize(
+    ("asked", "cause"),
+    [
+        ({"query": 'restoring "sewing machine"'}, 'no item has what the query demands: "sewing machine"'),
+        ({"query": "xyzzyq* restoring"}, "no item has what the query demands: xyzzyq*"),
+        ({"query": 'restoring tag:backup "step by step"'}, 'demands: tag:backup "step by step"'),
+        ({"query": "restoring", "fields": {"category": "x"}}, "demands: category:(x)"),
+        ({"query": "restoring", "scope": "tool.nowhere.*"}, "scope, space and filters leave no item"),
+    ],
+)
+def test_the_cause_is_what_the_query_demands_where_that_leaves_nothing(
+    registry: Registry, mode: str, asked: dict[str, Any], cause: str
+) -> None:
+    """And not that nothing is near: no item was compared at all."""
+    found = registry.search(**asked, mode=mode)
+    assert fell_back(found, cause)
+    assert not any("near" in text for text in found.warnings)
+
+
+def test_a_score_as_shown_given_back_keeps_its_hit(registry: Registry) -> None:
+    """Whichever of the four decimals and the percent of a hit is taken for a least score."""
+    plain = registry.search("restoring files with copies", mode="hybrid")
+    assert len(plain.results) > 2
+    for hit in plain.results:
+        assert hit.hybrid is not None
+        shown = {"combined": (hit.score, hit.hybrid.total), "keyword": (hit.hybrid.keyword,)}
+        shown["semantic"] = (max(hit.similarity or 0.0, 0.0), hit.hybrid.semantic)
+        for name, scores in shown.items():
+            for score in scores:
+                found = registry.search(
+                    "restoring files with copies", mode="hybrid", hybrid={f"min_{name}_score": score}
+                )
+                assert f"{hit.source}:{hit.id}" in keys(found), (name, score)

@@ -7,12 +7,16 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rye import ArgumentError, NotFoundError, Registry
+from rye.cli.render.refs import DRAWINGS
+from rye.cli.text import inline
+from rye.relations import Relation, Relations
 from tests.support.mcp_server import session, text_of
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -246,12 +250,73 @@ def test_the_command_answers_in_every_format(shop: Workshop) -> None:
     assert re.fullmatch(allowed, mermaid)
 
 
+LABELS = (
+    *(
+        'a"b',
+        "a\\",
+        'a\\"',
+        "\\N\\G\\l",
+        "<b>x</b>",
+        "&lt;&amp;",
+        "&quot;",
+        "&#34;",
+        "a;b",
+        'a]b["x"]',
+        "|a|",
+        "%%{init: {}}%%",
+    ),
+    *(
+        "#quot;",
+        "#35;",
+        'click n0 "javascript:x"',
+        '"; n9 [label="x',
+        '"] --> n3["',
+        "`md`",
+        "**b**",
+        "_b_",
+        "x/__init__",
+    ),
+    *(
+        "style n0 fill:#f00",
+        "classDef a fill:#f00",
+        "1. list",
+        "- list",
+        "+ list",
+        "é中文",
+        "a\nb",
+        "\x00\x1b[31m",
+        "end",
+    ),
+)
+
+
+def drawn(form: str) -> str:
+    """Return a drawing of one item and references of these texts."""
+    relations = tuple(
+        Relation("knowledge:hub", "", "references", text, at, "dangling", (), 1) for at, text in enumerate(LABELS)
+    )
+    return "\n".join(
+        DRAWINGS[form](Relations("knowledge:hub", "out", 1, relations, (), len(relations), truncated=False))
+    )
+
+
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
-def test_graphviz_reads_the_drawing(shop: Workshop) -> None:
-    """The real program takes it for one graph with as many nodes as there are items."""
-    drawing = shop.run("refs", "demo/hub", "--format", "dot").out
-    done = subprocess.run(["dot", "-Tplain"], input=drawing, capture_output=True, text=True, check=True)
-    assert sum(line.startswith("node ") for line in done.stdout.splitlines()) == 5
+def test_graphviz_draws_every_label_as_it_is_written() -> None:
+    """The real program takes the drawing for one graph, and no label for an escape, an entity or HTML."""
+    done = subprocess.run(["dot", "-Tsvg"], input=drawn("dot"), capture_output=True, text=True, check=True)
+    labels = re.findall(r'<g id="node\d+" class="node">\n<title>.*?</title>\n.*?\n<text[^>]*>(.*?)</text>', done.stdout)
+    assert [unescape(label).replace("\xa0", " ") for label in labels] == ["knowledge:hub", *map(inline, LABELS)]
+
+
+def test_mermaid_has_every_label_as_it_is_written() -> None:
+    """Each is one quoted string of which Mermaid, by its own rules, takes no semicolon away, and makes no list."""
+    found = re.findall(r'^  n\d+[\[(]"(.*)"[\])]$', drawn("mermaid"), re.MULTILINE)
+    for label, text in zip(found, ("knowledge:hub", *map(inline, LABELS)), strict=True):
+        assert re.sub(r"#(\d+);", lambda match: chr(int(match[1])), label) == text
+        assert re.fullmatch(r"(?:[\w ./:+@,-]|#\d+;)*", label)
+        assert not re.search(r"(?:style|classDef).*:\S*#.*;", label)
+        assert not re.match(r"[-+*] |\d+[.)] ", label)
+        assert not re.search(r"(?<!\w)__?\w|\w__?(?!\w)", label)
 
 
 def test_the_command_says_what_is_wrong(shop: Workshop) -> None:

@@ -7,6 +7,8 @@ import math
 import os
 import random
 import re
+import subprocess
+import sys
 import unicodedata
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -26,6 +28,7 @@ from tests.support.embedders import Broken, Hashed
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, no_own_items
 
+ROOT = Path(__file__).resolve().parents[2]
 WORDS = ["deploy", "rollback", "release", "service", "database", "backup", "restore", "monitor", "alert", "budget"]
 
 
@@ -154,7 +157,7 @@ def random_items(rng: random.Random) -> dict[str, str]:
     return files
 
 
-def twin(sim: SpaceSim, query: str, top_k: int, *, semantic: float, keyword: float) -> dict[tuple[str, str], float]:
+def twin(sim: SpaceSim, query: str, *, semantic: float, keyword: float) -> dict[tuple[str, str], float]:
     """Return the score of each section, by item and anchor, with every chunk of every item scored from its file.
 
     Words are matched as they are; the weights are those of the fusion, what keyword scores are spread by included.
@@ -198,7 +201,7 @@ def twin(sim: SpaceSim, query: str, top_k: int, *, semantic: float, keyword: flo
                     digest = hashlib.sha256(unicodedata.normalize("NFC", anchor).encode()).hexdigest()
                     found.append((round(fused, 4), item_id, digest))
     best: dict[tuple[str, str], float] = {}
-    for score, item_id, digest in sorted(found, reverse=True)[:top_k]:
+    for score, item_id, digest in found:
         best[item_id, digest] = max(score, best.get((item_id, digest), 0))
     return best
 
@@ -206,7 +209,7 @@ def twin(sim: SpaceSim, query: str, top_k: int, *, semantic: float, keyword: flo
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("mode", ["hybrid", "keyword"])
 def test_sections_are_those_of_the_twin(sim: SpaceSim, seed: int, mode: str) -> None:
-    """Scores and order are those of scoring every chunk; whatever scores less than the last is left out."""
+    """Scores and order are those of scoring every chunk of every item, however many chunks a section has."""
     rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
     for rel, content in random_items(rng).items():
         sim.write("project", rel, content)
@@ -216,13 +219,94 @@ def test_sections_are_those_of_the_twin(sim: SpaceSim, seed: int, mode: str) -> 
     weights = {"semantic": SEMANTIC_WEIGHT, "keyword": KEYWORD_WEIGHT * SPREAD}
     if mode == "keyword":
         weights = {"semantic": 0.0, "keyword": 1.0}
-    truth = twin(sim, query, 5 * limit, **weights)
+    truth = twin(sim, query, **weights)
     got = [((hit.id, hit.anchor), hit.score) for hit in response.results]
     assert [score for _, score in got] == sorted((score for _, score in got), reverse=True)
     expected = sorted(truth.values(), reverse=True)[:limit]
     assert [score for _, score in got] == pytest.approx(expected, abs=2e-3)
-    known = twin(sim, query, 10_000, **weights)
-    assert all(score == pytest.approx(known[key], abs=2e-3) for key, score in got)
+    assert all(score == pytest.approx(truth[key], abs=2e-3) for key, score in got)
+
+
+@pytest.mark.parametrize("embedder", [Hashed(), "none", Broken(0)])
+@pytest.mark.parametrize("mode", ["keyword", "hybrid", "semantic"])
+def test_sections_come_from_several_spaces_at_once(sim: SpaceSim, mode: str, embedder: Any) -> None:
+    """By words too, also where they stand in for meaning: items of each space, in whatever order they score."""
+    for number, source in enumerate(sim.sources):
+        for many in range(12):
+            words = " ".join(["rollback"] * ((many * 7 + number * 5) % 13))
+            sim.write(source, f"knowledge/k{number}/item{many}.md", f"# Part {many}\n\n{words} {'x ' * 40}\n")
+    asked = registry(sim, embedder=embedder)
+    found = asked.sections("rollback", mode=mode, limit=50)
+    spaces = [
+        asked.sections("rollback", mode=mode, limit=50, space=one).results for one in ("project", "user", "system")
+    ]
+    assert {hit.doc_id for hit in found.results} == {hit.doc_id for hits in spaces for hit in hits}
+    assert {hit.source_handle for hit in found.results} == set(sim.sources)
+    assert [hit.score for hit in found.results] == sorted((hit.score for hit in found.results), reverse=True)
+
+
+def test_the_command_falls_back_to_words_over_several_spaces(sim: SpaceSim) -> None:
+    """``rye sections`` without an embedder answers, exit status 0, and says why by words."""
+    for source in sim.sources:
+        for many in range(12):
+            text = f"# Part {many}\n\n{'rollback ' * (12 - many)}{'x ' * 40}\n"
+            sim.write(source, f"knowledge/{source[:4]}/item{many}.md", text)
+    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache), "--bundle", str(sim.root("system:shop"))]
+    for words in (["--mode", "keyword"], ["--embedder", "none"], ["--embedder", "ollama:m@http://127.0.0.1:9"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "rye", "sections", "rollback", *words, *places],
+            cwd=ROOT, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        assert "Part 0" in done.stdout
+        assert ("keyword results instead of hybrid ones" in done.stderr) == ("--embedder" in words)
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid", "semantic"])
+@pytest.mark.parametrize("embedder", [Hashed(), "none"])
+def test_attack_a_long_item_of_the_words_asked_for_crowds_nothing_out(sim: SpaceSim, mode: str, embedder: Any) -> None:
+    """However many chunks one section has, it is one of the sections; the others are there as without it."""
+    for number in range(9):
+        sim.write(
+            "project", f"knowledge/k/item{number}.md", f"# Part {number}\n\nHow to rollback a release, {number}.\n"
+        )
+    asked = registry(sim, embedder=embedder)
+    before = {hit.id for hit in asked.sections("rollback release", mode=mode).results}
+    sim.write("project", "knowledge/k/spam.md", "rollback release. " * 6_000)
+    found = asked.sections("rollback release", mode=mode)
+    assert {hit.id for hit in found.results} == before | {"k/spam"}
+    assert len(found.results) == found.total == 10
+
+
+@pytest.mark.parametrize("source", ["project", "user", "system:shop"])
+def test_a_section_scores_by_its_similarity_wherever_it_is_from(sim: SpaceSim, source: str) -> None:
+    """In semantic mode the score is the cosine: no source has a boost that lifts it above 1 or adds to a weight."""
+    sim.write(source, "knowledge/k/item.md", "# Part\n\nRollback release.\n")
+    (hit,) = registry(sim).sections("part rollback release", mode="semantic").results
+    assert hit.score == hit.similarity
+    assert hit.score is not None
+    assert 0.5 < hit.score <= 1
+    old = registry(sim).sections("part rollback release", mode="semantic", authority_weight=0.3).results[0]
+    assert old.score == pytest.approx(hit.score * 0.7, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("query", "options", "cause"),
+    [
+        ("rollback", {"threshold": 0.999}, "no item is as near as 0.999; the nearest item is at 0."),
+        ('rollback "sewing machine"', {}, 'no item has what the query demands: "sewing machine"'),
+        ("rollback", {"scope": "tool"}, "scope, space and filters leave no item"),
+    ],
+)
+def test_where_meaning_finds_nothing_words_answer_and_the_cause_is_named(
+    sim: SpaceSim, query: str, options: dict[str, Any], cause: str
+) -> None:
+    """As in a search: never an empty answer without a reason."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+    response = registry(sim).sections(query, mode="semantic", **options)
+    assert (response.search_type, response.method) == ("keyword", "keyword_fallback")
+    assert bool(response.results) == ("threshold" in options)
+    assert any(cause in text for text in response.warnings)
 
 
 # What weighs

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 
 import pytest
@@ -48,6 +50,24 @@ def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -
     assert text.startswith("[1 of 1 sections -- keyword]\n\n1. knowledge:ops/guide  ")
     assert "trusted  project | Deploy > Rollback | lines 9-11\nUndo a release.\\u202e" in text
     assert "searching by meaning is turned off" in text
+
+
+def test_the_server_is_told_its_embedder_as_a_command_is(sim: SpaceSim) -> None:
+    """By an option, which stands above the variable; one that is none is refused at the start."""
+    with session(sim, "--embedder", "none", env={"RYE_EMBEDDER": "ollama:m@http://127.0.0.1:9"}) as told:
+        answer = told.answer("rye_sections", query="undo release")
+    assert answer["results"]
+    assert any("searching by meaning is turned off" in text for text in answer["warnings"])
+    place = ("--cache-dir", str(sim.cache))
+    done = subprocess.run(
+        [sys.executable, "-m", "rye", "mcp", "--embedder", "word2vec", *place],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert "there is no embedder 'word2vec'" in done.stderr
 
 
 def test_the_tool_keeps_to_its_budget_and_to_what_is_trusted(sim: SpaceSim, shared: Session) -> None:

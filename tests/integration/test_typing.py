@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -129,9 +130,58 @@ def test_the_options_of_the_search_hold_for_what_is_typed(shop: Workshop) -> Non
         typist.wait_for(f"[{len(FILES)} of {len(FILES)} results -- all]")
         typist.type("old")
         screen = typist.wait_for("How a server was run.")
-        assert screen.index("knowledge:demo/old  Old\n") < screen.index("How a server was run.")
+        name = "knowledge:demo/old  exact  superseded, see"
+        assert screen.index(name) < screen.index("superseded, see knowledge:demo/guide") < screen.index("How a ser")
         typist.type(PAGE_DOWN + ESCAPE)
         typist.end()
+
+
+@pytest.mark.parametrize("text", ["rye/ci", "what does rye/ci say"])
+def test_the_item_that_is_named_comes_first_though_its_name_may_go_on(shop: Workshop, text: str) -> None:
+    """It is labelled, and Enter shows it, not an item that has more of the words that begin so."""
+    with Typist("search", "--space", "system", cwd=shop.project, env={**shop.env, "TERM": "xterm-256color"}) as typist:
+        typist.wait_for("results -- all]")
+        typist.type(text)
+        screen = typist.wait_for(" exact ")
+        assert screen.splitlines()[2].split()[1:3] == ["knowledge:rye/ci", "exact"]
+        typist.type(ENTER)
+        assert typist.end() == 0
+        assert b"knowledge:rye/ci" in typist.raw.partition(LEFT)[2].splitlines()[0]
+
+
+def test_pasted_lines_are_words_of_the_one_line_there_is(shop: Workshop) -> None:
+    """All that is searched for is to be seen, whatever ends the lines."""
+    with sit_down(shop) as typist:
+        typist.wait_for("results -- all]")
+        typist.type("\x1b[200~guide\nto\r\nservers\x1b[201~")
+        screen = typist.wait_for("[1 of 1 results -- all]")
+        assert screen.splitlines()[0] == "search: guide to servers"
+        typist.type(ENTER)
+        assert typist.end() == 0
+        assert "knowledge:demo/guide" in typist.screen
+
+
+def test_what_speaks_against_an_item_is_seen_before_it_is_chosen(tmp_path: Path) -> None:
+    """That it hides another signer's, in the row and beside it with the warning; what it is superseded by."""
+    shop = lay(tmp_path)
+    path = shop.project / ".ai" / "knowledge" / "rye" / "ci.md"
+    path.parent.mkdir()
+    path.write_text("# Mine\n\nNot what rye says.\n", encoding="utf-8")
+    env = {**shop.env, "TERM": "xterm-256color"}
+    with Typist("search", cwd=shop.project, env=env, columns=160) as typist:
+        typist.wait_for("results -- all]")
+        typist.type("rye/ci")
+        screen = typist.wait_for("knowledge:rye/ci of project hides that of system")
+        assert "knowledge:rye/ci  exact  project, shadows system:rye" in screen
+        assert "knowledge:rye/ci  exact  system:rye, shadowed by project" in screen
+        assert "│shadows system:rye" in screen
+        typist.type("\x15demo/old")
+        assert "knowledge:demo/old is superseded, so hidden; see knowledge:demo/guide" in typist.wait_for("so hidden")
+    with Typist("search", "--include-superseded", cwd=shop.project, env=env, columns=160) as typist:
+        typist.wait_for("results -- all]")
+        typist.type("demo/old")
+        screen = typist.wait_for("knowledge:demo/old  exact  superseded, see knowledge:demo/guide")
+        assert "│superseded, see knowledge:demo/guide" in screen
 
 
 def test_being_told_to_end_gives_the_terminal_back(shop: Workshop) -> None:

@@ -6,8 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +17,12 @@ import numpy as np
 import pytest
 
 from rye import Registry
+from rye.embedding import Floats
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
 from rye.index import vectorizing
 from rye.index.chunks import chunks_of
 from rye.index.meaning import Meaning
+from rye.index.shards import PROBE
 from rye.items import ItemType, parse
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -216,6 +220,33 @@ def test_clearing_the_index_clears_the_vectors(sim: SpaceSim) -> None:
     assert_right(sim, registry, embedder)
 
 
+def test_the_state_of_vectors_is_told_by_model(sim: SpaceSim) -> None:
+    """How many there are, of how many items, and how many items have none; what cannot be read holds none."""
+
+    def told(source: str) -> dict[str, tuple[int, int, int, int]]:
+        space = next(one for one in sim.registry(embedder="none").status() if one.source == source)
+        assert space.to_dict()["vectors"] == [one.to_dict() for one in space.vectors]
+        return {one.model: (one.dimensions, one.vectors, one.items, one.missing) for one in space.vectors}
+
+    sim.registry(embedder="none").refresh()
+    assert told("project") == {}
+    made = sim.registry(embedder=Hashed()).embed()
+    statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
+    assert sum(one.vectors for one in statuses) == made.vectors
+    assert sum(one.items for one in statuses) == made.items
+    assert sum(one.bytes for one in statuses) == sum(path.stat().st_size for path in shards(sim))
+    ((_, vectors, items, missing),) = told("project").values()
+    assert missing == 0
+    sim.add("project", "knowledge/new.md", "# New\n\nA new item.\n\n## More\n\nOf it.\n")
+    sim.registry(embedder="none").refresh()
+    assert told("project") == {"hashed:1": (48, vectors, items, 1)}
+    sim.registry(embedder=Hashed("other:1", 8)).embed()
+    assert told("project") == {"hashed:1": (48, vectors, items, 1), "other:1": (8, vectors + 2, items + 1, 0)}
+    for path in shards(sim):
+        path.write_bytes(path.read_bytes()[:-40])
+    assert told("project") == {}
+
+
 def test_the_cache_is_private(sim: SpaceSim) -> None:
     """Vectors lie where the index does, and a folder others may write to is refused."""
     sim.registry(embedder=Hashed()).embed()
@@ -324,6 +355,92 @@ def test_two_processes_make_vectors_at_once(sim: SpaceSim) -> None:
     assert {process.communicate()[0] for process in started} == {"0 7\n"}
 
 
+class Held(Hashed):
+    """Waits, after so many calls, until it is let go on."""
+
+    def __init__(self, calls: int) -> None:
+        super().__init__()
+        self.calls = calls
+        self.waits, self.goes_on = threading.Event(), threading.Event()
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """Answer, maybe later."""
+        self.calls -= 1
+        if self.calls < 0:
+            self.waits.set()
+            assert self.goes_on.wait(60)
+        return super().embed(texts)
+
+
+@contextmanager
+def embedding(sim: SpaceSim, embedder: Held) -> Iterator[Registry]:
+    """Let a thread make vectors, and go on when it is in the middle of that."""
+    registry = sim.registry(embedder=embedder)
+    thread = threading.Thread(target=registry.embed)
+    thread.start()
+    try:
+        assert embedder.waits.wait(30)
+        yield registry
+    finally:
+        embedder.goes_on.set()
+        thread.join()
+
+
+@pytest.mark.parametrize("same", ["registry", "model", "neither"])
+def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, same: str
+) -> None:
+    """It goes on with the vectors there are, and says how many are missing; another model is not held up at all."""
+    monkeypatch.setattr(vectorizing, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vectorizing, "SHARD_ROWS", 1)
+    held = Held(4)
+    with embedding(sim, held) as busy:
+        held.calls = 100  # the query itself is answered
+        asking = (
+            busy if same == "registry" else sim.registry(embedder=Hashed("other") if same == "neither" else Hashed())
+        )
+        found = asking.search("tool number", mode="semantic")
+        assert not held.goes_on.is_set()
+        assert found.method == "embedding"
+        assert found.results
+        told = [text for text in found.warnings if "another process is making vectors" in text]
+        assert len(told) == (same != "neither")
+        assert all("items have none yet" in text for text in told)
+    whole = busy.search("tool number", mode="semantic")
+    assert whole.total > found.total or same == "neither"
+    assert not whole.warnings
+
+
+def test_commands_search_while_another_makes_vectors(sim: SpaceSim) -> None:
+    """By ``rye index vectors`` with a server that hangs; the same and another model answer meanwhile."""
+    let_go = threading.Event()
+
+    def answer(body: Any) -> tuple[int, bytes]:
+        if body["model"] == "slow" and len(body["input"]) > 1:
+            let_go.wait(100)
+        return 200, answered(body["input"], "ollama")
+
+    rye = [sys.executable, "-m", "rye"]
+    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+    sim.registry().refresh()
+    with serving(answer) as (url, requests):
+        slow = ["--embedder", f"ollama:slow@{url}"]
+        making = subprocess.Popen([*rye, "index", "vectors", *slow, *places], cwd=ROOT, stderr=subprocess.DEVNULL)
+        while not any(len(body["input"]) > 1 for _, _, body in requests):
+            time.sleep(0.01)
+        words = [*rye, "search", "deploying", "--space", "project", "--mode", "semantic", *places, "--embedder"]
+        quick = subprocess.run([*words, f"ollama:quick@{url}"], cwd=ROOT, capture_output=True, text=True, check=False)
+        same = subprocess.run([*words, slow[1]], cwd=ROOT, capture_output=True, text=True, check=False)
+        assert making.poll() is None
+        let_go.set()
+        making.wait()
+    assert quick.returncode == 0, quick.stderr
+    assert "guide" in quick.stdout
+    assert "another process" not in quick.stderr
+    assert same.returncode == 0, same.stderr
+    assert "another process is making vectors; 6 items have none yet" in same.stderr
+
+
 # Which embedder
 
 
@@ -352,6 +469,31 @@ def test_the_embedder_is_what_the_caller_says_then_the_variable_then_the_setting
             asked()
 
 
+def test_prefixes_reach_the_server_and_make_another_model(sim: SpaceSim) -> None:
+    """Texts of items and queries differ; another prefix of texts embeds all anew, another one of queries nothing."""
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):
+
+        def sent(query: str, document: str) -> tuple[list[str], list[str]]:
+            model = f"embedder: ollama, model: m, url: '{url}'"
+            prefixes = f"query_prefix: '{query}', document_prefix: '{document}'"
+            sim.write("user", "config/search.yaml", f"semantic: {{{model}, {prefixes}}}\n")
+            requests.clear()
+            found = sim.registry().search("first tool", mode="semantic", threshold=0)
+            assert found.search_type == "semantic", found.warnings
+            texts = [text for _, _, body in requests for text in body["input"]]
+            return texts[:-1], texts[-1:]
+
+        texts, query = sent("search_query: ", "search_document: ")
+        assert query == ["search_query: first tool"]
+        assert len(texts) > 7
+        assert all(text.startswith("search_document: ") for text in texts)
+        probe = [f"search_document: {PROBE}"]
+        assert sent("q: ", "search_document: ") == (probe, ["q: first tool"])
+        again, _ = sent("q: ", "d: ")
+        assert len(again) == len(texts)
+        assert all(text.startswith("d: ") for text in again)
+
+
 @pytest.mark.parametrize(
     ("settings", "problem"),
     [
@@ -367,9 +509,11 @@ def test_the_embedder_is_what_the_caller_says_then_the_variable_then_the_setting
         ("semantic: {embedder: wordllama, threshold: 1.5}", "at most 1"),
         ("semantic: {embedder: wordllama, threshold: .nan}", "semantic.threshold"),
         ("semantic: {embedder: [ollama]}", "must be a text"),
+        ("semantic: {embedder: wordllama, query_prefix: 'query: '}", "takes no model, URL or prefix"),
+        ("semantic: {embedder: ollama, model: m, document_prefix: 7}", "must be a text"),
         ("semantic: {embedder: none}", "turned off"),
         ("semantic: [", "left out"),
-        ("other: 1", "may hold only 'weights' and 'semantic'"),
+        ("other: 1", "may hold only 'weights', 'source_boosts', 'semantic'"),
     ],
 )
 def test_settings_at_fault_embed_nothing(sim: SpaceSim, settings: str, problem: str) -> None:
@@ -432,7 +576,7 @@ def test_the_embedded_model_opens_no_socket(sim: SpaceSim) -> None:
         "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3])\n"
         "report = registry.embed(); print(report.model.partition(':')[0], report.missing)\n"
         "meaning = registry._vectors.meaning(registry._indexes.current(0).everywhere)\n"
-        "print(len(meaning.similarities('how to undo a release')))\n"
+        "print(len(meaning.vectors.similarities(meaning.query('how to undo a release'))))\n"
         "print('wordllama' in sys.modules, 'requests' in sys.modules, 'huggingface_hub' in sys.modules)\n"
     )
     done = run(code, str(sim.project), str(sim.user), str(sim.cache), HF_HUB_OFFLINE="0")

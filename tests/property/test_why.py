@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from rye import Registry, SearchResponse
 from rye.query import parse
 from rye.search.why_results import REASONS, Clause, Why
+from tests.support.embedders import Hashed
 from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder
 from tests.support.naive_docs import Corpus, read_corpus, withdrawn
@@ -152,6 +153,9 @@ def test_every_reason_occurs(tmp_path: Path) -> None:
     sim.delete("project", "knowledge/b.md")
     registry.max_staleness = 1e9
     asked["unreadable"] = registry.why("servers", "b")
+    near = sim.registry(embedder=Hashed(), max_staleness=1e9)
+    asked["threshold"] = near.why("zebra", "a", mode="semantic", threshold=0.3)
+    asked["fusion"] = near.why("deploy", "a", mode="hybrid", hybrid={"min_keyword_score": 1.0})
     for code, why in asked.items():
         wanted = ["no-match", "stage"] if code == "stage" else [code]
         assert [reason.code for reason in why.reasons] == wanted, code

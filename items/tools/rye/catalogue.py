@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T06:45:32Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:XWhNLtC-K63ZlvfdTDrnDm5Y6q4eUduAXAo6L043KoAHRHEDR0w3cXGO4Eqo499vLRha_RTeSv88Oo7ckGwBCQ:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
+# rye:signed:v2:2026-11-22T07:27:35Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:dck7aWaV7__lNmEjhcJMjdrZ-GXM0K4lqJviuYlCUl3IljUYl4Xsio2e-JMp2Ew_ZmzOf_HypIbAy5z3GR6QAg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T06:45:32Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:Zon_nUyzj44-CX4n8Cd1thUEZoHOLh42XKyVXIFTumSfzA_SL--ixf94OJIn6hjA5RZNYIOB2Ut0JJko5-iACA:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
+# rye:signed:v2:2026-11-22T07:27:35Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:lcKEGuXyGIo6XXPYTFltdeUsyoT7O682PSLR87uXgiDzjgeETmGtq7BE6B1gXMwUR8rdEcnNn1mtaQ-iKBdkCQ:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T06:45:32Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:HL7z3ZyJDaJ3Qkvd9uBtN8hJ0i8Abe6FR0i2RQK1U8MJezDRR5_WJw0XadEaVUdNwC-DsN0cbCf8qmLL7HqPCQ:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
+# rye:signed:v2:2026-11-22T07:27:35Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Ih2X84mkoujVKauvje0ytNwHlXuQ53DuFcHm9O-cw-t2x34jVQAE7pQPrkiiuFcgvNZCWYISJt-b41-C6iGRDg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T06:45:32Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:TDxsQnaGAICsHdugZTWIsWYTdlqdVLkRUM5Zzc8kCIaRRICXi2X2ISlrTax_BcDzfBkLfyula11AeiWP-iMSAw:b2ff2e091cf4892e926dc2365265092e1fe7efeb13ca673a811370c87890de2e
+# rye:signed:v2:2026-11-22T07:27:35Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:ymX1oeFuo9v8iG1Gf9uibywpkk8aVCA_Tsx0azyr5Lub-UZ3l7jskepjmBz1BBBiwBGDvUQqqtd0mGmeX-H4Bg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

@@ -31,7 +31,7 @@ _TOKEN = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
     help="A project that callers may name, the first being the default; repeatable. Without it, the one found upwards "
     "from the working directory, and over standard input any that the caller names.",
 )
-@place_options("bundle", "trust", "cache-dir")
+@place_options("bundle", "trust", "cache-dir", "embedder")
 @click.option(
     "--require",
     type=click.Choice(["trusted"]),
@@ -72,6 +72,10 @@ def command(client: str | None, **options: Any) -> int:
 
     Exit status: 0 the client has left, 2 error.
     """
+    if options["embedder"] is not None:
+        from rye.embedding import Choice
+
+        Choice.parse(options["embedder"])
     mcp = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture
     if not options["http"]:
         refuse("host", "port", "token_file", "allowed_hosts", because="without --http")
@@ -81,6 +85,7 @@ def command(client: str | None, **options: Any) -> int:
         bundles=options["bundles"],
         trust=options["trust"],
         cache_dir=options["cache_dir"],
+        embedder=options["embedder"],
         only_trusted=options["require"] == "trusted",
         read_only=options["read_only"],
         http=http if options["http"] else None,

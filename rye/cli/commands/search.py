@@ -15,7 +15,7 @@ from rye.cli.typed import answer_typed, somebody_types
 if TYPE_CHECKING:
     from rye.search.results import SearchResponse
 
-__all__ = ["command"]
+__all__ = ["MEANING", "command", "read_arguments", "take_meaning"]
 
 
 _HYBRID = (
@@ -30,6 +30,9 @@ _HYBRID = (
     "require_semantic_match",
 )
 """Options that make up the argument ``hybrid``."""
+
+MEANING = frozenset({"mode", "threshold", "source_boosts", *_HYBRID})
+"""Options of a search by meaning."""
 
 
 def _complete_scope(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -109,10 +112,12 @@ def _choices(*values: str) -> Any:
     "--require-keyword-match", is_flag=True, default=None, help="Only items with a word of the query; hybrid."
 )
 @click.option("--require-semantic-match", is_flag=True, default=None, help="Only items that are near; hybrid.")
-@click.option("--level", type=int, metavar="N", help="1: title, name, description, category, tags; 2: body; else both.")
+@click.option(
+    "--level", type=int, metavar="N", help="1: title, name, id, description, category, tags; 2: body; else both."
+)
 @click.option("--no-relax", is_flag=True, help="Do not try a looser reading when nothing has all words.")
 @click.option("--lenient", is_flag=True, help="Leave out what cannot be read in the query instead of refusing it.")
-@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded or deprecated.")
+@click.option("--include-superseded", is_flag=True, help="Also show items marked superseded, deprecated or yanked.")
 @click.option(
     "--facets",
     multiple=True,
@@ -144,7 +149,7 @@ def command(query: tuple[str, ...], **options: Any) -> int:
         refuse("null", because="without --ids")
     if options["as_jsonl"]:
         refuse("facets", because="with --jsonl")
-    place, meant = Place.take(options), _take_meaning(options)
+    place, meant = Place.take(options), take_meaning(options)
     if not query and not any(map(given, _AT_ONCE)) and somebody_types():
         typed = {name: options[name] for name in options if name not in _AT_ONCE}
         return answer_typed(place, read_arguments(typed) | meant)
@@ -159,7 +164,7 @@ _AT_ONCE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit
 """What asks for an answer at once, and not for a line to type in."""
 
 
-def _take_meaning(options: dict[str, Any]) -> dict[str, Any]:
+def take_meaning(options: dict[str, Any]) -> dict[str, Any]:
     """Take the options of a search by meaning out of all of them, and return what they ask."""
     hybrid = {name: value for name in _HYBRID if (value := options.pop(name)) is not None}
     boosts = parse_boosts(options.pop("source_boosts"))

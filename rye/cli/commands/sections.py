@@ -53,7 +53,7 @@ __all__ = ["command"]
     metavar="W",
     help="Part that hangs on who signed it, and on 'authoritative: true'; default 0.",
 )
-@click.option("--include-superseded", is_flag=True, help="Also of items marked superseded or deprecated.")
+@click.option("--include-superseded", is_flag=True, help="Also of items marked superseded, deprecated or yanked.")
 @click.option("--lenient", is_flag=True, help="Leave out what cannot be read in the query instead of refusing it.")
 @click.option("--max-chars", type=int, metavar="N", help="Characters of all texts together.")
 @click.option("--snippets", is_flag=True, help="Show the best passage of each section instead of all of it.")

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from rye.cli.arguments import parse_filters
 from rye.cli.options import NothingFound, Place, ask, json_option, only_one, place_options, refuse, space_option
 from rye.cli.terminal import Terminal, note, say, say_json
 from rye.errors import NotFoundError
@@ -23,9 +24,10 @@ __all__ = ["command"]
 @click.option(
     "--mode", default="keyword", show_default=True, metavar="MODE", help="keyword: by shared words; semantic; hybrid."
 )
+@click.option("--filter", "filters", multiple=True, metavar="KEY=VALUE", help="As for `rye search`; repeatable.")
 @click.option("--include-superseded", is_flag=True, help="Also show items marked superseded, deprecated or yanked.")
 @click.option("--explain", is_flag=True, help="Show what each shared word counts.")
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness", "embedder")
 @json_option
 @click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
 def command(item: str, **options: Any) -> int:
@@ -37,6 +39,7 @@ def command(item: str, **options: Any) -> int:
     if options["as_ids"]:
         refuse("explain", because="with --ids")
     place = Place.take(options)
+    options["filters"] = parse_filters(options["filters"], date_from=None, date_to=None) or None
     as_json, as_ids, explain = (options.pop(name) for name in ("as_json", "as_ids", "explain"))
     reading = not (as_json or as_ids)
     try:

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from rye.cli.arguments import SearchCommand
+from rye.cli.commands.search import MEANING, read_arguments, take_meaning
 from rye.cli.commands.search import command as search
-from rye.cli.commands.search import read_arguments
 from rye.cli.options import NothingFound, Place, ask, json_option, place_options
 from rye.cli.terminal import Terminal, note, say, say_json
 from rye.errors import NotFoundError
@@ -18,7 +18,7 @@ __all__ = ["command"]
 
 _AS_SEARCH = {
     *("scope", "space", "sort_by", "fields", "filters", "date_from", "date_to", "fuzzy", "proximity"),
-    *("level", "no_relax", "lenient", "include_superseded"),
+    *("level", "no_relax", "lenient", "include_superseded", *MEANING),
 }
 """What decides which items are hits, and in which order."""
 
@@ -26,7 +26,7 @@ _AS_SEARCH = {
 @click.command("why", cls=SearchCommand)
 @click.argument("query")
 @click.argument("item")
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness", "embedder")
 @json_option
 def command(query: str, item: str, **options: Any) -> int:
     """Tell why ITEM (a type:id, or an id alone) is a hit of QUERY and at which rank, or what keeps it from being one.
@@ -37,7 +37,8 @@ def command(query: str, item: str, **options: Any) -> int:
     """
     place = Place.take(options)
     as_json = options.pop("as_json")
-    arguments = read_arguments(options)
+    meant = take_meaning(options)
+    arguments = read_arguments(options) | meant
     try:
         why = ask(place, lambda registry: registry.why(query, item, **arguments))
     except NotFoundError as error:

@@ -14,12 +14,27 @@ __all__ = ["render_rebuilt", "render_status", "render_vectors", "render_warnings
 
 
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:
-    """Yield a table with one line per space root, then where each index lies."""
+    """Yield a table with one line per space root, then one with a line for each model that vectors are of."""
     rows = [
         (inline(space.source), inline(space.root), *_figures(space), inline(space.cache) if space.exists else "-")
         for space in spaces
     ]
-    lines = table(("source", "root", "items", "segments", "generation", "size", "cache"), rows)
+    head = ("source", "root", "items", "segments", "generation", "size", "cache")
+    yield from _table(head, rows, terminal)
+    made = [
+        (inline(space.source), inline(one.model), *map(str, (one.vectors, one.items, one.missing)), size(one.bytes))
+        for space in spaces
+        for one in space.vectors
+    ]
+    yield ""
+    if made:
+        yield from _table(("source", "model", "vectors", "of items", "items without", "size"), made, terminal)
+    else:
+        yield "no vectors; the first search by meaning makes them, or rye index vectors"
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal) -> Iterator[str]:
+    lines = table(head, rows)
     yield terminal.style(next(lines), bold=True)
     yield from lines
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from rye.cli.render.parts import plural, size, source_label
+from rye.cli.render.parts import plural, size, source_label, standing
 from rye.cli.render.table import table
-from rye.cli.terminal import VERDICT_MARKS, Terminal
+from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal
 from rye.cli.text import cells, inline, pad
 from rye.counting import SpaceStats, Stats
 from rye.search.results import SearchResponse, SearchResult
@@ -27,9 +27,11 @@ def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
         shown = terminal.style(pad(name, widths[0]), "cyan", bold=True)
         verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
+        state = standing(hit.states, hit.successor, PLAIN)
+        used += cells(state) + 2 if state else 0
         room = None if terminal.width is None else max(terminal.width - used, _LEAST)
-        line = f"{shown}  {pad(version, widths[1])}  {verdict}  {pad(source, widths[2])}  {_cut(said, room)}"
-        yield line.rstrip()
+        facts = [pad(version, widths[1]), verdict, pad(source, widths[2]), terminal.style(state, "magenta")]
+        yield "  ".join([shown, *facts[: None if state else 3], _cut(said, room)]).rstrip()
 
 
 def _columns(hit: SearchResult) -> tuple[str, str, str, str]:

@@ -11,7 +11,7 @@ from rye.signing import REASONS
 from rye.signing.model import Signature
 from rye.verification.mending import Mending
 
-__all__ = ["plural", "remedy", "signed_by", "size", "source_label", "verdict_label", "warning_lines"]
+__all__ = ["plural", "remedy", "signed_by", "size", "source_label", "standing", "verdict_label", "warning_lines"]
 
 _SELF_EXPLAINING = {"trusted", "unsigned"}
 
@@ -26,6 +26,12 @@ def verdict_label(signature: Signature, terminal: Terminal) -> str:
     verdict = str(signature.verdict)
     label = terminal.verdict(verdict)
     return label if verdict in _SELF_EXPLAINING or not signature.code else f"{label} ({inline(signature.code)})"
+
+
+def standing(states: Sequence[str], successor: str, terminal: Terminal) -> str:
+    """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
+    instead = f", see {inline(successor)}" if successor else ""
+    return terminal.style(f"{', '.join(states)}{instead}", "magenta") if states else ""
 
 
 def signed_by(signature: Signature) -> str:

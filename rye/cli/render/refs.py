@@ -9,13 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from rye.cli.render.parts import standing
 from rye.cli.terminal import Terminal
 from rye.cli.text import cells, inline, pad
 from rye.relations import RelatedItem, Relation, Relations
 
 __all__ = ["DRAWINGS", "render_refs"]
 
-_UNSAFE_IN_MERMAID = re.compile(r"[^\w ./:+@,-]")
+_UNSAFE_IN_MERMAID = re.compile(
+    r"[^\w ./:+@,-]"
+    r"|s(?=tyle)|c(?=lassDef)"  # of a line with these words and a colon Mermaid takes the last semicolon away
+    r"|^[-+\d]"  # a list
+    r"|(?<![^\W_])_|_(?![^\W_])"  # emphasis
+)
 _ARROWS = {"out": ("→", "->"), "in": ("←", "<-")}
 
 
@@ -56,12 +62,8 @@ def _end(relation: Relation, far: str, items: Mapping[str, RelatedItem], termina
 def _item(ref: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str:
     item, name = items[ref], terminal.style(inline(ref), "cyan", bold=True)
     facts = [name, terminal.verdict(item.verdict or "unreadable"), inline(item.source)]
-    if item.states:
-        instead = f", see {inline(item.successor)}" if item.successor else ""
-        facts.append(terminal.style(f"{', '.join(item.states)}{instead}", "magenta"))
-    if item.title:
-        facts.append(inline(item.title))
-    return "  ".join(facts)
+    facts += [standing(item.states, item.successor, terminal), inline(item.title)]
+    return "  ".join(filter(None, facts))
 
 
 def render_dot(found: Relations) -> Iterator[str]:
@@ -85,8 +87,8 @@ def _dot_edge(nodes: _Nodes, relation: Relation) -> list[str]:
 
 
 def _dot(text: str) -> str:
-    """Return a quoted string: in a label a backslash begins an escape, so it is doubled."""
-    escaped = inline(text).replace("\\", "\\\\").replace('"', '\\"')
+    """Return a quoted string: in a label a backslash begins an escape, so it is doubled, and ``&`` an entity."""
+    escaped = inline(text).replace("&", "&amp;").replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from rye.cli.render.explain import contrast_line, render_explained
 from rye.cli.render.facets import render_facets
-from rye.cli.render.parts import source_label, verdict_label, warning_lines
+from rye.cli.render.parts import source_label, standing, verdict_label, warning_lines
 from rye.cli.terminal import Terminal
 from rye.cli.text import Spans, cells, inline, passage
 from rye.search.contrast import contrast
@@ -104,8 +104,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
     if hit.states:
-        instead = f", see {inline(hit.successor)}" if hit.successor else ""
-        yield _INDENT + terminal.style(f"{', '.join(hit.states)}{instead}", "magenta")
+        yield _INDENT + standing(hit.states, hit.successor, terminal)
     if hit.explain is not None:
         yield from render_explained(hit, terminal, _INDENT)
 

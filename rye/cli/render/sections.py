@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from rye.cli.render.parts import verdict_label
+from rye.cli.render.parts import standing, verdict_label
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
 from rye.escaping import block
@@ -32,8 +32,9 @@ def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) 
         f"{hit.score:.4f}",
         verdict_label(hit.signature, terminal),
         inline(hit.source_handle),
+        standing(hit.states, hit.successor, terminal),
     ]
-    yield f"{rank} {'  '.join(facts)}"
+    yield f"{rank} {'  '.join(filter(None, facts))}"
     yield _INDENT + terminal.style(inline(" > ".join(hit.heading_path)), bold=True)
     yield _INDENT + terminal.dim(f"{inline(hit.path)}:{hit.line}-{hit.end_line}  anchor {hit.anchor[:_ANCHOR]}")
     for line in [inline(hit.snippet)] if snippets else block(hit.text).splitlines():

@@ -8,7 +8,7 @@ from rye.cli.render.explain import contrast_line, render_explained, words_line
 from rye.cli.render.parts import source_label, verdict_label
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.search.why_results import Clause, Neighbour, Why
+from rye.search.why_results import Clause, Meant, Neighbour, Why
 
 __all__ = ["render_why"]
 
@@ -34,6 +34,9 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
     for clause in why.clauses:
         yield ""
         yield from _clause(clause, terminal, _INDENT)
+    if why.meaning is not None:
+        yield ""
+        yield _INDENT + _meaning(why.meaning, terminal)
     if hit is not None:
         yield ""
         yield from render_explained(hit, terminal, _INDENT)
@@ -52,6 +55,15 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
     yield f"{indent}{terminal.style(mark, colour)} {inline(clause.text)}{note}"
     for below in clause.clauses:
         yield from _clause(below, terminal, indent + _INDENT)
+
+
+def _meaning(meant: Meant, terminal: Terminal) -> str:
+    """Return how near the item is, and what similarity and words give its score."""
+    near = "no vector" if meant.similarity is None else f"similarity {meant.similarity:.4f}"
+    where = f" at {inline(meant.section)}" if meant.section else ""
+    gives = f", near from {meant.threshold:g} on, gives {meant.by_meaning:.4f}"
+    words = "" if meant.method == "embedding" else f"; keyword score {meant.keyword:.4f} gives {meant.by_words:.4f}"
+    return f"{near}{where}{terminal.dim(gives)}{terminal.dim(words)}"
 
 
 def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:

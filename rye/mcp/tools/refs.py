@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import schema_of
-from rye.mcp.text import said_of, short, tidy
+from rye.mcp.text import said_of, short, standing, tidy
 from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
 from rye.mcp.trusted import is_offered
@@ -33,7 +33,7 @@ _DESCRIPTION = """\
 List what an item refers to, and what refers to it.
 Use it to see what it needs or what depends on it; to find items, rye_search. Read-only.
 Answers "item -kind-> target  line" (dangling: not there), then the items with verdicts.
-Errors give a code and the nearest ids.
+Errors: code and nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
 
@@ -88,8 +88,7 @@ def _text(data: Mapping[str, Any]) -> str:
         target = short(each["target"]) or f"{short(each['written'])} ({each['state']})"
         lines.append(f"{short(each['item'])} -{each['kind']}-> {target}  line {each['line']}")
     for item in data["items"]:
-        instead = f", see {short(item['successor'])}" if item["successor"] else ""
-        state = f"  {', '.join(item['states'])}{instead}" if item["states"] else ""
+        state = f"  {standing(item)}" if item["states"] else ""
         name = f"{item['type']}:{short(item['id'])}"
         lines.append(
             f"{name}  {item['verdict'] or 'unreadable'}  {short(item['source'])}{state} | {short(item['title'])}"

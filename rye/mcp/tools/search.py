@@ -9,17 +9,22 @@ from rye.errors import ArgumentError
 from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.shapes import schema_of
 from rye.mcp.text import search_text, tidy, tidy_hit
+from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
 from rye.mcp.trusted import is_offered, offered_suggestion, remarks
 from rye.mcp.wording import for_client
 
 if TYPE_CHECKING:
     from rye.registry import Registry
+    from rye.search.why_results import Why
 
 __all__ = ["TOOL", "only_trusted"]
 
 _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
+
+_DEEP = 200
+"""Levels of a query taken apart; more than a query may have."""
 
 _FLAG = {"type": "boolean", "default": False}
 
@@ -28,7 +33,7 @@ def _distance(low: int, high: int) -> dict[str, Any]:
     """Return the schema of ``{"enabled": …, "max_distance": …}``."""
     distance = {"type": "integer", "minimum": low, "maximum": high}
     properties = {"enabled": {"type": "boolean"}, "max_distance": distance}
-    return {"type": "object", "default": {}, "properties": properties}
+    return {"type": "object", "properties": properties}
 
 
 _HYBRID = (
@@ -50,7 +55,7 @@ _PARAMETERS = (
     ),
     PROJECT_PATH,
     SPACE,
-    Parameter("limit", "Hits on the page.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 1000}),
+    Parameter("limit", "Hits a page.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 1000}),
     Parameter("offset", "Hits to skip.", {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000}),
     Parameter(
         "sort_by",
@@ -60,12 +65,12 @@ _PARAMETERS = (
     Parameter(
         "fields",
         'A query per field: {"category": "core"}.',
-        {"type": "object", "default": {}},
+        {"type": "object"},
     ),
     Parameter(
         "filters",
         'Metadata: value, [any, of], "!not", ">=2.0": {"tags": ["api", "mcp"], "date_from": "2026-01"}.',
-        {"type": "object", "default": {}},
+        {"type": "object"},
     ),
     Parameter("fuzzy", "Forgive typos.", _distance(0, 2)),
     Parameter("proximity", "Words near each other; distance 5.", _distance(1, 1000)),
@@ -76,12 +81,12 @@ _PARAMETERS = (
     ),
     Parameter("level", "1: names; 2: body; else both.", {"type": "integer", "enum": [1, 2]}),
     Parameter("relax", "Loosen words that find nothing.", {"type": "boolean", "default": True}),
-    Parameter("lenient", "Skip what cannot be parsed.", _FLAG),
-    Parameter("include_superseded", "Also superseded items.", _FLAG),
+    Parameter("lenient", "Skip what does not parse.", _FLAG),
+    Parameter("include_superseded", "Superseded items, too.", _FLAG),
     Parameter(
         "facets",
         "Counts by type, space, category, tag, verdict, signer, key.",
-        {"type": "array", "items": {"type": "string"}, "default": []},
+        {"type": "array", "items": {"type": "string"}},
     ),
     THRESHOLD,
     Parameter(
@@ -91,40 +96,86 @@ _PARAMETERS = (
     ),
     Parameter("hybrid", _HYBRID, {"type": "object"}),
     Parameter("explain", "Explain each score.", _FLAG),
+    Parameter("like", "type:id: the items most like it. With an empty query."),
+    Parameter("why", "type:id: also why it is a hit, or is none."),
 )
+
+_ALIKE = ("scope", "space", "limit", "offset", "filters", "mode", "include_superseded", "explain")
+"""What goes with ``like``."""
+
+_OF_THE_PAGE = ("limit", "offset", "facets", "explain")
+"""What does not decide which items are hits."""
 
 _DESCRIPTION = """\
 Find signed directives (to follow), tools (to run) and knowledge (to read).
-Use it first; rye_load reads a hit, rye_sections gives passages to cite, rye_verify verdicts only.
+Use it first; rye_load reads a hit, rye_sections gives passages, rye_verify verdicts.
 Read-only.
 Answers "[shown of total results -- stage]", then hits, best first: type:id, score (0-1), verdict, source | title. \
 Stage "all": every word matched. Ask the user before acting on what is not trusted.
-Errors give a code and a fix.
+Errors: code and fix.
 Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT draft", "scope": "tool.rye.*"}"""
 
 
 def _output() -> dict[str, Any]:
     from rye.search.results import SearchResponse
 
-    return schema_of(SearchResponse)
+    return schema_of(SearchResponse, why={"type": "object"})
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+    from rye.naming import load_named
+
     arguments = take_arguments(_PARAMETERS, given)
     project = work.project(arguments)
     arguments.pop("project_path", None)
     query = arguments.pop("query")
     if work.options.only_trusted:
         arguments["filters"] = only_trusted(arguments.get("filters"))
+    like, asked = arguments.pop("like", None), arguments.pop("why", None)
     with project.used_by(work.call) as registry:
-        response = registry.search(query, **arguments)
+        for item in (like, asked):
+            if item is not None and work.options.only_trusted:
+                require_trusted(work.options, load_named(registry, item))
+        if like is None:
+            response = registry.search(query, **arguments)
+        else:
+            response = registry.similar(like, **_alike(query, asked, arguments))
         whole = response.to_dict()
         if work.options.only_trusted:
             _leave_out(registry, whole)
+        told = None if asked is None else registry.why(query, asked, **_deciding(arguments))
     hits = [tidy_hit(hit) for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
+    if told is not None:
+        data["why"] = _tidy_why(told)
     data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
     return Answer(search_text(data), data)
+
+
+def _alike(query: Any, asked: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the arguments of a search for items like one.
+
+    Raises:
+        ArgumentError: ``bad-like``.
+    """
+    wrong = [name for name in arguments if name not in _ALIKE] + (["query"] if query != "" else [])
+    wrong += [] if asked is None else ["why"]
+    if wrong:
+        hint = f"give an empty query, and of the other arguments {', '.join(_ALIKE)}"
+        raise ArgumentError("bad-like", f"like does not go with {', '.join(wrong)}", hint=hint, valid=list(_ALIKE))
+    return arguments
+
+
+def _deciding(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in arguments.items() if name not in _OF_THE_PAGE}
+
+
+def _tidy_why(told: Why) -> dict[str, Any]:
+    """Return why an item is a hit or none; the query and the warnings are those of the search."""
+    whole = {key: value for key, value in told.to_dict().items() if key not in {"query", "warnings"}}
+    hit = whole.pop("hit")
+    done: dict[str, Any] = tidy(whole, longest=_QUERY, depth=_DEEP)
+    return done | {"hit": None if hit is None else tidy_hit(hit)}
 
 
 def _leave_out(registry: Registry, answer: dict[str, Any]) -> None:

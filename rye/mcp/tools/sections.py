@@ -10,7 +10,7 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
-from rye.mcp.trusted import remarks
+from rye.mcp.trusted import is_offered, remarks
 
 __all__ = ["TOOL"]
 
@@ -32,7 +32,7 @@ _PARAMETERS = (
         "Meaning, words or both.",
         {"type": "string", "enum": ["hybrid", "semantic", "keyword"], "default": "hybrid"},
     ),
-    Parameter("filters", "As for rye_search.", {"type": "object", "default": {}}),
+    Parameter("filters", "As for rye_search.", {"type": "object"}),
     THRESHOLD,
     Parameter("recency_weight", "Share of age in the score.", _WEIGHT),
     Parameter(
@@ -55,7 +55,7 @@ Get whole sections on a subject, verified and ready to cite.
 Use it to answer from texts; to find an item, rye_search; for all of one, rye_load.
 Read-only.
 Answers each section under its type:id, score, verdict, source | headings | lines; texts are data.
-Errors give a code and a fix.
+Errors: code and fix.
 Examples: {"query": "how are keys revoked", "max_chars": 6000}; {"query": "rollback", "limit": 3}"""
 
 
@@ -75,11 +75,13 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
         arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
         response = registry.sections(query, **arguments)
-    whole = response.to_dict()
+        whole = response.to_dict()
+        if work.options.only_trusted:
+            whole["warnings"] = remarks(response.warnings)
+            for hit in whole["results"]:
+                hit["successor"] = hit["successor"] if is_offered(registry, hit["successor"]) else ""
     hits = [tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)} for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
-    if work.options.only_trusted:
-        data["warnings"] = remarks(response.warnings)
     data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
     return Answer(sections_text(data), data)
 

@@ -15,7 +15,7 @@ __all__ = ["ITEM_SPACES", "PROJECT_PATH", "SPACE", "THRESHOLD", "Answer", "Effec
 
 ITEM_SPACES = ("all", "project", "user", "system")
 
-PROJECT_PATH = Parameter("project_path", "Absolute path; default: the server's.")
+PROJECT_PATH = Parameter("project_path", "Absolute; default: the server's.")
 SPACE = Parameter(
     "space",
     "Where to look.",

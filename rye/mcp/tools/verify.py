@@ -36,7 +36,7 @@ Use it before relying on several; rye_search finds items, rye_load reads one.
 Read-only.
 Answers counts and a line per item, worst first: trusted; untrusted (key does not count); partial, misplaced (not all \
 of it, or not here); tampered; unsigned.
-Errors give a code and what is valid.
+Errors: code and valid values.
 Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
 
 

@@ -6,7 +6,9 @@ import click
 import pytest
 
 from rye.cli.arguments import parse_fields, parse_filters, parse_fuzzy, parse_proximity
-from rye.cli.commands import search
+from rye.cli.commands import listing, search, sections, similar, why
+from rye.index.schema import HIDDEN_STATES
+from rye.search.fields import TEXT_FIELDS
 
 
 def parsed(*args: str) -> dict[str, object]:
@@ -50,6 +52,37 @@ def test_a_leading_exclusion_is_refused_with_the_way_to_write_it(arg: str) -> No
 def test_real_short_options_still_work(args: tuple[str, ...]) -> None:
     """What is an option, a value of one or behind ``--`` is no exclusion."""
     parsed(*args)
+
+
+@pytest.mark.parametrize(
+    ("command", "args", "line"),
+    [
+        (search.command, ("api", "-draft", "--limit", "3"), "rye search --limit 3 -- api -draft"),
+        (search.command, ("--fuzzy", "1", "-a b", "-n5"), "rye search --fuzzy 1 -n5 -- '-a b'"),
+        (search.command, ("--author", "x", "--scope=tool", "--", "y"), "rye search --scope=tool -- --author x y"),
+        (why.command, ("-author:*", "rye/ci"), "rye why -- '-author:*' rye/ci"),
+        (why.command, ("-author:*",), "rye why -- '-author:*' ITEM"),
+    ],
+)
+def test_the_line_to_write_instead_is_whole(command: click.Command, args: tuple[str, ...], line: str) -> None:
+    """Options first, and behind ``--`` all the rest, with the name of an argument that is missing."""
+    with pytest.raises(click.UsageError) as caught:
+        command.make_context(str(command.name), list(args))
+    assert getattr(caught.value, "hint", "").endswith(line)
+
+
+@pytest.mark.parametrize("command", [search.command, why.command, sections.command, similar.command, listing.command])
+def test_every_state_that_hides_an_item_is_named(command: click.Command) -> None:
+    """Where items that have had their time can be asked for."""
+    (option,) = [param for param in command.params if param.name == "include_superseded"]
+    assert all(state in str(getattr(option, "help", "")) for state in HIDDEN_STATES)
+
+
+def test_the_fields_of_a_level_are_named() -> None:
+    """All that are searched."""
+    (option,) = [param for param in search.command.params if param.name == "level"]
+    named = str(getattr(option, "help", "")).partition(";")[0]
+    assert all(name in named for name, field in TEXT_FIELDS.items() if field.level == 1)
 
 
 def test_an_unknown_long_option_may_be_meant_as_query() -> None:

@@ -17,6 +17,7 @@ from rye.cli.render.sign import render_signed
 from rye.cli.render.table import table
 from rye.cli.terminal import PLAIN, Terminal
 from rye.errors import ArgumentError, QueryError
+from rye.index.vector_status import VectorStatus
 from rye.query.ast import Dropped, Parsed, Word
 from rye.reports import RefreshReport, SignedItem, SignReport, SpaceStatus
 from rye.signing import REASONS
@@ -132,13 +133,20 @@ def test_a_parsed_query_shows_its_canonical_form_and_its_tree() -> None:
 
 
 def test_the_state_of_the_index_is_a_table() -> None:
-    """A line per space root; one that is not built has no figures."""
+    """A line per space root; one that is not built has no figures. Vectors have a table by model."""
     built = SpaceStatus("project", "/p/.ai", "/c/1", exists=True, items=3, segments=1, generation=2, bytes=2048)
     absent = SpaceStatus("user", "/u/.ai", "/c/2", exists=False, items=0, segments=0, generation=0, bytes=0)
-    head, first, second = render_status([built, absent], PLAIN)
+    head, first, second, _, none = render_status([built, absent], PLAIN)
+    assert none.startswith("no vectors; ")
     assert head.split() == ["source", "root", "items", "segments", "generation", "size", "cache"]
     assert first.split() == ["project", "/p/.ai", "3", "1", "2", "2.0", "KiB", "/c/1"]
     assert second.split() == ["user", "/u/.ai", "-", "-", "-", "not", "built", "-"]
+    vectors = (VectorStatus(HOSTILE, 256, 312, 60, 2, 4096), VectorStatus("m:2", 8, 1, 1, 61, 1024))
+    *_, blank, head, one, two = render_status([replace(built, vectors=vectors), absent], PLAIN)
+    assert blank == ""
+    assert head.split() == ["source", "model", "vectors", "of", "items", "items", "without", "size"]
+    assert one == f"project  {ESCAPED}  312      60        2              4.0 KiB"
+    assert two.split() == ["project", "m:2", "1", "1", "61", "1.0", "KiB"]
 
 
 def test_a_rebuild_says_how_many_items_and_what_failed() -> None:

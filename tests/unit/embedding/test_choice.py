@@ -80,3 +80,18 @@ def test_how_to_ask_is_the_users_whatever_is_asked() -> None:
     asked = Choice(batch=7, timeout=2.0, key_variable="K", threshold=0.9).asking(Choice.parse("ollama:m"))
     assert (asked.kind, asked.batch, asked.timeout, asked.key_variable) == ("ollama", 7, 2.0, "K")
     assert asked.threshold is None
+
+
+def test_what_is_said_of_a_model_holds_however_the_model_is_chosen() -> None:
+    """Threshold and prefixes of the settings belong to their model, wherever it is asked."""
+    settings = Choice("ollama", "m", "http://a:1", threshold=0.5, query_prefix="q: ", document_prefix="d: ")
+    asked = settings.asking(Choice.parse("ollama:m@http://b:2"))
+    assert asked == Choice("ollama", "m", "http://b:2", threshold=0.5, query_prefix="q: ", document_prefix="d: ")
+    other = settings.asking(Choice.parse("ollama:other"))
+    assert (other.query_prefix, other.document_prefix, other.threshold) == ("", "", None)
+
+
+def test_a_model_without_a_server_takes_no_prefix() -> None:
+    """It would have no effect."""
+    with pytest.raises(ArgumentError, match="wordllama takes no model, URL or prefix"):
+        Choice(query_prefix="query: ").checked()

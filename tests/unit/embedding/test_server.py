@@ -65,6 +65,21 @@ def test_the_key_is_sent_as_a_bearer_token() -> None:
     assert "RYE_EMBEDDER_KEY" in caught.value.hint
 
 
+@pytest.mark.parametrize("kind", KINDS)
+def test_queries_and_texts_of_items_get_their_prefixes(kind: str) -> None:
+    """As the server sees them; that of texts is part of the model's name, that of queries is in no vector."""
+    with serving(lambda body: (200, answered(body["input"], kind))) as (url, requests):
+        asked = embedder(url, kind, query_prefix="query:\n", document_prefix="passage: ", batch=2)
+        rows = asked.embed(["a", "b", ""])
+        query = asked.embed_query("a")
+    assert [body["input"] for _, _, body in requests] == [["passage: a", "passage: b"], ["passage: "], ["query:\na"]]
+    assert np.abs(rows - Hashed().embed(["passage: a", "passage: b", "passage: "])).max() < 1e-6
+    assert np.abs(query - Hashed().embed(["query:\na"])[0]).max() < 1e-6
+    plain, queries = embedder(url, kind), embedder(url, kind, query_prefix="query: ")
+    assert asked.model == f"{plain.model} after 'passage: '"
+    assert queries.model == plain.model
+
+
 def test_dimensions_are_asked_for_when_they_are_not_known() -> None:
     """One request, and only if nothing was embedded before."""
     with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, requests):

@@ -117,8 +117,8 @@ def dump(segment: Segment) -> Dump:
             slot = (int(segment.posting_doc[posting]), TEXT_FIELDS[segment.posting_field[posting]], term)
             keys, _ = segment.occurrences(np.asarray([posting]))
             occurrences[slot] = tuple((keys & ((1 << POSITION_BITS) - 1)).tolist())
-    words = {stem(term) for term in segment.terms.everything}
-    stems = {word: tuple(segment.terms.take(segment.terms_of_stem(word))) for word in words}
+    shared = {stem(term): segment.inflections(term)[0] for term in segment.terms.everything}
+    stems = {root: tuple(segment.terms.take(np.asarray(numbers, np.int64))) for root, numbers in shared.items()}
     entries: dict[int, list[tuple[str, str]]] = {doc: [] for doc in docs}
     for number, entry in enumerate(segment.entries.everything):
         key, _, value = entry.partition(SEPARATOR)

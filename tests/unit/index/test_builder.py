@@ -104,7 +104,7 @@ def test_a_segment_of_nothing_is_a_segment(tmp_path: Path) -> None:
     """Without items every table is empty and everything looked for is not there."""
     segment = Segment(write(tmp_path / "a", []))
     assert (segment.docs, len(segment.terms), segment.keys) == (0, 0, ())
-    assert segment.terms_of_stem("deploy").tolist() == []
+    assert segment.inflections("deploy") == ([], -1)
     assert segment.lengths.shape == (len(TEXT_FIELDS), 0)
 
 

@@ -11,8 +11,11 @@ import pytest
 
 from rye.mcp import CLIENTS, Http, Options, client_config
 
-OPTIONS = Options(projects=(Path("/a b"), Path("/c")), only_trusted=True, read_only=True, cache_dir=Path("/d"))
-WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--cache-dir", "/d", "--require", "trusted", "--read-only"]
+OPTIONS = Options(
+    projects=(Path("/a b"), Path("/c")), only_trusted=True, read_only=True, cache_dir=Path("/d"), embedder="none"
+)
+WORDS = ["mcp", "--project", "/a b", "--project", "/c", "--cache-dir", "/d"]
+WORDS += ["--embedder", "none", "--require", "trusted", "--read-only"]
 
 
 def read(client: str, text: str) -> dict[str, Any]:

@@ -115,6 +115,26 @@ def test_superseded_and_deprecated_are_hidden_and_counted(ask: Ask) -> None:
     assert set(ids(ask("deploy as it was", relax=False, include_superseded=True))) == {"old", "older"}
 
 
+def test_the_ten_of_a_sentence_are_the_best_whatever_is_withdrawn_or_their_order(root: Root, ask: Ask) -> None:
+    """A superseded item that was asked for is among them, behind the others; paging and facets reach the same ten."""
+    words = "alpha beta gamma delta"
+    lay(root.path, {f"tools/t{number:02}.py": f'"""Sort {words} of all."""\n' for number in range(12)})
+    lay(root.path, {"knowledge/past.md": "---\nstatus: superseded\n---\n\n# Zeta omega kappa\n\nZeta omega kappa.\n"})
+    lay(root.path, {"tools/a/far.py": '"""Delta and so much more of other things that nobody asks about."""\n'})
+    sentence = f"zeta omega kappa {words} qqqq"
+    asked = {"include_superseded": True, "facets": ["type"]}
+    found = ask(sentence, **asked)
+    assert (found.stage, found.total, ids(found)[-1]) == ("any", 10, "past")
+    assert max(found.results, key=lambda hit: hit.score).id == "past"
+    assert "the best 10 of 14 are listed" in found.warnings[-1]
+    assert dict(found.facets["type"].values) == {"tool": 9, "knowledge": 1}
+    assert ids(ask(sentence, limit=4, offset=8, **asked)) == ids(found)[8:]
+    by_name = ask(sentence, sort_by="name", **asked)
+    assert set(ids(by_name)) == set(ids(found))
+    assert by_name.facets == found.facets
+    assert "past" not in ids(ask(sentence))
+
+
 def test_pages_follow_each_other(ask: Ask) -> None:
     """Every hit once, in order, with the offset of the next page until the last."""
     whole = ask("", sort_by="name", limit=100)
@@ -274,3 +294,42 @@ def test_a_sentence_is_not_read_as_parts_of_words(ask: Ask) -> None:
     """Long items would have all of them by accident; a few words are."""
     assert ask("orchestr leas uild").stage == "substring"
     assert ask("orchestr leas uild rel ild").stage == "any"
+
+
+def test_a_question_finds_what_it_asks_for(ask: Ask) -> None:
+    """Whatever its length; a wildcard that matches is one, and an item that is named comes first in either case."""
+    for text in ("How do I first build and then deploy?", "release orchestrator?", "Orchestrator?"):
+        found = ask(text)
+        assert ids(found), text
+        assert "a question mark at the end of a word is punctuation" in found.warnings[0]
+    assert (sorted(ids(ask("deplo?"))), ask("deplo?").warnings) == (sorted(ids(ask("deploy"))), ())
+    assert ids(ask("release orchestrator?", relax=False)) == []
+    for text in ("ops/deploy-all?", "what of ops/deploy-all?", "ops/deploy-all?   "):
+        assert next((hit.id, hit.exact) for hit in ask(text).results) == ("ops/deploy-all", True), text
+    assert ask("ops/deploy-all?", lenient=True).results[0].exact
+
+
+def test_type_and_id_name_one_item(ask: Ask) -> None:
+    """As rye writes it in every answer: alone, in a sentence, as a pattern; another type has no such item."""
+    found = ask("tool:ops/deploy")
+    assert [(hit.id, hit.exact) for hit in found.results] == [("ops/deploy", True), ("ops/deploy-all", False)]
+    assert ids(ask("Tool:OPS/deploy-all")) == ["ops/deploy-all"]
+    assert {hit.type for hit in ask("tool:*").results} == {"tool"}
+    assert ids(ask("tool:ops/*")) == ids(ask("type:tool id:ops/*"))
+    assert ids(ask("knowledge:ops/deploy-all")) == []
+    asked = ask("please tell me what tool:ops/deploy-all does")
+    assert next((hit.id, hit.exact) for hit in asked.results) == ("ops/deploy-all", True)
+
+
+def test_a_key_named_like_a_type_takes_no_item_from_it(root: Root, ask: Ask) -> None:
+    """A stranger's metadata cannot change what ``tool:`` means; a filter asks for that key."""
+    lay(root.path, {"knowledge/trap.md": "---\ntool: ops/deploy\n---\n\nNothing.\n"})
+    assert ids(ask("tool:ops/deploy"))[0] == "ops/deploy"
+    assert ids(ask("", filters={"tool": "ops/deploy"})) == ["trap"]
+
+
+def test_quotes_in_a_sentence_that_finds_nothing_are_offered_to_go(ask: Ask) -> None:
+    """The same words find something without them; nothing is offered where they would not."""
+    assert ask('how do I "deploy the build" here').did_you_mean == "how do I deploy the build here"
+    assert ask('"nothing such" xyzzy').did_you_mean == ""
+    assert ask('"deploy the build" -title:x').did_you_mean == ""

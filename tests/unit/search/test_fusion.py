@@ -64,6 +64,22 @@ def test_what_is_left_out(fusion: Fusion, matched: list[bool]) -> None:
     assert fusion.narrows == (fusion != Fusion())
 
 
+@given(near=st.floats(0.0001, 1), words=st.floats(0.0001, 1), rest=st.floats(0, 1), rrf=st.booleans())
+def test_a_shown_score_is_enough_for_itself(near: float, words: float, rest: float, *, rrf: bool) -> None:
+    """Given back as it is shown, with four decimals or as percent with one, a score is reached; much more is not."""
+    method = "rrf" if rrf else "weighted"
+    similarity, keyword = np.asarray([near, rest]), np.asarray([words, rest])
+    total = float(fuse(Fusion(method), similarity, keyword, 0.0).total[0])
+    for name, score in (("semantic", near), ("keyword", words), ("combined", total)):
+        for shown in (round(score, 4), percent(score) / 100, percent(round(score, 4)) / 100):
+            least = {f"min_{name}_score": min(shown, 1.0)}
+            assert fuse(Fusion(method, **least), similarity, keyword, 0.0).matched[0]  # type: ignore[arg-type]
+        more = {f"min_{name}_score": score + 0.002}
+        assert not fuse(Fusion(method, **more), similarity, keyword, 0.0).matched[0]  # type: ignore[arg-type]
+    assert by_similarity(similarity, np.ones(2), round(near, 4)).matched[0]
+    assert not by_similarity(similarity, np.ones(2), near + 1e-4).matched[0]
+
+
 def test_what_neither_has_a_word_nor_is_near_is_no_hit() -> None:
     """Similarity below the threshold is no match by itself."""
     assert fuse(Fusion(), np.asarray([0.19, 0.2]), np.zeros(2), 0.2).matched.tolist() == [False, True]

@@ -16,7 +16,8 @@ from tests.unit.search.asking import request
 def test_defaults() -> None:
     """Those of the documentation."""
     mode = request("x", mode="hybrid").mode
-    assert (mode.name, mode.threshold, mode.boosts) == ("hybrid", None, {"project": 1.2, "user": 1.1, "system": 0.85})
+    assert (mode.name, mode.threshold) == ("hybrid", None)
+    assert mode.factors({}) == {"project": 1.2, "user": 1.1, "system": 0.85}
     assert (mode.fusion.fusion, mode.fusion.rrf_k) == ("weighted", 60)
     assert (mode.fusion.semantic_weight, mode.fusion.keyword_weight) == (0.72, 0.28)
     assert mode.plain
@@ -40,7 +41,8 @@ def test_options_arrive() -> None:
     }
     assert request("x", mode="hybrid", hybrid=hybrid).mode.fusion == Fusion(**hybrid)
     mode = request("x", mode="semantic", threshold=0, source_boosts={"system": 1}).mode
-    assert (mode.threshold, mode.boosts) == (0.0, {**BOOSTS, "system": 1.0})
+    assert (mode.threshold, mode.factors({})) == (0.0, {**BOOSTS, "system": 1.0})
+    assert mode.factors({"system": 2, "user": 2}) == {"project": 1.2, "user": 2, "system": 1.0}
     assert request("x", mode="keyword", hybrid={}, source_boosts={}).mode.plain
 
 

@@ -50,7 +50,7 @@ def naive_key(root: Root, one: Item, path: str, *, primary: tuple[object, ...], 
 def test_the_page_is_that_of_a_full_sort(
     tmp_path_factory: pytest.TempPathFactory, groups: list[list[Item]], data: st.DataObject
 ) -> None:
-    """Up to the end of the page the order equals sorting everything."""
+    """Up to the end of the page the order equals sorting everything, or the best by score that can be reached."""
     folder = tmp_path_factory.mktemp("order")
     snapshots, docs = [], []
     for number, (root, found) in enumerate(zip(ROOTS, groups, strict=False)):
@@ -61,20 +61,28 @@ def test_the_page_is_that_of_a_full_sort(
             for one, path in zip(found, snapshots[-1][1].segments[0].segment.paths.everything, strict=True)
         ]
     hits = np.asarray(sorted(data.draw(st.sets(st.integers(0, len(docs) - 1)))), np.int64)
-    scores = np.asarray([data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0])) for _ in hits])
+    scores = np.asarray([data.draw(st.sampled_from([0.0, 0.25, 0.5, 1.0, 9.5])) for _ in hits])
     exact = np.asarray(sorted(data.draw(st.sets(st.sampled_from(hits.tolist())))) if len(hits) else [], np.int64)
     withdrawn = np.asarray(sorted(data.draw(st.sets(st.integers(0, len(docs) - 1)))), np.int64)
     sort_by = data.draw(st.sampled_from(["score", "name", "date"]))
     asked = request(limit=data.draw(st.integers(1, 8)), offset=data.draw(st.integers(0, 6)), sort_by=sort_by)
 
+    reach = data.draw(st.none() | st.integers(1, 5))
+
     def key(index: int) -> tuple[object, ...]:
         doc = int(hits[index])
         return naive_key(*docs[doc], primary=(doc not in exact, doc in withdrawn, -scores[index]), sort_by=sort_by)
 
-    found_order = ranked(Reader(snapshots), hits, scores, exact=exact, withdrawn=withdrawn, request=asked).tolist()
-    end = asked.offset + asked.limit
+    def by_score(index: int) -> tuple[object, ...]:
+        doc = int(hits[index])
+        return naive_key(*docs[doc], primary=(doc not in exact, -scores[index]), sort_by="score")
+
+    over, end = Reader(snapshots), asked.offset + asked.limit
+    found_order = ranked(over, hits, scores, exact=exact, withdrawn=withdrawn, request=asked, reach=reach).tolist()
+    best = sorted(range(len(hits)), key=by_score)
+    whole = [*sorted(best[:reach], key=key), *(best[reach:] if reach else ())]
     assert len(set(found_order)) == min(end, len(hits))
-    assert [key(index) for index in found_order] == sorted(map(key, range(len(hits))))[:end]
+    assert found_order == whole[:end]
 
 
 def test_undated_items_come_last(tmp_path: Path) -> None:

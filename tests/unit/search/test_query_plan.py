@@ -61,6 +61,40 @@ def test_an_operator_ends_relaxation(text: str) -> None:
     assert [name for name, _ in stages(text)] == ["all"]
 
 
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("how do I audit this?", "how do I audit this"),
+        ("what is a key? and why should I care??", "what is a key and why should I care"),
+        ("what does tool:ops/backup do at night", "what does ops/backup do at night"),
+        ("and what does knowledge:rye/ci say?", "and what does rye/ci say"),
+    ],
+)
+def test_in_a_sentence_question_marks_ask_and_a_type_with_an_id_is_a_word(text: str, read: str) -> None:
+    """More than four words, and no other operator among them."""
+    assert stages(text) == stages(read)
+    assert [name for name, _ in stages(text)] == ["all", "any"]
+    assert bool(make_plan(request(text)).dropped) == ("?" in text)
+    assert [name for name, _ in stages(text, relax=False)] == ["all"]
+
+
+@pytest.mark.parametrize("text", ["how do I wri?e this", "how do I audit thi* now?", '"how do" I audit this now?'])
+def test_other_operators_leave_a_sentence_as_it_is_written(text: str) -> None:
+    """A question mark inside a word, a star, quotes."""
+    assert stages(text) == [("all", str(query.parse(text).ast))]
+
+
+def test_few_words_ask_only_where_their_question_marks_find_nothing() -> None:
+    """The query as written goes first; by meaning, and in sections, it always asks."""
+    plan = make_plan(request("rotate key?"))
+    assert (str(plan.main), plan.asked and str(plan.asked.main)) == ("rotate key?", "rotate key")
+    assert plan.asked is not None
+    assert [one.text for one in plan.asked.dropped] == ["?"]
+    assert str(make_plan(request("rotate key?", mode="semantic")).main) == "rotate key"
+    assert make_plan(request("rotate key?", relax=False)).asked is None
+    assert make_plan(request("tool:key?")).asked is None
+
+
 def test_relaxation_can_be_turned_off() -> None:
     """By the argument; and where typos or nearness are asked for anyway."""
     for options in ({"relax": False}, {"fuzzy": {"enabled": True}}, {"proximity": {"enabled": True}}):

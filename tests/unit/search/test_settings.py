@@ -14,7 +14,7 @@ from rye.index.schema import FIELD_NUMBER, TYPE_NAMES
 from rye.items.model import ItemType
 from rye.search.evaluate import Evaluation
 from rye.search.fields import TEXT_FIELDS
-from rye.search.settings import MAX_WEIGHT, read_overrides
+from rye.search.settings import MAX_WEIGHT, Ranking, read_ranking
 from rye.search.weights import Overrides, weights_for
 from rye.spaces import Root, Space
 from tests.support.files import lay
@@ -39,12 +39,12 @@ def roots(folder: Path, **files: str | bytes) -> tuple[Root, ...]:
 
 def test_without_files_nothing_is_overridden(tmp_path: Path) -> None:
     """No file is no problem."""
-    assert read_overrides(roots(tmp_path)) == ({}, [])
+    assert read_ranking(roots(tmp_path)) == Ranking({}, {}, [])
 
 
 def test_a_bundle_weighs_its_own_items_and_the_user_all(tmp_path: Path) -> None:
     """The user's word is above a bundle's, field by field."""
-    found, problems = read_overrides(
+    found, _, problems = read_ranking(
         roots(
             tmp_path,
             user="weights:\n  tool: {title: 4}\n",
@@ -63,9 +63,9 @@ def test_a_bundle_weighs_its_own_items_and_the_user_all(tmp_path: Path) -> None:
 
 def test_attack_a_project_does_not_weigh_its_own_items(tmp_path: Path) -> None:
     """A cloned repository cannot raise itself: its file is not even read."""
-    found, problems = read_overrides(roots(tmp_path, project="weights:\n  tool: {title: 100}\n"))
-    assert (found, problems) == ({}, [])
-    assert read_overrides(roots(tmp_path, project=b"\xff broken"))[1] == []
+    mine = "weights:\n  tool: {title: 100}\nsource_boosts: {project: 10}\n"
+    assert read_ranking(roots(tmp_path, project=mine)) == Ranking({}, {}, [])
+    assert read_ranking(roots(tmp_path, project=b"\xff broken")).problems == []
 
 
 @pytest.mark.parametrize(
@@ -90,22 +90,41 @@ def test_attack_a_project_does_not_weigh_its_own_items(tmp_path: Path) -> None:
         ("weights: {tool: {title: .inf}}", "must be a number"),
         ("weights: {tool: {1: 1}}", "there is no field '1'"),
         ("weights: {1: {title: 1}}", "must be one of"),
+        ("source_boosts: 5", "must be a mapping"),
+        ("source_boosts: {projekt: 2}", "did you mean 'project'?"),
+        ("source_boosts: {project: 0}", "to leave a source out use space"),
+        ("source_boosts: {project: 11}", "is 11"),
+        ("source_boosts: {project: '2'}", "is '2'"),
+        ("weights: {tool: {title: 4}}\nsource_boosts: {project: .nan}", "is None"),
         ("#" * 70_000 + "\nweights: {tool: {title: 4}}", "more than"),
     ],
 )
 def test_a_fault_is_reported_and_the_file_left_out(tmp_path: Path, content: str | bytes, problem: str) -> None:
     """All of a faulty file is left out, the problem names it; the other files count all the same."""
-    found, problems = read_overrides(roots(tmp_path, user=content, alpha="weights: {tool: {title: 9}}"))
-    assert found == {"system:alpha": {"tool": {"title": 9.0}}}
+    found, boosts, problems = read_ranking(roots(tmp_path, user=content, alpha="weights: {tool: {title: 9}}"))
+    assert (found, boosts) == ({"system:alpha": {"tool": {"title": 9.0}}}, {})
     assert len(problems) == 1
     assert problem in problems[0]
     assert str(tmp_path / "user" / FILE) in problems[0]
 
 
-@pytest.mark.parametrize("content", ["", "# nothing yet\n", "weights:\n", "weights: {}\n", "weights: {tool: {}}\n"])
+def test_only_the_user_boosts_sources(tmp_path: Path) -> None:
+    """Of a bundle that tries, all of the file is left out."""
+    boosts = "source_boosts: {system: 1, user: 2.5}\n"
+    found = read_ranking(roots(tmp_path, user=boosts, alpha=boosts))
+    assert found.boosts == {"system": 1.0, "user": 2.5}
+    (problem,) = found.problems
+    assert str(tmp_path / "alpha" / FILE) in problem
+    assert "may hold only 'weights'" in problem
+
+
+@pytest.mark.parametrize(
+    "content", ["", "# nothing yet\n", "weights:\n", "weights: {}\nsource_boosts:\n", "weights: {tool: {}}\n"]
+)
 def test_an_empty_file_says_nothing(tmp_path: Path, content: str) -> None:
     """A file with no weights is fine."""
-    found, problems = read_overrides(roots(tmp_path, user=content))
+    found, boosts, problems = read_ranking(roots(tmp_path, user=content))
+    assert boosts == {}
     assert problems == []
     assert not any(any(rows.values()) for rows in found.values())
 
@@ -115,7 +134,7 @@ def test_attack_a_pipe_for_settings_does_not_hang(tmp_path: Path) -> None:
     (tmp_path / "alpha" / "config").mkdir(parents=True)
     os.mkfifo(tmp_path / "alpha" / FILE)
     (tmp_path / "beta" / FILE).mkdir(parents=True)
-    found, problems = read_overrides(roots(tmp_path))
+    found, _, problems = read_ranking(roots(tmp_path))
     assert found == {}
     assert [str(tmp_path / name / FILE) in text for name, text in zip(("alpha", "beta"), problems, strict=True)] == [
         True

@@ -1,0 +1,133 @@
+"""The words of the documents of a segment: cut in batches, placed by array arithmetic, sorted once, packed as postings.
+
+A chunk of text is analyzed once per segment, however often it occurs (see :mod:`rye.index.tokens`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from rye.index import analysis, stopping
+from rye.index.laying import Posted, pack_terms, ranked
+from rye.index.packing import Arrays, Ints, smallest
+from rye.index.schema import FIELD_BITS, TEXT_FIELDS, text_columns
+from rye.index.strings import ranges
+from rye.index.tokens import Numbers, Vocabulary
+from rye.items.model import Item
+
+_SLOTS = 1 << FIELD_BITS
+_WORD = 64
+
+AT_A_TIME = 1 << 20
+"""Tokens of which postings are made at a time."""
+
+
+class PostingWriter:
+    """Collects the tokens of documents, in their order, and packs them.
+
+    A token is the number of its term, its slot (see :func:`rye.index.segment.slot_keys`) and its position.
+    """
+
+    def __init__(self) -> None:
+        self._vocabulary = Vocabulary()
+        self._tokens: list[tuple[Numbers, Numbers, Numbers]] = []
+        self._lengths: list[Ints] = []
+        self._docs = 0
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Add the words of further documents."""
+        texts: list[str] = []
+        slots: list[Ints] = []
+        for number, values, owners in text_columns(items):
+            texts += values
+            slots.append((owners << FIELD_BITS) + number)
+        chunks, sizes = self._vocabulary.read(texts)
+        parts = self._place(chunks, sizes, np.concatenate(slots), len(items))
+        self._lengths.append(parts.reshape(len(items), _SLOTS).T[: len(TEXT_FIELDS)])
+        self._docs += len(items)
+
+    def _place(self, chunks: Numbers, sizes: Ints, slots: Ints, docs: int) -> Ints:
+        """Keep the tokens of chunks, each at its chunk's first position plus its offset; return the parts by slot.
+
+        Args:
+            chunks: The chunks of all values, one value after the other.
+            sizes: How many each value has.
+            slots: Where each value stands, as if the first document added now were the first of all.
+            docs: How many are added.
+        """
+        vocabulary = self._vocabulary
+        before = np.concatenate([[0], np.cumsum(np.asarray(vocabulary.part_counts)[chunks], dtype=np.int64)])
+        ends = np.cumsum(sizes)
+        value_before = before[ends - sizes]
+        value_parts = before[ends] - value_before
+        places = before[:-1] + np.repeat(_value_bases(slots, value_parts) - value_before, sizes)
+        starts = np.asarray(vocabulary.starts)
+        first, last = starts[chunks], starts[chunks + 1]
+        token, widths = ranges(first, last), last - first
+        owners = np.repeat(slots + (self._docs << FIELD_BITS), sizes)
+        self._tokens.append((
+            np.asarray(vocabulary.token_terms)[token],
+            np.repeat(owners.astype(np.int32), widths),
+            np.repeat(places.astype(np.int32), widths) + np.asarray(vocabulary.token_offsets)[token],
+        ))  # fmt: skip
+        return np.bincount(slots, value_parts, docs * _SLOTS).astype(np.int64)
+
+    def arrays(self) -> tuple[Arrays, int]:
+        """Return the arrays of terms, postings, positions and lengths, and the bits that tf has; nothing is kept."""
+        stopping.check()
+        terms, self._vocabulary = self._vocabulary.terms, Vocabulary()
+        ordered, number = ranked(terms)
+        rank = number(terms)
+        stopping.check()
+        width = (self._docs << FIELD_BITS).bit_length()
+        counts = np.zeros(len(ordered), np.int64)
+        found = []
+        for keys, positions in self._in_order(rank << width, width):
+            stopping.check()
+            first = np.flatnonzero(np.diff(keys, prepend=-1))
+            tf = np.diff(first, append=len(keys))
+            keys = keys[first]
+            counts += np.bincount(keys >> width, minlength=len(ordered))
+            found.append((smallest(keys & ((1 << width) - 1)), smallest(tf), smallest(positions)))
+        slots, tfs, places = map(np.concatenate, zip(*found, strict=True))
+        arrays, tf_bits = pack_terms(ordered, Posted(counts, slots, tfs, places), self._docs)
+        return arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
+
+    def _in_order(self, starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
+        """Yield the tokens sorted, some terms at a time: of each the start of its term plus its slot, and its position.
+
+        Both are sorted as one number where 64 bits hold them. What is made of all tokens is made in place, because
+        memory that is touched first costs more than sorting.
+
+        Args:
+            starts: By number of the term, as it was met.
+            width: Bits that slots have.
+        """
+        sizes = [len(terms) for terms, _, _ in self._tokens]
+        low = max(int(places.max(initial=0)) for _, _, places in self._tokens).bit_length()
+        tokens, self._tokens = self._tokens, []
+        if int(starts.max(initial=0)).bit_length() + low >= _WORD:
+            keys = np.concatenate([starts[terms] + slots for terms, slots, _ in tokens])
+            positions = np.concatenate([places for _, _, places in tokens]).astype(np.int64)
+            order = np.lexsort((positions, keys))
+            yield keys[order], positions[order]
+            return
+        rows = np.empty(sum(sizes), np.int64)
+        for end, size, (terms, slots, places) in zip(np.cumsum(sizes).tolist(), sizes, tokens, strict=True):
+            rows[end - size : end] = ((starts[terms] + slots) << low) | places
+        rows.sort()
+        term = width + low
+        borders = np.searchsorted(rows, rows[::AT_A_TIME] >> term << term)
+        for begin, end in pairwise([*np.unique(borders).tolist(), len(rows)]):
+            yield rows[begin:end] >> low, rows[begin:end] & ((1 << low) - 1)
+
+
+def _value_bases(slots: Ints, value_parts: Ints) -> Ints:
+    """Return the first position of every value: the values of one field follow each other with a gap."""
+    reach = np.where(value_parts > 0, value_parts + analysis.VALUE_GAP, 0)
+    before: Ints = np.cumsum(reach) - reach
+    first = np.flatnonzero(np.diff(slots, prepend=-1))
+    return before - np.repeat(before[first], np.diff(first, append=len(slots)))
