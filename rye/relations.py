@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePosixPath
 from typing import Any, Final
 
 from rye import signing
 from rye.errors import ArgumentError, ItemError, NotFoundError
-from rye.index.reading import read_item
-from rye.index.relations import KINDS
+from rye.index.reader import Part
+from rye.index.reading import ReadItem, read_item
+from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.indexes import State
 from rye.items import ItemType
 from rye.search.graph import Graph, graph_of
@@ -187,6 +191,7 @@ def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tu
         try:
             read = read_item(part.root, path, ItemType(kind), item_id)
             title, description = read.item.title, read.item.description
+            warnings += _left_out(part, local, read)
             verdict = str(signing.judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict)
         except ItemError as error:
             warnings.append(f"{kind}:{item_id}: {error.message}")
@@ -197,3 +202,14 @@ def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tu
         )
     found.sort(key=lambda each: (each.distance, each.ref))
     return tuple(found), tuple(warnings)
+
+
+def _left_out(part: Part, local: int, read: ReadItem) -> Iterator[str]:
+    """Yield a sentence where an item refers to more than is kept: how much that is, counted in the bytes just read."""
+    docs = part.segment.edges.docs
+    if bisect_right(docs, local) - bisect_left(docs, local) >= MAX_REFERENCES:
+        suffix = PurePosixPath(part.segment.paths[local]).suffix
+        count = len(edges_of(read.item, suffix, read.data, sys.maxsize))
+        if count > MAX_REFERENCES:
+            name = f"{read.item.type}:{read.item.id}"
+            yield f"{name} has {count:,} references; of these the first {MAX_REFERENCES:,} are known"

@@ -7,7 +7,9 @@ depends on all spaces and is found when it is asked for (:mod:`rye.search.graph`
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -44,13 +46,22 @@ _KEYS: Mapping[str, tuple[str, str]] = {
 
 _NAMING = ("item_id", "item", "id", "ref", "reference", "path", "name")
 _TYPING = ("item_type", "type")
+_PERMITTED_TYPING = ("item_type", "type", "resource")
+_PERMITTED_NAMING = ("item_id", "item", "id", "ref", "reference", "resource", "name", "text")
 _STEP_NAMING = ("item_id", "item", "ref", "uses", "executor_id")
 _SPLIT = re.compile(r"[,\n]")
 _NO_ITEM = re.compile(r"\w[\w+.-]*://|mailto:|www\.|.*[<>=~^|*{}]", re.DOTALL)
 _CALL = re.compile(r"item_(type|id)[\"']?\s{0,9}[=:]\s{0,9}[\"']([^\"'\n<>]{1,300})[\"']")
 _CALL_REACH = 200
 _CAPABILITY = re.compile(rf"(?:rye\.)?(?:execute|search|load|sign)\.(?:{'|'.join(TYPE_NAMES)})\.[\w./-]*\w")
+_WORKING = re.compile(r"<(?:process|steps?)(?=[\s>])")
+_DONE = ("</process>", "</steps>", "</step>")
+_TAGGED = re.compile(
+    rf"<({'|'.join(TYPE_NAMES)})(?:_id)?>\s{{0,9}}([^<>\s][^<>\n]{{0,300}})</"
+    rf"|[\s](?:({'|'.join(TYPE_NAMES)})(?:_id)?|uses)=[\"']([^\"'\n<>]{{1,300}})[\"']"
+)
 _HEAD = 1 << 16
+_TOKEN = re.compile(r"[^\s<>()\[\]{},;\"'`=]+")
 _NOTHING = frozenset({"", "null", "none", "~", "true", "false", "n/a", "-"})
 
 
@@ -81,18 +92,19 @@ class _Stated(NamedTuple):
     prefer: str = ""
 
 
-def edges_of(item: Item, suffix: str, data: bytes) -> list[Edge]:
-    """Return what an item refers to, at most :data:`MAX_REFERENCES`.
+def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -> list[Edge]:
+    """Return what an item refers to.
 
     Args:
         item: The item.
         suffix: Extension of its file.
         data: The whole file, in which lines are counted.
+        most: How many references at most.
     """
     edges: dict[tuple[Any, ...], Edge] = {}
     stated: set[tuple[str, int]] = set()
-    for edge in chain(_metadata_edges(item, data), _call_edges(item, data), _mention_edges(item, suffix)):
-        if len(edges) >= MAX_REFERENCES:
+    for edge in chain(_metadata_edges(item, data), _step_edges(item, data), _mention_edges(item, suffix)):
+        if len(edges) >= most:
             break
         place = edge.text, edge.line
         if edge.kind != "mentions":
@@ -180,21 +192,32 @@ def _as_type(key: str) -> str:
 
 
 def _permitted(value: Any, said: str) -> Iterator[tuple[str, str]]:
-    """Yield the items that permissions name: ``execute: {tool: a/b}``, ``rye.execute.tool.a.b``, ``tool:a/b``."""
+    """Yield the items that permissions name: ``execute: {tool: a/b}``, ``rye.execute.tool.a.b``, ``tool:a/b``.
+
+    A mapping that says what it is about, as in ``<execute resource="tool" id="a/b"/>``, names it by its id or text.
+    """
     if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _permitted(each, _as_type(key) or said)
+        kinds = [kind for key in _PERMITTED_TYPING if (kind := _as_type(str(value.get(key, ""))))]
+        rest = {key: each for key, each in value.items() if not (key in _PERMITTED_TYPING and _as_type(str(each)))}
+        names = [key for key in _PERMITTED_NAMING if isinstance(rest.get(key), str)] if kinds or said else []
+        if names:
+            yield from _permitted(rest[names[0]], kinds[0] if kinds else said)
+        for key, each in rest.items():
+            if key not in _PERMITTED_NAMING or not names:
+                kind = _as_type(key)
+                yield from _permitted(each, kind or ("" if names and isinstance(each, str) else said))
     elif isinstance(value, list):
         for each in value:
             yield from _permitted(each, said)
     elif isinstance(value, str):
         for part in map(str.strip, _SPLIT.split(value)):
-            if (said and part and part != "text") or _CAPABILITY.fullmatch(part) or _typed(part):
+            if (said and part) or _CAPABILITY.fullmatch(part) or _typed(part):
                 yield part, said
 
 
 def _typed(text: str) -> bool:
-    return text.partition(":")[0] in TYPE_NAMES and text[-1] != ":"
+    kind, _, rest = text.partition(":")
+    return kind in TYPE_NAMES and bool(rest)
 
 
 def _step(step: Any) -> Iterator[tuple[str, str]]:
@@ -211,22 +234,36 @@ def _step(step: Any) -> Iterator[tuple[str, str]]:
         yield from ((word.rstrip(".,;"), "") for word in step.split() if _typed(word.rstrip(".,;")))
 
 
-def _call_edges(item: Item, data: bytes) -> Iterator[Edge]:
-    """Yield what ``item_id="…"`` names in the tags and calls of a directive, with the ``item_type`` beside it."""
-    if item.type is not ItemType.DIRECTIVE or b"item_id" not in data:
+def _step_edges(item: Item, data: bytes) -> Iterator[Edge]:
+    """Yield what the tags and calls of a directive name: ``item_id="…"`` anywhere, ``<tool>…</tool>`` within steps."""
+    if item.type is not ItemType.DIRECTIVE or not (b"item_id" in data or b"<process" in data or b"<step" in data):
         return
-    text = _text(data)
-    found = [(match[1], match[2].strip(), match.start()) for match in _CALL.finditer(text)]
-    folder = item.id.rpartition("/")[0]
+    text, folder = _text(data), item.id.rpartition("/")[0]
     line, counted = 1, 0
-    for number, (what, written, start) in enumerate(found):
+    for start, written, said in sorted({*_calls(text), *_tagged(text)}):
         line += text.count("\n", counted, start)
         counted = start
-        if what == "id" and written and not _NO_ITEM.match(written):
+        if not _NO_ITEM.match(written):
+            sure = "/" in written or ":" in written or text.startswith("item_id", start)
+            found = lookups(written, item.type, folder, said)
+            yield Edge("steps", written, found, sure and " " not in written, line)
+
+
+def _calls(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield where ``item_id="…"`` stands, what it names, and the ``item_type`` beside it."""
+    found = [(match[1], match[2].strip(), match.start()) for match in _CALL.finditer(text)]
+    for number, (what, written, start) in enumerate(found):
+        if what == "id" and written:
             beside = (found[at] for at in (number - 1, number + 1) if 0 <= at < len(found))
             kinds = [each for name, each, at in beside if name == "type" and abs(at - start) < _CALL_REACH]
-            said = next((each for each in kinds if each in TYPE_NAMES), "")
-            yield Edge("steps", written, lookups(written, item.type, folder, said), " " not in written, line)
+            yield start, written, next((each for each in kinds if each in TYPE_NAMES), "")
+
+
+def _tagged(text: str) -> Iterator[tuple[int, str, str]]:
+    """Yield what tags of a process name, from the first that opens to the last that closes; of what type is the tag."""
+    opening = _WORKING.search(text)
+    for match in _TAGGED.finditer(text, opening.start(), max(map(text.rfind, _DONE), default=0)) if opening else ():
+        yield match.start(), (match[2] or match[4]).strip(), match[1] or match[3] or ""
 
 
 class _Lines:
@@ -245,6 +282,30 @@ class _Lines:
             at = re.search(rf"{re.escape(key)}(?=[\"'_]{{0,3}}[ \t]*[:=>])", self._head)
             self._keys[key] = at.end() if at else 0
         start = self._keys[key]
-        found = self._head.find(value, start)
+        found = self._place(value, start)
         line = self._found[key, value] = self._head.count("\n", 0, start if found < 0 else found) + 1
         return line
+
+    def _place(self, value: str, start: int) -> int:
+        """Return where a value stands for itself from a place on, else where it stands within another, else -1."""
+        first = self._head.find(value, start)
+        if first < 0 or not _is_part(self._head, first, first + len(value)):
+            return first
+        places = self._words.get(value, [])
+        at = bisect_left(places, start)
+        return places[at] if at < len(places) else first
+
+    @cached_property
+    def _words(self) -> dict[str, list[int]]:
+        """Where each word stands: made once, as looking for one behind many that only hold it takes long."""
+        found: dict[str, list[int]] = {}
+        for match in _TOKEN.finditer(self._head):
+            for word in {match[0], match[0].rstrip(".:")}:
+                found.setdefault(word, []).append(match.start())
+        return found
+
+
+def _is_part(text: str, start: int, end: int) -> bool:
+    """Return whether what stands at a place goes on before it or behind it."""
+    before, behind = text[start - 1 : start], text[end : end + 1]
+    return not all(each == "" or _TOKEN.fullmatch(each) is None for each in (before, behind))

@@ -147,6 +147,18 @@ def test_a_limit_is_told(sim: SpaceSim) -> None:
     assert (len(answer.relations), answer.total > 2, answer.truncated) == (2, True, True)
 
 
+def test_references_beyond_those_that_are_kept_are_told(sim: SpaceSim) -> None:
+    """All are counted in the file, also for whoever asks from the other end; a full thousand is no reason to warn."""
+    for name, count in (("full", 1_000), ("over", 1_501)):
+        named = ["ops/b", *(f"many/{n}" for n in range(count - 1))]
+        sim.add("user", f"knowledge/lists/{name}.md", note("A list.", references=named))
+    registry = sim.registry()
+    told = "knowledge:lists/over has 1,501 references; of these the first 1,000 are known"
+    assert registry.refs("lists/over", limit=5).warnings == (told,)
+    assert registry.refs("ops/b", direction="in").warnings == (told,)
+    assert registry.refs("lists/full").warnings == ()
+
+
 # withdrawn items
 
 

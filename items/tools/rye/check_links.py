@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:27:35Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:lcKEGuXyGIo6XXPYTFltdeUsyoT7O682PSLR87uXgiDzjgeETmGtq7BE6B1gXMwUR8rdEcnNn1mtaQ-iKBdkCQ:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
+# rye:signed:v2:2026-11-22T07:40:04Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:WuFpxi89fBF7PghAPpXWVU_CezUN1LgUJNanN5XltktL_15x0SOvyJhDhpxiHWR1OyvsqiXQJHXhiVy6QjOnCA:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:27:35Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Ih2X84mkoujVKauvje0ytNwHlXuQ53DuFcHm9O-cw-t2x34jVQAE7pQPrkiiuFcgvNZCWYISJt-b41-C6iGRDg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
+# rye:signed:v2:2026-11-22T07:40:04Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Pi4L8TC2UVq3kYBUKJ8NMZfO42vvlj6QsME9vF8E0smf8LeyyxLZI9VY-zYA1wa4RprhQn5GYplOLGvB6EGyBQ:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:27:35Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:3KuVWMQws8g51lfSeqrSHgC04Jz9g3QH0hJw9rqKqwfo43PdpllZ6S8qN9eK2uAwMwJgcqHVA6bmg1eWbNZ3Cg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
+# rye:signed:v2:2026-11-22T07:40:04Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:BvB4fvRmvlle_C798iCdWKcfsyKrBktLB9g3v0Cf6rWY50Pl3mkUC-xcJGaAieAgkC8aBiPKd3792fPx6sZcDA:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:27:35Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:ymX1oeFuo9v8iG1Gf9uibywpkk8aVCA_Tsx0azyr5Lub-UZ3l7jskepjmBz1BBBiwBGDvUQqqtd0mGmeX-H4Bg:85dddc7b85d98e723720e5ed6606fea9ce3603a8dfaab8028a089ed3202b0047
+# rye:signed:v2:2026-11-22T07:40:04Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:gqqgz1-uKm7Y5r_hmegfHCXjhr31m5qAGJ3EgVWjp2UXfWigr29Ysa_fUd2JE8syzfWx3y2gJWIQfZOMTAAGDQ:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

@@ -58,6 +58,26 @@ def test_a_reference_stands_on_its_line() -> None:
     assert told(edges("\ufeff" + text.replace("\n", "\r\n"))) == expected
 
 
+def test_a_reference_within_another_is_not_taken_for_it() -> None:
+    """Each stands on the line on which it stands for itself, whatever longer ones come before it."""
+    names = ["rye.execute.tool.rye.signers", "x/ab", "b", "tool.rye.signers", "ab/x", "b/x", "ab"]
+    listed = "\n".join(f"  - {name}" for name in names)
+    found = edges(f"---\nabout: ab\nreferences:\n{listed}\n---\n\nNothing.\n")
+    assert [(edge.text, edge.line) for edge in found] == [(name, at) for at, name in enumerate(names, start=4)]
+    (split,) = edges("---\nreferences:\n  - >-\n    ops/\n    b\n---\n\nNothing.\n")
+    assert (split.text, split.line) == ("ops/ b", 2)
+
+
+def test_a_reference_behind_thousands_that_hold_it_takes_linear_time() -> None:
+    """A thousand names, each of them in every longer one before it."""
+    names = ["a" * length for length in range(250, 0, -1)]
+    filler = f"{'a' * 300} " * 200
+    began = time.process_time()
+    found = edges(f"---\nreferences:\n  - [{', '.join(names)}]\n  - {filler}\n---\n")
+    assert time.process_time() - began < 5
+    assert {edge.line for edge in found if len(edge.text) < 300} == {3}
+
+
 DIRECTIVE = """---
 title: Go
 permissions:
@@ -82,6 +102,48 @@ steps:
 </process>
 </directive>
 """
+
+
+TAGGED = """# Go
+
+```xml
+<directive name="go" version="1.0.0">
+  <metadata><permissions>
+    <permission resource="tool" action="execute">tool:ops/one</permission>
+    <execute resource="tool" id="ops/two"/>
+    <permission type="tool" action="execute" resource="ops/three"/>
+    <execute><tool>ops/four</tool></execute>
+    <read resource="filesystem" path="src/x.py"/>
+    <execute resource="tool" action="any"/>
+  </permissions></metadata>
+  <process><step name="x"><tool>ops/five</tool></step>
+  <step name="y" directive="ops/six"><tool>bash</tool>Run the tool</step></process>
+</directive>
+```
+
+Elsewhere `<tool>` is a word.
+"""
+
+
+def test_tags_of_permissions_and_steps_name_items_and_their_attributes_do_not() -> None:
+    """The kind of thing that a permission is about is no item, its id or text is; so is what a tag of a step holds."""
+    found = edges(TAGGED, item_type=ItemType.DIRECTIVE, item_id="go")
+    assert told(found) == [
+        ("permissions", "tool:ops/one", True, 6),
+        ("permissions", "ops/three", True, 8),
+        ("permissions", "ops/two", True, 7),
+        ("permissions", "ops/four", True, 9),
+        ("steps", "ops/five", True, 13),
+        ("steps", "ops/six", True, 14),
+        ("steps", "bash", False, 14),
+    ]
+    assert {each.lookups[0] for each in found if each.text == "ops/two"} == {Lookup(1, key_of("ops/two", 1))}
+
+
+def test_the_word_for_a_type_is_no_reference() -> None:
+    """``tool`` alone names nothing, in a step, a permission, or what is said of a deprecated item."""
+    text = front("permissions: [tool, 'tool:']\nsteps: [Run the tool now]\ndeprecated: use another tool instead")
+    assert edges(text, item_type=ItemType.DIRECTIVE) == []
 
 
 def test_permissions_and_steps_of_directives_name_items() -> None:
