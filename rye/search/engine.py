@@ -263,7 +263,8 @@ class Search:
             return None
         asked = Docs(self.reader.size, numbers=near.docs)
         exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
-        found = Docs(self.reader.size, numbers=np.union1d(near.docs[near.blend.matched], exact))
+        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched])
+        found |= Docs(self.reader.size, numbers=exact)
         answer = self._ordered(mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not mode.narrows:
             self._warnings.append(asking.instead(near.nothing))
