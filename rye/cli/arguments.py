@@ -17,6 +17,7 @@ __all__ = [
     "parse_filters",
     "parse_fuzzy",
     "parse_proximity",
+    "parse_score",
 ]
 
 AUTOMATIC = "auto"
@@ -74,12 +75,22 @@ class SearchCommand(click.Command):
                 number = rest.pop(0) if rest and rest[0].isdecimal() else AUTOMATIC
                 arg = f"--fuzzy={number}"
             elif _looks_like_exclusion(arg, flags, taking):
-                message = f"{arg!r} is no option; an exclusion that begins the query stands behind --"
+                message = f"{arg!r} is no option; in a query, an exclusion stands behind --"
                 raise Refusal(message, ctx, hint=self._behind_dashes(ctx, args))
             tidied.append(arg)
             if arg in taking and rest:
                 tidied.append(rest.pop(0))
         return tidied
+
+
+def parse_score(text: str) -> float:
+    """Return the number of ``0.4``, ``40`` or ``40%``: above 1 it is percent on all surfaces, with the sign always."""
+    try:
+        number = float(text.strip().removesuffix("%"))
+    except ValueError:
+        message = f"{text!r} is no score: write 0.4, 40 or 40%"
+        raise click.BadParameter(message) from None
+    return number / 100 if text.strip().endswith("%") and number <= 1 else number
 
 
 def _looks_like_exclusion(arg: str, flags: set[str], taking: set[str]) -> bool:

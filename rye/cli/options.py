@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +13,7 @@ import click
 from click.core import ParameterSource
 
 from rye.cli.progress import IndexProgress
-from rye.errors import NotFoundError
+from rye.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -33,6 +34,9 @@ __all__ = [
 Answer = TypeVar("Answer")
 Callback = TypeVar("Callback", bound=Callable[..., Any])
 _PATH = click.Path(path_type=Path)
+_ARGUMENT = re.compile(r"hybrid\['(\w+)'\]|^\w+(?= (?:is|has) )|(?<!['\w])[a-z]+(?:_[a-z0-9]+)+(?!['\w])")
+"""A key of ``hybrid``, which is an option of its own; the word a message begins with; a word with ``_``; not quoted."""
+_SETTING = re.compile(r"\b(mode)='(\w+)'")
 
 _PLACE_OPTIONS = {
     "project": click.option(
@@ -146,7 +150,23 @@ def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "i
             progress=progress,
             embedder=place.embedder,
         )
-        return question(registry)
+        try:
+            return question(registry)
+        except ArgumentError as error:
+            error.message, error.hint = _as_typed(error.message), _SETTING.sub(r"--\1 \2", error.hint)
+            error.args = (error.message,)
+            raise
+
+
+def _as_typed(message: str) -> str:
+    """Return a message about arguments of Python with the options that were typed instead."""
+
+    def option(match: re.Match[str]) -> str:
+        name = match[1] or match[0]
+        written = _written(name)
+        return written if written.startswith("-") else match[0]
+
+    return _ARGUMENT.sub(option, message)
 
 
 def _keep_log_quiet() -> None:

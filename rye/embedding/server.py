@@ -143,7 +143,7 @@ class ServerEmbedder:
     def _asked(self, body: bytes) -> Any:
         """Send one request, again where that may help, and return the JSON of its answer."""
         until = time.monotonic() + self._choice.timeout
-        pause, problem = PAUSE, ""
+        pause, problem, status = PAUSE, "", 0
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(min(pause, max(until - time.monotonic(), 0)))
@@ -151,7 +151,7 @@ class ServerEmbedder:
             try:
                 status, data = self._exchange(body, until)
             except _Refused as error:
-                problem = str(error)
+                problem, status = str(error), 0
             else:
                 if status == http.client.OK:
                     return self._parsed(data)
@@ -160,7 +160,7 @@ class ServerEmbedder:
                     raise self._fault(status, problem)
             if time.monotonic() >= until:
                 break
-        raise self._unreachable(problem)
+        raise self._fault(status, problem) if status else self._unreachable(problem)
 
     def _exchange(self, body: bytes, until: float) -> tuple[int, bytes]:
         """Return status and body of one answer; when its time is over the connection is cut, whatever it waits for."""
@@ -220,6 +220,9 @@ class ServerEmbedder:
             )
             hint = hint or "check model and URL"
             return UnavailableError("model-missing", message, hint=hint, embedder=self._name)
+        if status == http.client.TOO_MANY_REQUESTS:
+            message, hint = f"the embedder {self._name} was asked too often ({problem})", "ask again later"
+            return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
         return failed(self._name, f"answered with {problem}")
 
     def _unreachable(self, problem: str) -> UnavailableError:

@@ -228,5 +228,7 @@ class ByMeaning:
     def _idle(self) -> Iterator[str]:
         """Yield what of the request has no effect on similarities."""
         if self.request.mode.name == "semantic":
-            idle = {"level": self.request.level, "fuzzy": self.request.fuzzy, "^": has_boost(self.plan.main)}
+            request, main = self.request, self.plan.main
+            forgiving = not request.fuzzy and any(isinstance(one, ast.Fuzzy) for one in ast.walk(main))
+            idle = {"level": request.level, "fuzzy": request.fuzzy, "^": has_boost(main), "~": forgiving}
             yield from (f"{name} has no effect in semantic mode" for name, given in idle.items() if given)

@@ -169,7 +169,8 @@ def _choice_fault(chosen: Any) -> str:
         if isinstance(value, bool) or not isinstance(value, kind):
             return f"'semantic.{key}' is {value!r}; it must be a {'text' if kind is str else 'number'}"
         if (not isinstance(value, str) and not 0 <= value <= most) or value in _NOTHING.get(key, ()):
-            return f"'semantic.{key}' is {value!r}; it must be at most {most:,g}"
+            low = "from 0" if key not in _NOTHING else "from 1" if kind is int else "above 0 and up"
+            return f"'semantic.{key}' is {value!r}; it must be {low} to {most:,g}"
     return ""
 
 

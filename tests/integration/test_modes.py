@@ -428,3 +428,18 @@ def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry
         assert found.search_type == mode
     else:
         assert mode == "keyword" or fell_back(found, "no word that means something")
+
+
+def test_a_tilde_has_no_effect_on_similarity_and_it_is_said(registry: Registry) -> None:
+    """In semantic mode; in hybrid mode it counts for the words."""
+    assert "~ has no effect in semantic mode" in registry.search("restorin~", mode="semantic").warnings
+    assert not any("~" in text for text in registry.search("restorin~", mode="hybrid").warnings)
+    said = registry.search("restoring", mode="semantic", fuzzy={"enabled": True}).warnings
+    assert [text for text in said if "no effect" in text] == ["fuzzy has no effect in semantic mode"]
+
+
+@pytest.mark.parametrize("percent", ["0%", "30%", "30", "0.3"])
+def test_the_command_reads_least_scores_with_or_without_the_sign(sim: SpaceSim, percent: str) -> None:
+    """Percent may be written as one writes it."""
+    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache), "--embedder", "none"]
+    assert main(["search", "restoring", "--mode", "hybrid", "--min-keyword-score", percent, *places]) == 0

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.arguments import SearchCommand, parse_boosts, parse_fields, parse_filters, parse_fuzzy, parse_proximity
+from rye.cli.arguments import (
+    SearchCommand,
+    parse_boosts,
+    parse_fields,
+    parse_filters,
+    parse_fuzzy,
+    parse_proximity,
+    parse_score,
+)
 from rye.cli.options import Place, ask, given, json_option, only_one, place_options, refuse, space_option
 from rye.cli.terminal import Terminal, note, say, say_json, say_raw
 from rye.cli.typed import answer_typed, somebody_types
@@ -105,9 +113,9 @@ def _choices(*values: str) -> Any:
 @click.option("--rrf-k", type=int, metavar="K", help="The constant of rrf: 60.")
 @click.option("--semantic-weight", type=float, metavar="W", help="Weight of similarity in hybrid mode: 0.72.")
 @click.option("--keyword-weight", type=float, metavar="W", help="Weight of keyword scores in hybrid mode: 0.28.")
-@click.option("--min-semantic-score", type=float, metavar="X", help="Least similarity, 0 to 1 or percent; hybrid.")
-@click.option("--min-keyword-score", type=float, metavar="X", help="Least keyword score, 0 to 1 or percent; hybrid.")
-@click.option("--min-combined-score", type=float, metavar="X", help="Least score, 0 to 1 or percent; hybrid.")
+@click.option("--min-semantic-score", type=parse_score, metavar="X", help="Least similarity, 0 to 1 or 40%; hybrid.")
+@click.option("--min-keyword-score", type=parse_score, metavar="X", help="Least keyword score, 0 to 1 or 40%; hybrid.")
+@click.option("--min-combined-score", type=parse_score, metavar="X", help="Least score, 0 to 1 or 40%; hybrid.")
 @click.option(
     "--require-keyword-match", is_flag=True, default=None, help="Only items with a word of the query; hybrid."
 )
@@ -165,7 +173,17 @@ _AT_ONCE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit
 
 
 def take_meaning(options: dict[str, Any]) -> dict[str, Any]:
-    """Take the options of a search by meaning out of all of them, and return what they ask."""
+    """Take the options of a search by meaning out of all of them, and return what they ask.
+
+    Those that have no effect in a mode are refused by the names that were typed.
+    """
+    mode = options["mode"]
+    if mode in {"keyword", "semantic"}:
+        refuse(*_HYBRID, because="without --mode hybrid")
+    if mode in {"keyword", "hybrid"}:
+        refuse("source_boosts", because="without --mode semantic; other scores are never boosted")
+    if mode == "keyword":
+        refuse("threshold", because="without --mode semantic or hybrid")
     hybrid = {name: value for name in _HYBRID if (value := options.pop(name)) is not None}
     boosts = parse_boosts(options.pop("source_boosts"))
     return {"threshold": options.pop("threshold"), "source_boosts": boosts, "hybrid": hybrid or None}

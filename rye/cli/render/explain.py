@@ -22,9 +22,10 @@ _DECIDED = {
     "withdrawn": "what is superseded, deprecated or yanked comes last",
     "date": "by date",
     "name": "by name",
-    "space": "scores are equal, and its space comes first",
-    "id": "scores are equal, so the id decides",
+    "space": "{} are equal, and its space comes first",
+    "id": "{} are equal, so the id decides",
 }
+_COMPARED = {"score": "scores", "date": "dates", "name": "names"}
 
 
 def render_explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iterator[str]:
@@ -61,10 +62,10 @@ def words_line(words: Mapping[str, int], terminal: Terminal) -> str:
     return ", ".join([*shown, *([f"and {len(words) - _LISTED} more"] if len(words) > _LISTED else [])])
 
 
-def contrast_line(found: Contrast) -> str:
-    """Return why one hit comes before another."""
+def contrast_line(found: Contrast, *, sort_by: str = "score") -> str:
+    """Return why one hit comes before another in the order that was asked for."""
     if found.because != "score":
-        return _DECIDED[found.because]
+        return _DECIDED[found.because].format(_COMPARED[sort_by])
     shares = [f"{_short(leaf)} in {inline(field)} {gap:+.4f}" for leaf, field, gap in found.shares]
     return f"{found.gap:+.4f}" + (f": {', '.join(shares)}" if shares else "")
 

@@ -31,7 +31,7 @@ def render_search(response: SearchResponse, terminal: Terminal, *, sort_by: str 
         yield from _hit(f"{rank:>{digits}}.", hit, terminal)
         following = response.results[rank - response.offset : rank - response.offset + 1]
         if hit.explain and following:
-            apart = contrast_line(contrast(hit, following[0], sort_by=sort_by))
+            apart = contrast_line(contrast(hit, following[0], sort_by=sort_by), sort_by=sort_by)
             yield _INDENT + terminal.dim(f"before {rank + 1}.: {apart}")
     yield from render_facets(response.facets, terminal)
 

@@ -138,6 +138,10 @@ def test_what_decides_between_equal_scores_is_said() -> None:
     later = hit(name="z", updated="2025")
     assert "    before 2.: by name" in list(render_search(response(one, later), PLAIN, sort_by="name"))
     assert "    before 2.: by date" in list(render_search(response(one, later), PLAIN, sort_by="date"))
+    worse = hit(id="z", score=one.score + 0.1)
+    for order, equal in (("date", "dates"), ("name", "names")):
+        lines = list(render_search(response(one, worse), PLAIN, sort_by=order))
+        assert f"    before 2.: {equal} are equal, so the id decides" in lines
 
 
 def test_an_explanation_without_scoring_leaves_says_so() -> None:

@@ -212,6 +212,8 @@ def test_a_busy_server_is_asked_again(status: int, monkeypatch: pytest.MonkeyPat
         assert len(requests) == 3
         with pytest.raises(UnavailableError) as caught:
             embedder(url).embed(["a"])
-    assert caught.value.code == "embedder-unreachable"
+    assert caught.value.code == "embedder-failed"
+    assert "reached" not in caught.value.message
     assert f"HTTP status {status}" in caught.value.message
+    assert caught.value.hint.startswith("ask again later" if status == 429 else "see what the server logs")
     assert len(requests) == 6
