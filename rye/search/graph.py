@@ -24,6 +24,7 @@ from rye.index.relations_forms import BY_NAME, TYPED
 from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
 from rye.index.strings import ranges
+from rye.search.graph_cut import Cut
 from rye.search.rows import fresh
 
 MAX_CANDIDATES = 10
@@ -112,12 +113,16 @@ class Ends(NamedTuple):
 
 
 class _Resolved(NamedTuple):
-    """What all targets name: how many nodes each, where they begin among ``nodes``, and whether by their name."""
+    """What all targets name: how many nodes each, where they begin among ``nodes``, and whether by their name.
+
+    Of those that name too many, by id and by name, ``cut`` has the places of all.
+    """
 
     counts: Ints
     starts: Ints
     nodes: Ints
     by_name: Bools
+    cut: tuple[Cut, Cut]
 
     def of(self, targets: Ints) -> tuple[Ints, Ints]:
         """Return where the nodes that some targets name begin, and the nodes."""
@@ -201,8 +206,12 @@ class Graph:
         starts, named = self._resolved.of(targets)
         owners = np.repeat(np.arange(len(docs)), np.diff(starts))
         found = np.zeros(len(docs), bool)
-        found[owners[named == self.nodes.of_doc[docs][owners]]] = True
-        return found
+        who = self.nodes.of_doc[docs]
+        found[owners[named == who[owners]]] = True
+        by_id, by_name = self._resolved.cut
+        if not len(by_id.targets) + len(by_name.targets):
+            return found
+        return found | by_id.holds(targets, who) | by_name.holds(targets, self._place[who])
 
     @cached_property
     def _resolved(self) -> _Resolved:
@@ -222,12 +231,15 @@ class Graph:
         hits = np.flatnonzero(high > low)
         hits = hits[fresh(owners[hits])]
         most = MAX_CANDIDATES if sum(len(each.docs) for each in self._columns) <= _MANY else _FEW
-        low, high, named = low[hits], np.minimum(high[hits], low[hits] + most), named[hits]
+        low, high, named = low[hits], high[hits], named[hits]
+        many = [np.flatnonzero((high - low > most) & (named == whether)) for whether in (False, True)]
+        by_id, by_its_name = (Cut(owners[hits[at]], low[at], high[at]) for at in many)
+        high = np.minimum(high, low + most)
         counts, told = np.zeros(int(self._bases[-1]), np.int64), np.zeros(int(self._bases[-1]), bool)
         counts[owners[hits]], told[owners[hits]] = high - low, named
         found, are_names = ranges(low, high), np.repeat(named, high - low)
         found[are_names] = by_name[found[are_names]]
-        return _Resolved(counts, _ends(counts), found, told)
+        return _Resolved(counts, _ends(counts), found, told, (by_id, by_its_name))
 
     @cached_property
     def _names(self) -> tuple[Keys, Ints]:
@@ -243,6 +255,11 @@ class Graph:
         numbers = np.searchsorted(self._bases, targets, side="right") - 1
         rows = zip(numbers.tolist(), (targets - self._bases[numbers]).tolist(), strict=True)
         return [self._columns[number].texts[at] for number, at in rows]
+
+    def written_in(self, doc: int) -> list[str]:
+        """Return what is written in a document, each reference once, in the order of the file."""
+        low, high = np.searchsorted(self.edges.docs, np.asarray([doc, doc + 1], self.edges.docs.dtype)).tolist()
+        return list(dict.fromkeys(self.written(self.edges.targets[low:high])))
 
     @cached_property
     def outward(self) -> Ends:
@@ -265,7 +282,31 @@ class Graph:
         counts = nodes.winning[docs] & (nodes.of_doc[docs] != edges.named)
         referred = np.zeros(len(nodes.keys) + 1, bool)  # the last is that of deleted documents
         referred[edges.named[counts]] = True
+        if any(len(each.targets) for each in self._resolved.cut):
+            referred[:-1] |= self._beyond
         return self._live & ~referred[nodes.of_doc]
+
+    @cached_property
+    def _beyond(self) -> Bools:
+        """Shape ``(n,)``: whether a reference of another item that may name more than are kept may name a node."""
+        rows = np.flatnonzero(self.nodes.winning[self.edges.docs])
+        targets, who = self.edges.targets[rows], self.nodes.of_doc[self.edges.docs[rows]]
+        by_id, by_name = self._resolved.cut
+        found = by_id.covering(targets, who, len(self.nodes.keys))
+        found[self._names[1]] |= by_name.covering(targets, self._place[who], len(found))
+        return found
+
+    @cached_property
+    def _place(self) -> Ints:
+        """Shape ``(n,)``: the place of each node in the order of their names."""
+        place = np.empty(len(self.nodes.keys), np.int64)
+        place[self._names[1]] = np.arange(len(place))
+        return place
+
+    @cached_property
+    def referred(self) -> Bools:
+        """Shape ``(size,)``: whether a document is the winning copy of an item that another refers to."""
+        return self._live & self.nodes.winning & ~self.orphans
 
     @cached_property
     def dangling(self) -> Bools:
@@ -287,11 +328,11 @@ class Graph:
         return mask
 
     def referred_to_by(self, nodes: Ints) -> Bools:
-        """Return which documents the winning documents of some nodes refer to."""
+        """Return which winning documents those of some nodes refer to."""
         edges, found = self.edges, np.zeros(len(self.nodes.keys) + 1, bool)
         theirs = self.outward.of(nodes)
         found[edges.named[ranges(edges.starts[theirs], edges.starts[theirs + 1])]] = True
-        return found[self.nodes.of_doc] & self._live
+        return found[self.nodes.of_doc] & self._live & self.nodes.winning
 
     def place_of(self, node: int) -> tuple[Part, int]:
         """Return the part and the number there of the document of a node that comes first."""
