@@ -174,7 +174,7 @@ def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tu
             candidates=keys if len(keys) > 1 else (),
             distance=distance,
         )
-        yield relation, (source, *named) if len(named) == 1 else (source,)
+        yield relation, (source, *named)
 
 
 def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:

@@ -5,7 +5,7 @@ Every part is bound and evaluated by itself, as if it were the whole query, with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,7 +17,7 @@ from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.evaluate import Evaluation
 from rye.search.facets import values_of
-from rye.search.fields import STATES, TEXT_FIELDS, canonical
+from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.leaves import Found, Leaf, Run
 from rye.search.states import States
 from rye.search.weights import Weights
@@ -118,6 +118,8 @@ class Anatomy:
 
     def _value(self, name: str) -> str:
         part, local = self.reader.locate(self.doc)
+        if name in RELATION_FIELDS:
+            return self._related(name)
         if name in {"is", "verdict"}:
             return VERDICT_NAMES[int(self.states.verdicts[self.doc])]
         if name == "signer":
@@ -126,8 +128,21 @@ class Anatomy:
             found = values_of(part.segment, "created").of(local)
         else:
             found = values_of(part.segment, name).of(local)
-        more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
-        return ", ".join([*found[:_LISTED], *more]) or "missing"
+        return _listed(found)
+
+    def _related(self, name: str) -> str:
+        """Return what the item refers to, in its own words; of those that refer to it only how many there are."""
+        graph, doc = self.states.graph, self.states.there(self.doc)
+        if name == "references":
+            return _listed(graph.written_in(doc))
+        others = graph.inward.of(graph.nodes.of_doc[[doc]])
+        count = len(set(graph.nodes.of_doc[graph.edges.docs[others]].tolist()))
+        return f"{count} item{'s' * (count != 1)}, as rye refs tells" if count else "missing"
+
+
+def _listed(found: Sequence[str]) -> str:
+    more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
+    return ", ".join([*found[:_LISTED], *more]) or "missing"
 
 
 def _text(node: ast.Node) -> str:
@@ -141,6 +156,8 @@ def _names(node: bound.Bound) -> Iterator[str]:
             yield canonical(name)
         case bound.State(name=name):
             yield "verdict" if name == "signed" or name in VERDICT_NAMES else "state"
+        case bound.Refers(name=name):
+            yield name
         case bound.Changed():
             yield "updated"
         case bound.Not(operand=operand):

@@ -34,7 +34,7 @@ def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
         case bound.Has(name="references"):
             return states.here(states.graph.referring)
         case bound.Has(name="referenced-by"):
-            return ~states.having("orphan")
+            return states.here(states.graph.referred)
         case bound.Refers(name=name, pattern=pattern):
             graph = states.graph
             nodes = graph.nodes_like(pattern)

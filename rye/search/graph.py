@@ -15,7 +15,6 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
-import numpy.typing as npt
 
 from rye.index import strings
 from rye.index.reader import Part, Reader
@@ -25,6 +24,7 @@ from rye.index.relations_forms import BY_NAME, TYPED
 from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
 from rye.index.strings import ranges
+from rye.search.graph_targets import Cut, Resolved, Smalls, ends
 from rye.search.rows import fresh
 
 MAX_CANDIDATES = 10
@@ -33,8 +33,6 @@ MAX_CANDIDATES = 10
 _MANY = 1_000_000
 _FEW = 2
 """How many references there may be for ambiguous ones to be taken to name so many; beyond that, they name two."""
-
-Smalls = npt.NDArray[np.int32]
 
 _ANY_TYPE = np.uint64(3)
 _NO_KEY = np.uint64((1 << 64) - 1)
@@ -115,39 +113,6 @@ class Ends(NamedTuple):
         return self.edges[ranges(self.starts[nodes], self.starts[nodes + 1])]
 
 
-class _Resolved(NamedTuple):
-    """What all targets name: how many nodes each, where they begin among ``nodes``, and whether by their name.
-
-    ``first`` is the first of the nodes, and nothing in particular where there are none.
-    """
-
-    counts: Smalls
-    starts: Ints
-    nodes: Ints
-    by_name: Bools
-    first: Smalls
-
-    def of(self, targets: Ints) -> tuple[Ints, Ints]:
-        """Return where the nodes that some targets name begin, and the nodes."""
-        counts = self.counts[targets]
-        starts = _ends(counts)
-        nodes: Any = np.repeat(self.first[targets], counts)
-        several = np.flatnonzero(counts > 1)  # seldom any
-        at = targets[several]
-        nodes[ranges(starts[several], starts[several + 1])] = self.nodes[ranges(self.starts[at], self.starts[at + 1])]
-        return starts, nodes
-
-    def naming(self, targets: Ints, nodes: Ints) -> Bools:
-        """Return which of some targets may name the node beside them."""
-        counts = self.counts[targets]
-        found: Bools = (counts > 0) & (self.first[targets] == nodes)
-        several = np.flatnonzero(counts > 1)
-        starts, named = self.of(targets[several])
-        owners = np.repeat(several, np.diff(starts))
-        found[owners[named == nodes[owners]]] = True
-        return found
-
-
 class Graph:
     """The relations of all spaces of a registry.
 
@@ -220,11 +185,19 @@ class Graph:
         counts = found.counts[targets[unsure]]
         kept[unsure[(counts == 0) | (found.by_name[targets[unsure]] & (counts > 1))]] = False
         mentions = np.flatnonzero((kinds & (UNSURE - 1)) == KIND_NUMBER["mentions"])
-        kept[mentions[found.naming(targets[mentions], self.nodes.of_doc[docs[mentions]])]] = False
+        kept[mentions[self._may_name(targets[mentions], self.nodes.of_doc[docs[mentions]])]] = False
         return kept
 
+    def _may_name(self, targets: Ints, nodes: Ints) -> Bools:
+        """Return which of some targets may name the node beside them."""
+        found = self._resolved.naming(targets, nodes)
+        by_id, by_name = self._resolved.cut
+        if len(by_id.targets) + len(by_name.targets):
+            found |= by_id.holds(targets, nodes) | by_name.holds(targets, self._place[nodes])
+        return found
+
     @cached_property
-    def _resolved(self) -> _Resolved:
+    def _resolved(self) -> Resolved:
         """What each target that is written anywhere names: what its first lookup finds that finds anything."""
         numbered = zip(self._columns, self._bases.tolist(), strict=False)
         owners = _joined([np.repeat(np.arange(len(e.ends) - 1), np.diff(e.ends)) + base for e, base in numbered])
@@ -243,14 +216,17 @@ class Graph:
         hits = np.flatnonzero(high > low)
         hits = hits[fresh(owners[hits])]
         most = MAX_CANDIDATES if sum(len(each.docs) for each in self._columns) <= _MANY else _FEW
-        low, high, named = low[hits], np.minimum(high[hits], low[hits] + most), named[hits]
+        low, high, named = low[hits], high[hits], named[hits]
+        many = [np.flatnonzero((high - low > most) & (named == whether)) for whether in (False, True)]
+        by_id, by_its_name = (Cut(owners[hits[at]], low[at], high[at]) for at in many)
+        high = np.minimum(high, low + most)
         counts, told = np.zeros(int(self._bases[-1]), np.int64), np.zeros(int(self._bases[-1]), bool)
         counts[owners[hits]], told[owners[hits]] = high - low, named
         found, are_names = ranges(low, high), np.repeat(named, high - low)
         found[are_names] = by_name[found[are_names]]
-        starts = _ends(counts)
+        starts = ends(counts)
         first = np.append(found, _NOBODY)[starts[:-1]].astype(np.int32)
-        return _Resolved(counts.astype(np.int32), starts, found, told, first)
+        return Resolved(counts.astype(np.int32), starts, found, told, first, (by_id, by_its_name))
 
     @cached_property
     def _names(self) -> tuple[Keys, Ints]:
@@ -266,6 +242,11 @@ class Graph:
         numbers = np.searchsorted(self._bases, targets, side="right") - 1
         rows = zip(numbers.tolist(), (targets - self._bases[numbers]).tolist(), strict=True)
         return [self._columns[number].texts[at] for number, at in rows]
+
+    def written_in(self, doc: int) -> list[str]:
+        """Return what is written in a document, each reference once, in the order of the file."""
+        low, high = np.searchsorted(self.edges.docs, np.asarray([doc, doc + 1], self.edges.docs.dtype)).tolist()
+        return list(dict.fromkeys(self.written(self.edges.targets[low:high])))
 
     @cached_property
     def outward(self) -> Ends:
@@ -288,7 +269,31 @@ class Graph:
         counts = nodes.winning[docs] & (nodes.of_doc[docs] != edges.named)
         referred = np.zeros(len(nodes.keys) + 1, bool)  # the last is that of deleted documents
         referred[edges.named[counts]] = True
+        if any(len(each.targets) for each in self._resolved.cut):
+            referred[:-1] |= self._beyond
         return self._live & ~referred[nodes.of_doc]
+
+    @cached_property
+    def _beyond(self) -> Bools:
+        """Shape ``(n,)``: whether a reference of another item that may name more than are kept may name a node."""
+        rows = np.flatnonzero(self.nodes.winning[self.edges.docs])
+        targets, who = self.edges.targets[rows], self.nodes.of_doc[self.edges.docs[rows]]
+        by_id, by_name = self._resolved.cut
+        found = by_id.covering(targets, who, len(self.nodes.keys))
+        found[self._names[1]] |= by_name.covering(targets, self._place[who], len(found))
+        return found
+
+    @cached_property
+    def _place(self) -> Ints:
+        """Shape ``(n,)``: the place of each node in the order of their names."""
+        place = np.empty(len(self.nodes.keys), np.int64)
+        place[self._names[1]] = np.arange(len(place))
+        return place
+
+    @cached_property
+    def referred(self) -> Bools:
+        """Shape ``(size,)``: whether a document is the winning copy of an item that another refers to."""
+        return self._live & self.nodes.winning & ~self.orphans
 
     @cached_property
     def dangling(self) -> Bools:
@@ -311,11 +316,11 @@ class Graph:
         return self._mask(docs[rows[self._are_references(docs[rows], kinds[rows], written[rows])]])
 
     def referred_to_by(self, nodes: Ints) -> Bools:
-        """Return which documents the winning documents of some nodes refer to."""
+        """Return which winning documents those of some nodes refer to."""
         edges, found = self.edges, np.zeros(len(self.nodes.keys) + 1, bool)
         theirs = self.outward.of(nodes)
         found[edges.named[ranges(edges.starts[theirs], edges.starts[theirs + 1])]] = True
-        return found[self.nodes.of_doc] & self._live
+        return found[self.nodes.of_doc] & self._live & self.nodes.winning
 
     def place_of(self, node: int) -> tuple[Part, int]:
         """Return the part and the number there of the document of a node that comes first."""
@@ -371,10 +376,6 @@ def _moved(column: Any, base: int) -> Any:
 
 def _joined(columns: list[Any], kind: Any = np.int32) -> Any:
     return columns[0] if len(columns) == 1 else np.concatenate([np.empty(0, kind), *columns])
-
-
-def _ends(counts: npt.NDArray[np.integer[Any]]) -> Ints:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])
 
 
 _GRAPHS: WeakKeyDictionary[Reader, Graph] = WeakKeyDictionary()

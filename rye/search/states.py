@@ -64,17 +64,17 @@ class States:
         found = tuple(state for state, docs in self._reader.hidden.items() if _holds(docs, doc))
         if not found:
             return (), ""
-        return found, self._succession.of(self._there(doc))
+        return found, self._succession.of(self.there(doc))
 
     def doubts(self, doc: int) -> list[str]:
         """Return sentences on what takes the place of a document, where that is not trusted or not to be believed."""
-        return self._succession.doubts(self._there(doc)) if self.standing(doc)[0] else []
+        return self._succession.doubts(self.there(doc)) if self.standing(doc)[0] else []
 
     @cached_property
     def _succession(self) -> Succession:
         return Succession(self._everywhere, signature=self._signature, trust=self._trust, now=self._now)
 
-    def _there(self, doc: int) -> int:
+    def there(self, doc: int) -> int:
         """Return the number of a document among those of all spaces."""
         part, local = self._reader.locate(doc)
         return local + next(each.base for each in self._everywhere.parts if each.listed is part.listed)

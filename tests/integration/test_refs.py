@@ -73,7 +73,9 @@ def test_dangling_and_ambiguous_references_are_kept_as_such(sim: SpaceSim) -> No
     assert (gone.state, gone.target, gone.candidates) == ("dangling", "", ())
     (twin,) = [each for each in registry.refs("ops/c", direction="out").relations if each.kind == "references"]
     assert (twin.state, twin.candidates) == ("ambiguous", ("knowledge:y/twin", "tool:x/twin"))
-    assert registry.refs("x/twin", direction="in").relations == (twin,)
+    around = registry.refs("x/twin", direction="in")
+    assert around.relations == (twin,)
+    assert [item.ref for item in around.items] == ["tool:x/twin", "knowledge:ops/c", "knowledge:y/twin"]
     assert registry.search("is:orphan").total == 0
 
 
@@ -141,6 +143,21 @@ def test_what_cannot_be_asked_is_an_error(sim: SpaceSim, item: str, options: dic
     assert raised.value.hint
 
 
+def test_why_names_what_an_item_refers_to_instead(sim: SpaceSim) -> None:
+    """In the item's own words; of what refers to it the number, as others' names may be withheld from who asks."""
+    registry = sim.registry()
+    told = {
+        query: [reason.message for reason in registry.why(query, "knowledge:ops/a").reasons]
+        for query in ("references:ops/zzz", "referenced-by:ops/b", "references:*")
+    }
+    assert told == {
+        "references:ops/zzz": ["references is ops/run, ops/gone, knowledge:ops/b"],
+        "referenced-by:ops/b": ["referenced-by is 1 item, as rye refs tells"],
+        "references:*": [],
+    }
+    assert registry.why("references:*", "tool:ops/run").reasons[0].message == "references is missing"
+
+
 def test_a_limit_is_told(sim: SpaceSim) -> None:
     """The nearest relations are listed, all are counted."""
     answer = sim.registry().refs("ops/a", depth=5, limit=2)
@@ -157,6 +174,27 @@ def test_references_beyond_those_that_are_kept_are_told(sim: SpaceSim) -> None:
     assert registry.refs("lists/over", limit=5).warnings == (told,)
     assert registry.refs("ops/b", direction="in").warnings == (told,)
     assert registry.refs("lists/full").warnings == ()
+
+
+def test_the_copy_that_wins_is_meant(sim: SpaceSim) -> None:
+    """The query names what ``refs`` names: not the copy below, which is no orphan either."""
+    sim.add("user", "knowledge/ops/a.md", note("Hidden by the project's. See knowledge:ops/b."))
+    registry = sim.registry()
+    hits = registry.search("referenced-by:ops/c type:knowledge id:ops/a").results
+    assert [(hit.id, hit.source) for hit in hits] == [("ops/a", "project")]
+    assert registry.search("referenced-by:* id:ops/a").total == 1
+    assert registry.search("is:orphan id:ops/a").total == 0
+
+
+def test_of_many_of_one_name_none_is_an_orphan(sim: SpaceSim) -> None:
+    """Also those beyond the first ten, which alone are candidates; but an item is none's by its own word."""
+    for number in range(15):
+        sim.add("user", f"tools/n{number:02}/many.py", '"""One of many."""\n')
+    sim.add("user", "knowledge/lone/user.md", note("Uses one.", references=["many"]))
+    registry = sim.registry()
+    (relation,) = registry.refs("lone/user").relations
+    assert (relation.state, len(relation.candidates)) == ("ambiguous", 10)
+    assert registry.search("is:orphan id:*/many").total == 0
 
 
 # withdrawn items
@@ -350,3 +388,7 @@ def test_the_tool_answers_agents(sim: SpaceSim, more: tuple[str, ...]) -> None:
         assert "knowledge:ops/a -mentions-> knowledge:ops/b  line" in text_of(result)
         assert ("loose" in text_of(result)) == (not more)
         assert found.refused("rye_refs", item="ops/zz")["code"] == "item-not-found"
+        out = text_of(found.call("rye_refs", item="knowledge:ops/c", direction="out"))
+        assert "-references-> twin (ambiguous: knowledge:y/twin, tool:x/twin)  line" in out
+        run = text_of(found.call("rye_refs", item="tool:ops/run"))
+        assert re.search(r"knowledge:ops/a -references-> tool:ops/run  line \d+, as ops/run$", run, re.MULTILINE)

@@ -107,5 +107,20 @@ def test_relations_are_those_of_the_twin(laid: list[tuple[File, str]]) -> None:
         registry = sim.registry(max_staleness=1e9)
         assert found(registry, "is:orphan") == twin.orphans()
         assert found(registry, "is:dangling") == twin.dangling()
+        winners = {(file.source, file.name) for file in twin.files if twin.wins(file)}
+        assert found(registry, "referenced-by:*") == winners - twin.orphans()
         for key in twin.keys:
             check(registry, twin, key)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(laid=files())
+def test_no_candidate_is_an_orphan_however_few_are_kept(laid: list[tuple[File, str]]) -> None:
+    """A reference that may mean more items than are kept of it refers to each of them, by id or by name."""
+    with tempfile.TemporaryDirectory(prefix="rye-relations-") as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr("rye.search.graph.MAX_CANDIDATES", 2)
+        sim = SpaceSim(Path(folder))
+        for file, text in laid:
+            sim.write(file.source, file.path, text)
+        twin = NaiveRelations([file for file, _ in laid])
+        assert found(sim.registry(), "is:orphan") == twin.orphans()

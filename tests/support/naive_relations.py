@@ -155,9 +155,9 @@ class NaiveRelations:
         return {(edge.file.source, edge.file.name) for edge in self.edges if key in edge.means}
 
     def referenced_by(self, key: Key) -> set[tuple[str, str]]:
-        """Return source and name of the files of items that the winning copies of an item refer to."""
+        """Return source and name of the winning files of items that the winning copies of an item refer to."""
         named = {other for edge in self.edges if edge.file.key == key and self.wins(edge.file) for other in edge.means}
-        return {(file.source, file.name) for file in self.files if file.key in named}
+        return {(file.source, file.name) for file in self.files if file.key in named and self.wins(file)}
 
     def walk(self, key: Key, direction: str, depth: int) -> dict[tuple[str, str, str, int], int]:
         """Return each reference around an item, by who refers, kind, text and line, with its distance."""

@@ -85,8 +85,10 @@ def _text(data: Mapping[str, Any]) -> str:
     shown = data["relations"]
     lines = [f"[{len(shown)} of {data['total']} relations -- {data['direction']}, depth {data['depth']}]"]
     for each in shown:
-        target = short(each["target"]) or f"{short(each['written'])} ({each['state']})"
-        lines.append(f"{short(each['item'])} -{each['kind']}-> {target}  line {each['line']}")
+        meant = f": {short(', '.join(each['candidates']))}" if each["candidates"] else ""
+        target = short(each["target"]) or f"{short(each['written'])} ({each['state']}{meant})"
+        written = f", as {short(each['written'])}" if each["target"] not in {"", each["written"]} else ""
+        lines.append(f"{short(each['item'])} -{each['kind']}-> {target}  line {each['line']}{written}")
     for item in data["items"]:
         state = f"  {standing(item)}" if item["states"] else ""
         name = f"{item['type']}:{short(item['id'])}"
