@@ -70,7 +70,7 @@ def read_mode(name: str, *, threshold: Any, source_boosts: Any, hybrid: Any) -> 
     if threshold is None and source_boosts is None and hybrid is None:
         return _PLAIN[name]
     if name == "keyword" and threshold is not None:
-        _refuse("bad-threshold", "threshold has no effect in mode 'keyword'", "use mode='semantic' or 'hybrid'")
+        _refuse("bad-threshold", "threshold has no effect in mode 'keyword'", "use mode='semantic' or mode='hybrid'")
     if name != "semantic" and source_boosts:
         message = f"source_boosts has no effect in mode {name!r}"
         _refuse("bad-source-boosts", message, "use mode='semantic'; keyword and hybrid scores are never boosted")

@@ -144,12 +144,7 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
         (["search", "a", "--threshold", ".2"], "--threshold has no effect without --mode semantic or hybrid", "help"),
         (["search", "a", "--source-boost", "user=1"], "--source-boost has no effect without --mode semantic", "help"),
         (["why", "a", "b", "--require-keyword-match"], "--require-keyword-match has no effect without", "rye why"),
-        (["search", "a", "--mode", "hybrid", "--fusion", "max"], "--fusion is 'max'", "valid are weighted, rrf"),
-        (["search", "a", "--mode", "hybrid", "--rrf-k", "9"], "--rrf-k has no effect with fusion", "use fusion 'rrf'"),
-        (["search", "a", "--mode", "hybrid", "--min-keyword-score", "150%"], "--min-keyword-score is 150.0", "percent"),
         (["search", "a", "--mode", "hybrid", "--min-keyword-score", "x%"], "is no score: write 0.4, 40 or 40%", "help"),
-        (["search", "a", "--sort", "x"], "--sort is 'x'", "score, name, date"),
-        (["sections", "a", "--mode", "keyword", "--threshold", ".2"], "--threshold has no effect", "--mode semantic"),
         (["show", "x", "--raw", "--json"], "exclude each other", "rye show --help"),
         (["verify", "-v", "--json"], "exclude each other", "rye verify --help"),
         (["verify", "--format", "sarif", "--json"], "exclude each other", "rye verify --help"),
@@ -250,3 +245,25 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
     monkeypatch.setenv("RYE_BUNDLES", str(tmp_path / "there"))
     sources = ask(Place(bundles=(tmp_path / "here",)), lambda registry: registry.sources)
     assert {"system:here", "system:there"} <= set(sources)
+
+
+@pytest.mark.parametrize(
+    ("args", "message", "hint"),
+    [
+        (["search", "a", "--mode", "hybrid", "--fusion", "max"], "--fusion is 'max'", "valid are weighted, rrf"),
+        (["search", "a", "--mode", "hybrid", "--rrf-k", "9"], "--rrf-k has no effect with fusion", "use fusion 'rrf'"),
+        (["search", "a", "--mode", "hybrid", "--min-keyword-score", "150%"], "--min-keyword-score is 150.0", "percent"),
+        (["search", "a", "--sort", "x"], "--sort is 'x'", "score, name, date"),
+        (["sections", "a", "--mode", "keyword", "--threshold", ".2"], "--threshold has no effect", "--mode semantic"),
+    ],
+)
+def test_a_value_at_fault_is_told_by_the_option_that_was_typed(
+    capsys: pytest.CaptureFixture[str], args: list[str], message: str, hint: str
+) -> None:
+    """And not by the name that the argument has in Python, in the message and in the hint."""
+    assert main(args) == 2
+    told, _, hinted = capsys.readouterr().err.partition("\nhint: ")
+    assert message in told
+    assert hint in hinted
+    assert "_" not in told
+    assert "mode=" not in hinted
