@@ -85,4 +85,5 @@ class Resolved(NamedTuple):
 
 
 def ends(counts: npt.NDArray[np.integer[Any]]) -> Ints:
+    """Return where each of several runs begins and the last one ends, given how long they are."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts)])

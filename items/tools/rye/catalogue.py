@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:40:04Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:gxlrih9kip_MUUlRkeWpemTPG4wsOdmK2sf9xYgniY4xZ7TERP9Q4wURthNK4aMN2GM_MMxsZkVPyEKn8wG7CQ:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
+# rye:signed:v2:2026-11-22T07:55:05Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:D3RSsnTa4dBtBp6PCEuahye7Jth7L7VjrvfWVTC3KotHxKmLyub3YgR67dq07FJAc1h3oV3GGMTywQMNSDUBCA:1da3d942a8e41041a93dba62699dd05c81a3c3151d6344335ea0dc42005dc8eb
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

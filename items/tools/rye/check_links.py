@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:40:04Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:WuFpxi89fBF7PghAPpXWVU_CezUN1LgUJNanN5XltktL_15x0SOvyJhDhpxiHWR1OyvsqiXQJHXhiVy6QjOnCA:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
+# rye:signed:v2:2026-11-22T07:55:05Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:ouAkRqUOayi6RtEOyhxE69C4Lja4VXzPp1OjKWD3FyF3VWvktVdUR1Zma3TRLMqNTssLR-CM85eyOLiGvWPMDg:1da3d942a8e41041a93dba62699dd05c81a3c3151d6344335ea0dc42005dc8eb
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:40:04Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Pi4L8TC2UVq3kYBUKJ8NMZfO42vvlj6QsME9vF8E0smf8LeyyxLZI9VY-zYA1wa4RprhQn5GYplOLGvB6EGyBQ:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
+# rye:signed:v2:2026-11-22T07:55:05Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:pPoHDD53-VghQR6BwF5rxhuaaoyEJ7UcAXbk8HZUkY8_sI77COVBmQp4tEWvnkBNRn4cIcAlDJdsWe_Rx5vaBA:1da3d942a8e41041a93dba62699dd05c81a3c3151d6344335ea0dc42005dc8eb
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:40:04Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:BvB4fvRmvlle_C798iCdWKcfsyKrBktLB9g3v0Cf6rWY50Pl3mkUC-xcJGaAieAgkC8aBiPKd3792fPx6sZcDA:4eb69bdc72e087fca166d1042c144c7eb3c4aa240a0a74483afc17483d6e45d6
+# rye:signed:v2:2026-11-22T07:55:05Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:XC4BTRWhEED9DMMEGDA0073KrxZNoy-lbcm58fGgYtB2iLRhnmwFosz_DnbaYLkwfCt0DbrklQpLsIVOtLgxAQ:1da3d942a8e41041a93dba62699dd05c81a3c3151d6344335ea0dc42005dc8eb
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
