@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:55:05Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:ouAkRqUOayi6RtEOyhxE69C4Lja4VXzPp1OjKWD3FyF3VWvktVdUR1Zma3TRLMqNTssLR-CM85eyOLiGvWPMDg:1da3d942a8e41041a93dba62699dd05c81a3c3151d6344335ea0dc42005dc8eb
+# rye:signed:v2:2026-11-22T08:01:45Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:rXGuVInLz8PISnfDgL89Fy5tQzuKrxJ1-i8crouMvohARhQA6q8DGsA12p42VCQwOJ1X2GTWtkgPVns7G2lQBA:1071fa8432db16905b358f06d585d49a781c9318c5ef94283dc8aa4797faf2e8
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:55:05Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:XC4BTRWhEED9DMMEGDA0073KrxZNoy-lbcm58fGgYtB2iLRhnmwFosz_DnbaYLkwfCt0DbrklQpLsIVOtLgxAQ:1da3d942a8e41041a93dba62699dd05c81a3c3151d6344335ea0dc42005dc8eb
+# rye:signed:v2:2026-11-22T08:01:45Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:15YTjHz5uW79gmFIRiCo9IWIIhh9gbUABfzZ7Ff4FKmV2_9SRjOV8XQXpMiXuiSL4cxCg1x-lOylJGb_olDoAw:1071fa8432db16905b358f06d585d49a781c9318c5ef94283dc8aa4797faf2e8
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

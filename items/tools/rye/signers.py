@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T07:55:05Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:aB-iu4LE9e39kU17rlV211jVrkQ3_LWx6mm_oX0nEYJn2bk4thmeDxT7Rj6vmTMKioFMWRgS73e_0rgMqaTZAQ:1da3d942a8e41041a93dba62699dd05c81a3c3151d6344335ea0dc42005dc8eb
+# rye:signed:v2:2026-11-22T08:01:45Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:uabcS-SJ6DAFi1ISxL3UsQCjQ_xBHpaZINt8PDCwigGH9KoDaOP4U7WnjwxDq2LA3gmPUVeZsuODaHzIBSxOCw:1071fa8432db16905b358f06d585d49a781c9318c5ef94283dc8aa4797faf2e8
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
