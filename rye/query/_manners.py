@@ -12,6 +12,7 @@ from rye.query._reader import Manner, Reader
 from rye.query._text import quote
 from rye.query.ast import Everything, Node, Parsed
 from rye.query.limits import MAX_CHARS
+from rye.query.tree import loosen
 
 __all__ = ["forgive", "insist"]
 
@@ -60,7 +61,8 @@ def insist(text: str) -> Parsed:
 def forgive(text: str) -> Parsed:
     """Parse anything, and list what was mended in the order of the text."""
     outcome = _read(text, Manner.LENIENT)
-    ast, question_marks = without_question_marks(outcome.ast, text)
+    plain = loosen(outcome.ast) is not None
+    ast, question_marks = without_question_marks(outcome.ast, text) if plain else (outcome.ast, [])
     dropped = [*(fault.dropped() for fault in outcome.faults), *question_marks]
     return Parsed(text, ast, tuple(sorted(dropped, key=lambda each: each.position)))
 

@@ -6,19 +6,16 @@ from dataclasses import replace
 
 from rye.query._text import Units, pattern, pattern_units
 from rye.query.ast import And, Dropped, Everything, Node, Wildcard, Word
-from rye.query.tree import loosen
 
 __all__ = ["without_question_marks"]
 
 
 def without_question_marks(ast: Node, text: str) -> tuple[Node, list[Dropped]]:
-    """Take the question marks at the end of words as punctuation, unless the query holds any operator.
+    """Take the question marks at the end of words as punctuation, but not inside of groups and fields.
 
     Returns:
         The AST without them, and one report for each word that lost some.
     """
-    if loosen(ast) is None:
-        return ast, []
     kept: list[Node] = []
     dropped: list[Dropped] = []
     for operand in ast.operands if isinstance(ast, And) else (ast,):

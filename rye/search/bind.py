@@ -184,6 +184,10 @@ def _unquoted(text: str) -> str:
 
 
 def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) -> Bound | None:
+    if node.name.casefold() in TYPE_NAMES:
+        words = f"{node.name!r} is an item type and has no order to compare by"
+        _refuse(context, node, "field-kind", words, hint=f"{node.name}:id names items; for a metadata key use a filter")
+        return None
     name = _resolve(node.name, node, context)
     if name is None:
         return None

@@ -187,7 +187,7 @@ class Search:
         return mode.fusion.fusion if near.asked.hybrid else "embedding"
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
-        """Return what to evaluate: where question marks find nothing as wildcards, they ask."""
+        """Return what to evaluate: where what may be prose finds nothing as it is written, it is read as prose."""
         return plan.asked if plan.asked and not self.evaluate(plan.main, plan).docs & allowed else plan
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
@@ -372,11 +372,7 @@ class Search:
 
     def _name_successors(self, docs: Ints) -> None:
         """Say of what the query names exactly that it is hidden, and what takes its place."""
-        for doc in docs[:_NAMED].tolist():
-            states, successor = self.states.standing(doc)
-            instead = f"; see {successor}" if successor else ""
-            said = f"{':'.join(self.reader.key_of(doc))} is {' and '.join(states)}, so hidden{instead}"
-            self._replaced.append(Replaced(said))
+        self._replaced += [Replaced(self.states.told(doc)) for doc in docs[:_NAMED].tolist()]
 
     def said(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""

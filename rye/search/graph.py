@@ -364,7 +364,7 @@ class Graph:
     def missing_like(self, pattern: str) -> Ints:
         """Return the targets that name nothing and whose text, with or without its type, matches a folded glob."""
         bases = self._bases.tolist()
-        found = _joined([each.like(pattern) + base for each, base in zip(self._columns, bases, strict=False)])
+        found = _joined([_moved(each.like(pattern), base) for each, base in zip(self._columns, bases, strict=False)])
         missing: Ints = found[self._resolved.counts[found] == 0]
         return missing
 

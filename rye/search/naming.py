@@ -15,6 +15,8 @@ from rye.query import ast
 from rye.search.prose import Dictionary
 from rye.search.query_plan import PROSE
 
+_ENDS = "?!.,;: "
+
 LEAST_LETTERS = 4
 """Letters of a plain word that can name an item inside a sentence."""
 
@@ -22,10 +24,10 @@ LEAST_LETTERS = 4
 def named_by(reader: Reader, text: str) -> Ints:
     """Return the live documents, ascending, whose id, name or ``type:id`` equals a text, whatever its case.
 
-    A question mark behind it counts where an item is so named, else it asks.
+    Punctuation behind it counts where an item is so named, else it ends a sentence.
     """
     folded = fold_value(text)
-    bare = folded.rstrip("? ")
+    bare = folded.rstrip(_ENDS)
     found = _equal(reader, folded)
     return found if len(found) or bare == folded else _equal(reader, bare)
 

@@ -41,7 +41,7 @@ class Plan:
         forgiving: Whether they may forgive typos when they relax.
         dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
-        asked: The query without the question marks that end words, for where it finds nothing as written.
+        asked: The query with question marks and ``type:id`` read as prose, for where it finds nothing as written.
         begun: What the first stage looks for instead of ``main`` where the query is still typed.
     """
 
@@ -79,8 +79,9 @@ class Plan:
 def make_plan(request: Request) -> Plan:
     """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
 
-    In more than :data:`PROSE` words with no other operator, question marks at the ends of words ask, and ``type:id`` is
-    a word that names an item. In fewer, question marks ask where they find nothing as wildcards; by meaning, always.
+    Question marks at the ends of words ask among more than :data:`PROSE` words, and by meaning; so does the only one of
+    several words, at their end, and one by itself. Among so many words and no operator, ``type:id`` is a word that
+    names an item. Anything else is first taken as it is written, and as prose only where it finds nothing.
 
     Raises:
         QueryError: The query, or one of ``fields``, does not parse.
@@ -88,31 +89,38 @@ def make_plan(request: Request) -> Plan:
     """
     parsed = query.parse(request.query, lenient=request.lenient)
     written = _plan(request, parsed.ast, parsed.dropped)
-    if request.lenient or not request.relax or request.proximity is not None:
+    if not request.relax or request.proximity is not None:
         return written
-    plain = _without_types(parsed.ast)
+    plain, types = _without_types(parsed.ast)
+    if len(_operands(plain)) < 2 or query.loosen(plain) is None:
+        plain, types = parsed.ast, []
     bare, marks = query.without_question_marks(plain, request.query)
-    words = query.as_words(bare)
-    if words is None or bare == parsed.ast:
+    if bare == parsed.ast:
         return written
-    asked = _plan(request, bare, marks)
-    if len(words) > PROSE:
-        return asked
-    if plain != parsed.ast:
-        return written
-    literal = replace(written, bag=asked.bag, words=asked.words, asked=asked)
-    return literal if request.mode.name == "keyword" else asked
+    asked = _plan(request, bare, (*parsed.dropped, *types, *marks))
+    words = sum(isinstance(one, ast.Word) for one in _operands(bare))
+    ended = len(marks) == 1 and words > 1 and request.query.rstrip().endswith("?")
+    alone = len(_operands(bare)) < len(_operands(plain))
+    if words > PROSE or alone or (not types and (ended or request.mode.name != "keyword")):
+        return replace(asked, dropped=(*parsed.dropped, *marks))
+    return replace(written, bag=asked.bag, words=asked.words, asked=asked)
 
 
-def _without_types(node: ast.Node) -> ast.Node:
-    """Return a query with ``type:id`` among its words read as the id."""
+def _operands(node: ast.Node) -> tuple[ast.Node, ...]:
+    return node.operands if isinstance(node, ast.And) else (node,)
+
+
+def _without_types(node: ast.Node) -> tuple[ast.Node, list[ast.Dropped]]:
+    """Return a query with ``type:id`` among its words read as the id, and what that leaves out of it."""
     match node:
         case ast.And(operands=operands):
-            return replace(node, operands=tuple(map(_without_types, operands)))
+            read = [_without_types(operand) for operand in operands]
+            return replace(node, operands=tuple(one for one, _ in read)), [each for _, left in read for each in left]
         case ast.Field(name=kind, operand=ast.Word() | ast.Wildcard()) if kind.casefold() in TYPE_NAMES:
-            return replace(node.operand, span=node.span)
+            left = ast.Dropped(node.span[0], f"{kind}:", "no item of that type has all the rest")
+            return replace(node.operand, span=node.span), [left]
         case _:
-            return node
+            return node, []
 
 
 def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> Plan:

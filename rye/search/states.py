@@ -66,6 +66,12 @@ class States:
             return (), ""
         return found, self._succession.of(self.there(doc))
 
+    def told(self, doc: int) -> str:
+        """Return a sentence: that a document is hidden and why, and what takes its place."""
+        itself, heir = self._succession.told(self.there(doc))
+        instead = f"; see {heir}" if heir else ""
+        return f"{itself} is {' and '.join(self.standing(doc)[0])}, so hidden{instead}"
+
     def doubts(self, doc: int) -> list[str]:
         """Return sentences on what takes the place of a document, where that is not trusted or not to be believed."""
         return self._succession.doubts(self.there(doc)) if self.standing(doc)[0] else []

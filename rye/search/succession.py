@@ -73,6 +73,17 @@ class Succession:
         """
         return self._end(doc).name
 
+    def told(self, doc: int) -> tuple[str, str]:
+        """Return in words a document, and what takes its place, if anything does.
+
+        Of a document that is not trusted also whose it is, and its verdict; of another, where that differs.
+        """
+        verdict, end = self._judged(doc).verdict, self._end(doc)
+        itself = self._name(doc) if verdict is Verdict.TRUSTED else self._whose(doc)
+        heir = -1 if end.node is None else int(self._graph.nodes.first[end.node])
+        same = heir < 0 or self._judged(heir).verdict is verdict
+        return itself, end.name if same else self._whose(heir)
+
     def doubts(self, doc: int) -> list[str]:
         """Return sentences: that what takes its place is less than trusted, or whose claims to do so do not count."""
         end = self._end(doc)
@@ -165,5 +176,7 @@ class Succession:
         return ":".join(self._reader.key_of(doc))
 
     def _refused(self, claim: int) -> str:
-        source, verdict = self._reader.locate(claim)[0].root.source, self._judged(claim).verdict
-        return f"{self._name(claim)} of {source} ({verdict}) says that it takes its place, but has no say on that"
+        return f"{self._whose(claim)} says that it takes its place, but has no say on that"
+
+    def _whose(self, doc: int) -> str:
+        return f"{self._name(doc)} of {self._reader.locate(doc)[0].root.source} ({self._judged(doc).verdict})"

@@ -9,13 +9,11 @@ import numpy as np
 
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
-from rye.query import ast
+from rye.query import ast, loosen
 from rye.search.evaluate import Evaluation
-from rye.search.meaning import says
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan
 
-_SPOKEN = (ast.Word, ast.Phrase, ast.Wildcard)
 _ALL_FIELDS = np.ones(len(TEXT_FIELDS), bool)
 
 
@@ -37,12 +35,10 @@ def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable
 def _in_words(plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
     """Return what a query with operators says, in plain words, where a search for these finds anything.
 
-    Whoever quotes part of a sentence asks for a phrase and does not know it. What is demanded of fields stays as it is.
+    Whoever quotes part of a sentence asks for a phrase and does not know it.
     """
-    if not isinstance(plan.main, ast.And) or not all(isinstance(one, _SPOKEN) for one in plan.main.operands):
-        return ""
-    words = tuple(ast.Word(word) for text in says(plan.main) for word in text.split())
-    return " ".join(map(str, words)) if count(ast.Or(words), plan) else ""
+    words = loosen(plan.main) or ()
+    return " ".join(map(str, words)) if len(words) > 1 and count(ast.Or(words), plan) else ""
 
 
 def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:

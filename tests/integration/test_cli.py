@@ -110,7 +110,7 @@ def test_an_explanation_adds_up(shop: Workshop) -> None:
         (("--offset", "-1"), "bad-offset"),
         (("--sort", "bogus"), "bad-sort-by"),
         (("--level", "3"), "bad-level"),
-        (("--threshold", "0.2"), "bad-threshold"),
+        (("--mode", "semantic", "--threshold", "7"), "bad-threshold"),
         (("--mode", "bogus"), "bad-mode"),
         (("--fuzzy", "9"), "bad-fuzzy"),
         (("--proximity", "-1"), "bad-proximity"),

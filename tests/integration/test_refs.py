@@ -197,6 +197,15 @@ def test_of_many_of_one_name_none_is_an_orphan(sim: SpaceSim) -> None:
     assert registry.search("is:orphan id:*/many").total == 0
 
 
+def test_what_names_nothing_is_found_in_each_of_several_spaces(sim: SpaceSim) -> None:
+    """However many texts a space before it has: numbers of one space are not those of all."""
+    sim.write("project", "knowledge/lone/p.md", note("x", references=[f"p/{at}" for at in range(300)]))
+    sim.write("user", "knowledge/lone/u.md", note("x", references=[f"q/{at}" for at in range(200)]))
+    registry = sim.registry()
+    for query, ids in {"p/7": ["lone/p"], "p/*": ["lone/p"], "q/195": ["lone/u"], "q/19*": ["lone/u"]}.items():
+        assert [hit.id for hit in registry.search(f"references:{query}").results] == ids, query
+
+
 # withdrawn items
 
 

@@ -176,7 +176,7 @@ def test_what_speaks_against_an_item_is_seen_before_it_is_chosen(tmp_path: Path)
         assert "knowledge:rye/ci  exact  system:rye, shadowed by project" in screen
         assert "│shadows system:rye" in screen
         typist.type("\x15demo/old")
-        assert "knowledge:demo/old is superseded, so hidden; see knowledge:demo/guide" in typist.wait_for("so hidden")
+        assert "knowledge:demo/old of project (unsigned) is superseded, so hidden; see" in typist.wait_for("so hidden")
     with Typist("search", "--include-superseded", cwd=shop.project, env=env, columns=160) as typist:
         typist.wait_for("results -- all]")
         typist.type("demo/old")

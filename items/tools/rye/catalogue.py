@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:01:45Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:dvxHKd-b82WtQ_nluIZYNn3TDU_vJHKTM8JFQTOY_F5VTO7vnHWB3rGiZvAPW3qpP70FKd3meTTSE-B588AOAA:1071fa8432db16905b358f06d585d49a781c9318c5ef94283dc8aa4797faf2e8
+# rye:signed:v2:2026-11-22T08:18:56Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:X4z7VA3lPjlZb_qDh2eQ9viuVyxakF5Fo52mXRou0hEl-Ha-M89QgRvdxaCqRKkOvGYtEWoaiJf8rWJqkTK3Bw:769eb44f717add42450972cfc7661f5e3474acf76542fb918fdf9839550a2b74
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:01:45Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:rXGuVInLz8PISnfDgL89Fy5tQzuKrxJ1-i8crouMvohARhQA6q8DGsA12p42VCQwOJ1X2GTWtkgPVns7G2lQBA:1071fa8432db16905b358f06d585d49a781c9318c5ef94283dc8aa4797faf2e8
+# rye:signed:v2:2026-11-22T08:18:56Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:JjcRIheQXbEUR7Z-I1PvTbVjkiSdzqMZgPYUHBK9mU-e4a5z3C5dlp1X8m-X-JEGPFo-tE4_BVbWHom01EwlDA:769eb44f717add42450972cfc7661f5e3474acf76542fb918fdf9839550a2b74
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:01:45Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:wM7CcK0gORtbwFyz3w7LpzBmY8g4TEWusJNyf6cn0hSwaW37EfhPjCLJ_1t-YQtBk_yZ95gwRmcmETVUlgIvDw:1071fa8432db16905b358f06d585d49a781c9318c5ef94283dc8aa4797faf2e8
+# rye:signed:v2:2026-11-22T08:18:56Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:DHpVrz715CHzPpjaTL-od7tRR8S59dyeI5uMJBr8EbIM_8U1n3JDDNSaprFKpnLkqtEj4nix-I90DUvaMVFWCw:769eb44f717add42450972cfc7661f5e3474acf76542fb918fdf9839550a2b74
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

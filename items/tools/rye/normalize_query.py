@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:01:45Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:15YTjHz5uW79gmFIRiCo9IWIIhh9gbUABfzZ7Ff4FKmV2_9SRjOV8XQXpMiXuiSL4cxCg1x-lOylJGb_olDoAw:1071fa8432db16905b358f06d585d49a781c9318c5ef94283dc8aa4797faf2e8
+# rye:signed:v2:2026-11-22T08:18:56Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:BA7I3sNhKk7pJeHDuo9y_wu_9U0hxjCwXvvKW8YUIQtrBVwckR_CtPi_is5G7QdZDVHiHjcfNkUMp1B0WuN_Cw:769eb44f717add42450972cfc7661f5e3474acf76542fb918fdf9839550a2b74
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

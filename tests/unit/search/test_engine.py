@@ -317,8 +317,15 @@ def test_type_and_id_name_one_item(ask: Ask) -> None:
     assert {hit.type for hit in ask("tool:*").results} == {"tool"}
     assert ids(ask("tool:ops/*")) == ids(ask("type:tool id:ops/*"))
     assert ids(ask("knowledge:ops/deploy-all")) == []
-    asked = ask("please tell me what tool:ops/deploy-all does")
-    assert next((hit.id, hit.exact) for hit in asked.results) == ("ops/deploy-all", True)
+    for text in (
+        "please tell me what tool:ops/deploy-all does",
+        "explain tool:ops/deploy-all",
+        "see tool:ops/deploy-all?",
+    ):
+        for lenient in (False, True):
+            asked = ask(text, lenient=lenient)
+            assert next((hit.id, hit.exact) for hit in asked.results) == ("ops/deploy-all", True), text
+    assert "left out of the query: 'tool:' at 8" in ask("explain tool:ops/deploy-all").warnings[0]
 
 
 def test_a_key_named_like_a_type_takes_no_item_from_it(root: Root, ask: Ask) -> None:

@@ -78,20 +78,40 @@ def test_in_a_sentence_question_marks_ask_and_a_type_with_an_id_is_a_word(text: 
     assert [name for name, _ in stages(text, relax=False)] == ["all"]
 
 
-@pytest.mark.parametrize("text", ["how do I wri?e this", "how do I audit thi* now?", '"how do" I audit this now?'])
-def test_other_operators_leave_a_sentence_as_it_is_written(text: str) -> None:
-    """A question mark inside a word, a star, quotes."""
-    assert stages(text) == [("all", str(query.parse(text).ast))]
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("how do I wri?e this", "how do I wri?e this"),
+        ("how do I audit thi* now?", "how do I audit thi* now"),
+        ('how do I audit "this now"?', 'how do I audit "this now"'),
+        ("is:trusted what do we sign, and why?", "is:trusted what do we sign, and why"),
+        ("what does tool:ops/backup do -night", "what does tool:ops/backup do -night"),
+    ],
+)
+def test_other_operators_of_a_question_are_kept(text: str, read: str) -> None:
+    """They end relaxation, and a type with an id is a condition among them; only the last mark asks."""
+    assert stages(text) == [("all", str(query.parse(read).ast))]
 
 
-def test_few_words_ask_only_where_their_question_marks_find_nothing() -> None:
-    """The query as written goes first; by meaning, and in sections, it always asks."""
-    plan = make_plan(request("rotate key?"))
-    assert (str(plan.main), plan.asked and str(plan.asked.main)) == ("rotate key?", "rotate key")
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [("key?", "key"), ("key? rotate", "key rotate"), ("a? b?", "a b"), ("see tool:ops/x", "see ops/x")],
+)
+def test_few_words_are_prose_only_where_they_find_nothing_as_written(text: str, read: str) -> None:
+    """The query as written goes first; by meaning, and in sections, question marks always ask."""
+    plan = make_plan(request(text))
+    assert (str(plan.main), plan.asked and str(plan.asked.main)) == (text, read)
     assert plan.asked is not None
-    assert [one.text for one in plan.asked.dropped] == ["?"]
-    assert str(make_plan(request("rotate key?", mode="semantic")).main) == "rotate key"
-    assert make_plan(request("rotate key?", relax=False)).asked is None
+    assert bool(plan.asked.dropped)
+    assert (str(make_plan(request(text, mode="semantic")).main) == read) == ("?" in text)
+    assert make_plan(request(text, relax=False)).asked is None
+
+
+def test_a_mark_at_the_end_of_several_words_or_by_itself_asks() -> None:
+    """As most often; a type and an id alone are no prose."""
+    for text, read in (("rotate key?", "rotate key"), ('"a b" c ?', '"a b" c'), ('what "a b"?', 'what "a b"')):
+        plan = make_plan(request(text))
+        assert (str(plan.main), plan.asked, [one.text for one in plan.dropped]) == (read, None, ["?"])
     assert make_plan(request("tool:key?")).asked is None
 
 
