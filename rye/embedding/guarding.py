@@ -85,10 +85,11 @@ class GuardedEmbedder:
             raise self._failed(f"answered with an array of shape {found.shape} where it should be {shape}")
         with np.errstate(over="ignore"):
             rows: Floats = found.astype(np.float32)
-            lengths = np.linalg.norm(rows.astype(np.float64), axis=-1)
+            lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
         if not ((abs(lengths - 1) < INEXACT) | (lengths == 0)).all():
             raise self._failed("answered with what is no vector of length 1")
-        return rows
+        unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0, casting="same_kind")
+        return unit
 
     def _failed(self, problem: str) -> UnavailableError:
         name = inline(self.model)

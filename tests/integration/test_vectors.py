@@ -174,6 +174,37 @@ def test_attack_a_server_changes_its_model_under_the_same_name(sim: SpaceSim, di
     assert any("another one now" in text for text in sim.registry(embedder=Hashed()).embed().warnings)
 
 
+class Odd(Hashed):
+    """Answers with vectors that are allowed, and as odd as may be."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return rows of another length."""
+        return super().embed(texts) * self.factor
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.992, 1.008])
+def test_attack_vectors_of_zeros_or_of_inexact_length_are_not_another_model(sim: SpaceSim, factor: float) -> None:
+    """They are what the protocol allows: a later process finds the same model and embeds nothing anew."""
+    sim.registry(embedder=Odd(factor)).embed()
+    again = Odd(factor)
+    registry = sim.registry(embedder=again)
+    found = registry.search("tool", mode="semantic", threshold=0), registry.similar("tool:demo/tool1", mode="hybrid")
+    assert not any("made anew" in text for one in found for text in one.warnings)
+    assert again.texts.count(PROBE) == 1
+    assert len(again.texts) == 3  # of which one is the query, and one the item that others are to be like
+
+
+def test_attack_a_model_that_answers_zeros_from_now_on_is_another_one(sim: SpaceSim) -> None:
+    """And so is one that no longer does."""
+    sim.registry(embedder=Hashed()).embed()
+    assert any("another one now" in text for text in sim.registry(embedder=Odd(0)).embed().warnings)
+    assert any("another one now" in text for text in sim.registry(embedder=Hashed()).embed().warnings)
+
+
 def test_vectors_of_models_long_unused_are_swept(sim: SpaceSim) -> None:
     """After a month, when the next vectors are made; until then they are kept."""
     sim.registry(embedder=Hashed("old", 8)).embed()
