@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
 from rye.embedding.choice import VARIABLE
-from rye.errors import ArgumentError
 from rye.index.meaning import Meaning
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
@@ -35,13 +34,9 @@ def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
     Raises:
         ArgumentError: ``bad-embedder``.
     """
-    if embedder is None or not isinstance(embedder, str):
-        lacking = [name for name in ("model", "threshold", "dimensions", "embed") if not hasattr(embedder, name)]
-        if embedder is not None and lacking:
-            message = f"embedder is of type {type(embedder).__name__}, which has no {' and no '.join(lacking)}"
-            raise ArgumentError("bad-embedder", message, hint="give the line of one, or what rye.Embedder describes")
-        return embedder if embedder is None else GuardedEmbedder(embedder)
-    return Choice.parse(embedder)
+    if embedder is None:
+        return None
+    return Choice.parse(embedder) if isinstance(embedder, str) else GuardedEmbedder(embedder)
 
 
 class VectorIndexes:
