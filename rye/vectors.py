@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
 from rye.embedding.choice import VARIABLE
+from rye.errors import UnavailableError
 from rye.index.meaning import Meaning
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
@@ -19,7 +20,7 @@ from rye.index.stopping import Cancelled, stoppable
 from rye.index.vectorizing import LOCK_WAIT, SEARCH_WAIT, SpaceVectors
 from rye.index.vectors import Vectors
 from rye.layout import Layout
-from rye.search.settings import ignored_choices, read_choice
+from rye.search.settings import SETTINGS, ignored_choices, read_choice
 from rye.spaces import Root
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ class VectorIndexes:
         self._lock = threading.Lock()
         self._spaces: dict[Root, SpaceVectors] = {}
         self._last: tuple[Reader, Meaning] | None = None
+        self._warnings: list[str] = []
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -78,9 +80,22 @@ class VectorIndexes:
         """
         if self._named is not None and not isinstance(self._named, Choice):
             return self._named
-        settings = read_choice(self._layout.user)
-        named = self._named or (Choice.parse(line) if (line := os.environ.get(VARIABLE, "")) else None)
-        return open_embedder(settings if named is None else settings.asking(named))
+        by, named = "the option embedder", self._named
+        if named is None and (line := os.environ.get(VARIABLE, "")):
+            by, named = VARIABLE, Choice.parse(line)
+        if named is None:
+            return open_embedder(read_choice(self._layout.user), f"'semantic' of {self._layout.user / SETTINGS}")
+        return open_embedder(self._settings.asking(named), by)
+
+    @cached_property
+    def _settings(self) -> Choice:
+        """How the user's settings say that a server be asked; where they cannot be read, as if they said nothing."""
+        try:
+            return read_choice(self._layout.user)
+        except UnavailableError as error:
+            if "part" in error.details:  # else whatever reads the file tells of it
+                self._warnings.append(error.message)
+            return Choice()
 
     @cached_property
     def _probe(self) -> Floats:
@@ -120,7 +135,7 @@ class VectorIndexes:
             warnings += found.warnings
             dimensions = dimensions or found.dimensions
         vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=missing)
-        return Meaning(self.embedder, vectors, tuple(warnings))
+        return Meaning(self.embedder, vectors, (*self._warnings, *warnings))
 
     def _space(self, root: Root, spaces: dict[Root, SpaceVectors]) -> SpaceVectors:
         if root not in spaces:

@@ -535,14 +535,14 @@ def test_prefixes_reach_the_server_and_make_another_model(sim: SpaceSim) -> None
         ("semantic: {embedder: x}", "no embedder 'x'"),
         ("semantic: {embedder: wordllama, batch: 0}", "'semantic.batch' is 0; it must be from 1 to 1,024"),
         ("semantic: {embedder: wordllama, batch: 5000}", "from 1 to 1,024"),
-        ("semantic: {embedder: wordllama, batch: yes}", "must be a number"),
+        ("semantic: {embedder: wordllama, batch: true}", "'semantic.batch' is true; it must be a number"),
         ("semantic: {embedder: wordllama, timeout: 0}", "'semantic.timeout' is 0; it must be above 0 and up to 600"),
         ("semantic: {embedder: wordllama, threshold: 1.5}", "from 0 to 1"),
         ("semantic: {embedder: wordllama, threshold: .nan}", "semantic.threshold"),
         ("semantic: {embedder: [ollama]}", "must be a text"),
-        ("semantic: {embedder: wordllama, query_prefix: 'query: '}", "takes no model, URL or prefix"),
+        ("semantic: {embedder: wordllama, query_prefix: 'query: '}", "wordllama takes no query_prefix ('query: ')"),
         ("semantic: {embedder: ollama, model: m, document_prefix: 7}", "must be a text"),
-        ("semantic: {embedder: none}", "turned off"),
+        ("semantic: {embedder: none}", "turned off by 'semantic' of "),
         ("semantic: [", "left out"),
         ("other: 1", "may hold only 'weights', 'source_boosts', 'semantic'"),
     ],
@@ -557,6 +557,41 @@ def test_settings_at_fault_embed_nothing(sim: SpaceSim, settings: str, problem: 
         assert problem in caught.value.message
         assert shards(sim) == []
     assert registry.search("tool").total
+
+
+@pytest.mark.parametrize("semantic", ["{embeder: none}", "{embedder: nonsense}", "7"])
+def test_what_is_named_counts_before_settings_at_fault(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, semantic: str
+) -> None:
+    """By option or variable: the server is asked as if they said nothing, and a warning names the part left out."""
+    sim.write("user", "config/search.yaml", f"semantic: {semantic}\n")
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, _):
+        named = sim.registry(embedder=f"ollama:m@{url}").search("first tool", mode="semantic", threshold=0)
+        monkeypatch.setenv("RYE_EMBEDDER", f"ollama:m@{url}")
+        for found in (named, sim.registry().search("first tool", mode="semantic", threshold=0)):
+            assert found.search_type == "semantic"
+            assert sum("its part 'semantic' is left out" in text for text in found.warnings) == 1
+        sim.write("user", "config/search.yaml", "semantic: [\n")
+        found = sim.registry().search("first tool", mode="semantic", threshold=0)
+        assert found.search_type == "semantic"
+        assert sum("search.yaml is left out" in text for text in found.warnings) == 1
+
+
+def test_what_turned_it_off_is_said(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option, the variable or the file: there it can be turned on."""
+
+    def told(**options: Any) -> str:
+        with pytest.raises(UnavailableError) as caught:
+            sim.registry(**options).embed()
+        assert caught.value.code == "embedder-off"
+        return caught.value.message.removeprefix("searching by meaning is turned off by ")
+
+    assert told(embedder="none") == "the option embedder"
+    sim.write("user", "config/search.yaml", "semantic: {embedder: none}\n")
+    assert told().startswith("'semantic' of ")
+    assert told().endswith("search.yaml")
+    monkeypatch.setenv("RYE_EMBEDDER", "none")
+    assert told() == "RYE_EMBEDDER"
 
 
 def test_attack_a_project_or_bundle_that_chooses_where_texts_are_sent(sim: SpaceSim) -> None:
