@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -219,7 +220,7 @@ def test_vectors_of_models_long_unused_are_swept(sim: SpaceSim) -> None:
     assert any(not path.exists() for path in old)
 
 
-@pytest.mark.parametrize("spoil", ["cut", "garbage", "empty", "gone", "all gone", "flipped"])
+@pytest.mark.parametrize("spoil", ["cut", "garbage", "short", "empty", "gone", "all gone", "flipped"])
 def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None:
     """A warning says so; the index and everything else stay."""
     sim.registry(embedder=Hashed()).embed()
@@ -227,15 +228,18 @@ def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None
     for path in shards(sim)[: None if spoil == "all gone" else 1]:
         data = path.read_bytes()
         path.unlink()
-        if spoil in {"cut", "garbage", "empty", "flipped"}:
+        if "gone" not in spoil:
             last = len(data.rstrip(b"\0")) - 1  # what follows is padding
             flipped = data[:last] + bytes([data[last] ^ 1]) + data[last + 1 :]
-            path.write_bytes({"cut": data[:-64], "garbage": b"x" * 99, "empty": b"", "flipped": flipped}[spoil])
+            spoiled = {"cut": data[:-64], "garbage": b"x" * 99, "short": b"x" * 9, "empty": b"", "flipped": flipped}
+            path.write_bytes(spoiled[spoil])
     embedder = Hashed()
     registry = sim.registry(embedder=embedder)
     report = registry.embed()
     assert report.missing == 0
-    assert any("made anew" in text for text in report.warnings) == ("gone" not in spoil)
+    told = [text for text in report.warnings if "made anew" in text]
+    assert bool(told) == ("gone" not in spoil)
+    assert all(re.search(r" is damaged: (its?|array '\w+') [ a-z]+$", text) for text in told)
     assert_right(sim, registry, embedder)
     assert sim.registry(embedder=Hashed()).search("tool").to_dict()["results"] == before
 
