@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
 from rye.embedding.choice import VARIABLE
-from rye.errors import ArgumentError
+from rye.errors import UnavailableError
 from rye.index.meaning import Meaning
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
@@ -20,7 +20,7 @@ from rye.index.stopping import Cancelled, stoppable
 from rye.index.vectorizing import LOCK_WAIT, SEARCH_WAIT, SpaceVectors
 from rye.index.vectors import Vectors
 from rye.layout import Layout
-from rye.search.settings import ignored_choices, read_choice
+from rye.search.settings import SETTINGS, ignored_choices, read_choice
 from rye.spaces import Root
 
 if TYPE_CHECKING:
@@ -35,13 +35,9 @@ def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
     Raises:
         ArgumentError: ``bad-embedder``.
     """
-    if embedder is None or not isinstance(embedder, str):
-        lacking = [name for name in ("model", "threshold", "dimensions", "embed") if not hasattr(embedder, name)]
-        if embedder is not None and lacking:
-            message = f"embedder is of type {type(embedder).__name__}, which has no {' and no '.join(lacking)}"
-            raise ArgumentError("bad-embedder", message, hint="give the line of one, or what rye.Embedder describes")
-        return embedder if embedder is None else GuardedEmbedder(embedder)
-    return Choice.parse(embedder)
+    if embedder is None:
+        return None
+    return Choice.parse(embedder) if isinstance(embedder, str) else GuardedEmbedder(embedder)
 
 
 class VectorIndexes:
@@ -72,6 +68,7 @@ class VectorIndexes:
         self._lock = threading.Lock()
         self._spaces: dict[Root, SpaceVectors] = {}
         self._last: tuple[Reader, Meaning] | None = None
+        self._warnings: list[str] = []
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -83,9 +80,22 @@ class VectorIndexes:
         """
         if self._named is not None and not isinstance(self._named, Choice):
             return self._named
-        settings = read_choice(self._layout.user)
-        named = self._named or (Choice.parse(line) if (line := os.environ.get(VARIABLE, "")) else None)
-        return open_embedder(settings if named is None else settings.asking(named))
+        by, named = "the option embedder", self._named
+        if named is None and (line := os.environ.get(VARIABLE, "")):
+            by, named = VARIABLE, Choice.parse(line)
+        if named is None:
+            return open_embedder(read_choice(self._layout.user), f"'semantic' of {self._layout.user / SETTINGS}")
+        return open_embedder(self._settings.asking(named), by)
+
+    @cached_property
+    def _settings(self) -> Choice:
+        """How the user's settings say that a server be asked; where they cannot be read, as if they said nothing."""
+        try:
+            return read_choice(self._layout.user)
+        except UnavailableError as error:
+            if "part" in error.details:  # else whatever reads the file tells of it
+                self._warnings.append(error.message)
+            return Choice()
 
     @cached_property
     def _probe(self) -> Floats:
@@ -125,7 +135,7 @@ class VectorIndexes:
             warnings += found.warnings
             dimensions = dimensions or found.dimensions
         vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=missing)
-        return Meaning(self.embedder, vectors, tuple(warnings))
+        return Meaning(self.embedder, vectors, (*self._warnings, *warnings))
 
     def _space(self, root: Root, spaces: dict[Root, SpaceVectors]) -> SpaceVectors:
         if root not in spaces:

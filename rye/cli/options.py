@@ -36,7 +36,7 @@ Callback = TypeVar("Callback", bound=Callable[..., Any])
 _PATH = click.Path(path_type=Path)
 _ARGUMENT = re.compile(r"hybrid\['(\w+)'\]|^\w+(?= (?:is|has) )|(?<!['\w])[a-z]+(?:_[a-z0-9]+)+(?!['\w])")
 """A key of ``hybrid``, which is an option of its own; the word a message begins with; a word with ``_``; not quoted."""
-_SETTING = re.compile(r"\b(mode)='(\w+)'")
+_SETTING = re.compile(r"\b(mode|fusion)='(\w+)'")
 
 _PLACE_OPTIONS = {
     "project": click.option(

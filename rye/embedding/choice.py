@@ -16,6 +16,9 @@ URLS: Final = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai
 
 VARIABLE: Final = "RYE_EMBEDDER"
 KEY_VARIABLE: Final = "RYE_EMBEDDER_KEY"
+_SERVERS = ("model", "url", "query_prefix", "document_prefix")
+"""What only a server takes."""
+
 BATCH, MAX_BATCH = 32, 1024
 TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
 _FORMS = "write wordllama, none, ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
@@ -69,11 +72,12 @@ class Choice:
         if self.kind not in KINDS:
             raise _bad(said or self.kind, f"there is no embedder {self.kind!r}")
         if self.kind not in URLS:
-            if self.model or self.url or self.query_prefix or self.document_prefix:
-                raise _bad(said, f"{self.kind} takes no model, URL or prefix")
+            idle = [f"{name} ({value!r})" for name in _SERVERS if (value := getattr(self, name))]
+            if idle:
+                raise _bad(said or self.kind, f"{self.kind} takes no {' and no '.join(idle)}")
             return self
         if not self.model:
-            raise _bad(said, f"{self.kind} needs the name of a model")
+            raise _bad(said or self.kind, f"{self.kind} needs the name of a model")
         url = (self.url or URLS[self.kind]).rstrip("/")
         _check_url(said or url, url)
         return replace(self, url=url)

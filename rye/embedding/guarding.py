@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from numbers import Integral, Real
 from typing import Any, TypeVar
 
 import numpy as np
 
 from rye.embedding.protocol import Embedder, Floats
-from rye.errors import RyeError, UnavailableError
+from rye.errors import ArgumentError, RyeError, UnavailableError
 from rye.escaping import inline
 
 __all__ = ["GuardedEmbedder"]
@@ -29,21 +30,28 @@ class GuardedEmbedder:
 
     Args:
         embedder: Has what :class:`rye.embedding.Embedder` describes, and maybe ``embed_query``.
+
+    Raises:
+        ArgumentError: ``bad-embedder``: it lacks an attribute, or one is not what it should be.
     """
 
     def __init__(self, embedder: Embedder) -> None:
+        found = _attributes(embedder)
         self._embedder = embedder
-        self.model = embedder.model
-        self.threshold = embedder.threshold
+        self.model: str = found["model"]
+        self.threshold = float(found["threshold"])
 
     @property
     def dimensions(self) -> int:
         """What it says.
 
         Raises:
-            UnavailableError: It raises instead.
+            UnavailableError: It raises instead, or says what is no number of dimensions.
         """
-        return self._answer(lambda: self._embedder.dimensions)
+        found = self._answer(lambda: self._embedder.dimensions)
+        if not _IS["dimensions"](found):
+            raise self._failed(f"says that its dimensions are {_shown(found)}")
+        return int(found)
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """See :class:`rye.embedding.Embedder`.
@@ -72,7 +80,7 @@ class GuardedEmbedder:
             raise
         except Exception as error:
             logger.info("the embedder %s raised", self.model, exc_info=True)
-            raise self._failed(f"raised {type(error).__name__}: {inline(str(error))[:_TOLD]}") from error
+            raise self._failed(f"raised {type(error).__name__}: {_shown(error, str)}") from error
 
     def _checked(self, answer: Any, shape: tuple[int, ...]) -> Floats:
         try:
@@ -85,12 +93,72 @@ class GuardedEmbedder:
             raise self._failed(f"answered with an array of shape {found.shape} where it should be {shape}")
         with np.errstate(over="ignore"):
             rows: Floats = found.astype(np.float32)
-            lengths = np.linalg.norm(rows.astype(np.float64), axis=-1)
+            lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
         if not ((abs(lengths - 1) < INEXACT) | (lengths == 0)).all():
             raise self._failed("answered with what is no vector of length 1")
-        return rows
+        unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0, casting="same_kind")
+        return unit
 
     def _failed(self, problem: str) -> UnavailableError:
         name = inline(self.model)
         hint = "mend the embedder that was given, or choose another one"
         return UnavailableError("embedder-failed", f"the embedder {name} {problem}", hint=hint, embedder=name)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and value.strip() != "" and value.isprintable()
+
+
+def _is_dimensions(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Integral) and int(value) > 0
+
+
+def _is_similarity(value: Any) -> bool:
+    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1
+
+
+_IS: dict[str, Callable[[Any], bool]] = {
+    "model": _is_text,
+    "threshold": _is_similarity,
+    "dimensions": _is_dimensions,
+    "embed": callable,
+    "embed_query": callable,
+}
+_SHOULD_BE = {
+    "model": "a printable text that is not empty",
+    "threshold": "a number from 0 to 1",
+    "dimensions": "a whole number from 1",
+    "embed": "a method",
+    "embed_query": "a method",
+}
+_HINT = "give the line of one, or what rye.Embedder describes"
+
+
+def _attributes(embedder: Any) -> dict[str, Any]:
+    """Return the attributes of an embedder, but for dimensions that cannot be had yet: they are asked for again."""
+    found: dict[str, Any] = {}
+    lacking = []
+    kind = type(embedder).__name__
+    for name in _IS:
+        try:
+            found[name] = getattr(embedder, name)
+        except AttributeError:
+            lacking.append(name)
+        except Exception as error:
+            if name != "dimensions":
+                message = f"{name} of embedder, of type {kind}, raised {type(error).__name__}: {_shown(error, str)}"
+                raise ArgumentError("bad-embedder", message, hint=_HINT) from error
+    if found.get("embed_query", lacking) is None:  # as good as none
+        del found["embed_query"]
+    if lacking := [name for name in lacking if name != "embed_query"]:
+        message = f"embedder is of type {kind}, which has no {' and no '.join(lacking)}"
+        raise ArgumentError("bad-embedder", message, hint=_HINT)
+    for name, value in found.items():
+        if not _IS[name](value):
+            message = f"{name} of embedder, of type {kind}, is {_shown(value)}; it must be {_SHOULD_BE[name]}"
+            raise ArgumentError("bad-embedder", message, hint=_HINT)
+    return found
+
+
+def _shown(value: Any, form: Callable[[Any], str] = repr) -> str:
+    return inline(form(value))[:_TOLD]

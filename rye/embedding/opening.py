@@ -11,15 +11,21 @@ from rye.errors import UnavailableError
 __all__ = ["open_embedder"]
 
 
-def open_embedder(choice: Choice) -> Embedder:
+def open_embedder(choice: Choice, by: str = "") -> Embedder:
     """Return the embedder that is chosen; a server is not asked before it is needed.
+
+    Args:
+        choice: Which one.
+        by: What chose it, for the message that says that it is none.
 
     Raises:
         UnavailableError: ``embedder-off``, ``embedder-missing`` or ``embedder-insecure``.
     """
     if choice.kind == "none":
-        message = "searching by meaning is turned off"
-        raise UnavailableError("embedder-off", message, hint=f"choose an embedder with {VARIABLE}")
+        message = f"searching by meaning is turned off{by and f' by {by}'}"
+        raise UnavailableError(
+            "embedder-off", message, hint=f"name an embedder {'there' if by else f'with {VARIABLE}'}"
+        )
     if choice.kind == "wordllama":
         from rye.embedding.static import THRESHOLD, StaticEmbedder
 

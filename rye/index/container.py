@@ -84,39 +84,43 @@ class Container:
         try:
             with path.open("rb") as handle:
                 self._map = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
-        except (OSError, ValueError) as error:
-            raise DamagedError(f"{path.name}: {error}") from error
+        except OSError as error:
+            raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
+        except ValueError as error:
+            raise DamagedError(f"{path.name} is damaged: it is empty") from error
         try:
             self._table, self.meta, self._start = self._read_header()
             if len(self._map) <= FULL_CHECK_BYTES:
                 self._check_arrays()
-        except (DamagedError, struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedError(f"{path.name}: {error}") from error
+        except DamagedError as error:
+            raise DamagedError(f"{path.name} {error}") from error
+        except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
+            raise DamagedError(f"{path.name} is damaged: its header cannot be read") from error
 
     def _read_header(self) -> tuple[dict[str, Any], dict[str, Any], int]:
         magic, length, crc = _PREFIX.unpack_from(self._map)
         raw = self._map[_PREFIX.size : _PREFIX.size + length]
         if magic != MAGIC or len(raw) != length or zlib.crc32(raw) != crc:
-            raise DamagedError("header does not match its checksum")
+            raise DamagedError("is damaged: its header does not match its checksum")
         header = json.loads(raw)
         if header["version"] != FORMAT_VERSION:
-            raise DamagedError(f"format version {header['version']}, this is {FORMAT_VERSION}")
+            raise DamagedError(f"has format version {header['version']}, this is {FORMAT_VERSION}")
         start = _data_start(length)
         if len(self._map) != start + header["bytes"]:
-            raise DamagedError("file is cut short or too long")
+            raise DamagedError("is damaged: it is cut short or too long")
         return header["arrays"], header["meta"], start
 
     def _check_arrays(self) -> None:
         for name, (_, _, _, crc) in self._table.items():
             if zlib.crc32(_bytes(self.array(name))) != crc:
-                raise DamagedError(f"array {name!r} does not match its checksum")
+                raise DamagedError(f"is damaged: array {name!r} does not match its checksum")
 
     def array(self, name: str) -> Array:
         """Return the array as a view of the map, without copying."""
         dtype, shape, offset, _ = self._table[name]
         kind = np.dtype(dtype)
         if kind.kind not in _KINDS:
-            raise DamagedError(f"array {name!r} has a dtype that is not a number")
+            raise DamagedError(f"is damaged: array {name!r} has a dtype that is not a number")
         count = int(np.prod(shape, dtype=np.int64))
         return np.frombuffer(self._map, kind, count, self._start + offset).reshape(shape)
 

@@ -112,16 +112,16 @@ class Shard:
             self._sections, self._chunks = file.array("section"), file.array("chunk")
             found = str(file.meta["model"]), int(file.meta["recipe"])
         except (KeyError, ValueError, TypeError) as error:
-            raise DamagedError(f"{path.name}: {error}") from error
+            raise DamagedError(f"{path.name} is damaged: an array or a name in it is missing or wrong") from error
         if found != (model, RECIPE):
             raise DamagedError(f"{path.name}: the vectors are of another model")
         rows = len(self.matrix)
         lengths = {len(self._sections), len(self._chunks), int(self._starts[-1]) if len(self._starts) else -1}
         kinds = self.keys.dtype == np.uint64 and self.matrix.dtype == np.int16 and self.matrix.ndim == 2
         if lengths != {rows} or not kinds or len(self._starts) != len(self.keys) + 1 or self._starts[0] != 0:
-            raise DamagedError(f"{path.name}: its arrays do not fit each other")
+            raise DamagedError(f"{path.name} is damaged: its arrays do not fit each other")
         if (np.diff(self._starts) < 0).any() or (self.keys[1:] <= self.keys[:-1]).any():
-            raise DamagedError(f"{path.name}: its arrays are not in order")
+            raise DamagedError(f"{path.name} is damaged: its arrays are not in order")
 
     @property
     def dimensions(self) -> int:

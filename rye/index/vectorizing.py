@@ -40,7 +40,7 @@ from rye.index.shards import (
     write_shard,
 )
 from rye.index.store import Snapshot
-from rye.index.vectors import SCALE, Piece
+from rye.index.vectors import SCALE, Piece, Rows
 from rye.spaces import ItemFile, Root
 
 __all__ = ["RootVectors", "SpaceVectors"]
@@ -260,7 +260,7 @@ class SpaceVectors:
         for shard in self._shards.values():
             if shard.dimensions != len(probe):
                 return False
-            if shard.probe is not None and float(shard.probe.astype(np.float32) @ probe) < PROBE_LIKENESS * SCALE:
+            if shard.probe is not None and not _alike(shard.probe, probe):
                 return False
         return True
 
@@ -359,6 +359,13 @@ class SpaceVectors:
             message = f"the vectors could not be written to {self.folder}: {error.strerror or error}"
             hint = "free some space, or set RYE_CACHE_DIR to another folder"
             raise EnvironmentFault("index-write", message, hint=hint) from error
+
+
+def _alike(kept: Rows, probe: Floats) -> bool:
+    """Return whether two vectors of :data:`PROBE` are of one model; zeros, which have no direction, are like zeros."""
+    if not kept.any() or not probe.any():
+        return not kept.any() and not probe.any()
+    return float(kept.astype(np.float32) @ probe) >= PROBE_LIKENESS * SCALE
 
 
 def _lock_name(model: str) -> str:

@@ -24,12 +24,14 @@ class Parameter:
         description: Its meaning and form.
         schema: Type, default, range and valid values, as JSON Schema.
         required: Whether a call without it is refused.
+        hint: What a refused call is told; the description where there is none.
     """
 
     name: str
     description: str
     schema: Mapping[str, Any] = field(default_factory=lambda: {"type": "string"})
     required: bool = False
+    hint: str = ""
 
 
 def input_schema(parameters: Sequence[Parameter]) -> dict[str, Any]:
@@ -59,7 +61,7 @@ def take_arguments(parameters: Sequence[Parameter], given: Mapping[str, Any]) ->
     for each in parameters:
         if each.required and given.get(each.name) is None:
             message = f"the argument {each.name!r} is missing"
-            raise ArgumentError("missing-argument", message, hint=each.description, valid=names)
+            raise ArgumentError("missing-argument", message, hint=each.hint or each.description, valid=names)
     whole = {each.name for each in parameters if each.schema["type"] == "integer"}
     return {
         name: int(value) if name in whole and isinstance(value, float) and value.is_integer() else value

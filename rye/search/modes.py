@@ -139,7 +139,7 @@ def _fusion(value: Any) -> Fusion:
         if key in given:
             other = "weighted" if method == "rrf" else "rrf"
             _refuse(
-                "bad-hybrid", f"{key} has no effect with fusion {method!r}", f"use fusion {other!r}, or leave it out"
+                "bad-hybrid", f"{key} has no effect with fusion {method!r}", f"use fusion={other!r}, or leave it out"
             )
     if not fusion.semantic_weight + fusion.keyword_weight > 0:
         _refuse("bad-hybrid", "semantic_weight and keyword_weight are both 0", "give at least one of them a weight")

@@ -13,6 +13,7 @@ A project's file is never read: a cloned repository does not decide how its own 
 from __future__ import annotations
 
 import errno
+import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -22,16 +23,18 @@ from typing import Any, NamedTuple
 from rye.embedding import Choice
 from rye.embedding.choice import MAX_BATCH, MAX_TIMEOUT
 from rye.errors import ArgumentError, ItemError, UnavailableError
+from rye.escaping import inline
 from rye.index.schema import TYPE_NAMES
 from rye.items.yaml_safe import load as load_yaml
 from rye.search.fields import TEXT_FIELDS, nearest
-from rye.search.modes import read_boosts
+from rye.search.modes import BOOSTS, read_boosts
 from rye.search.weights import Overrides
 from rye.spaces import Root
 
 SETTINGS = Path("config", "search.yaml")
 MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16
+_TOLD = 80
 _EVERYONES = ("weights",)
 _USERS = ("weights", "source_boosts", "semantic")
 _CHOOSES = re.compile(rb"^[\"']?semantic[\"']?[ \t]*:", re.MULTILINE)
@@ -60,7 +63,7 @@ class Ranking(NamedTuple):
     Attributes:
         weights: By source: a bundle's own for its items, the user's over everything.
         boosts: The user's factors of similarities, by source.
-        problems: Why files were left out.
+        problems: Why files, or parts of them, were left out.
     """
 
     weights: Mapping[str, Overrides]
@@ -89,22 +92,21 @@ def read_choice(user: Path) -> Choice:
         user: The user's space root.
 
     Raises:
-        UnavailableError: ``embedder-settings``: the file cannot be used, so nothing is embedded.
+        UnavailableError: ``embedder-settings``: the file, or ``part`` of it, cannot be used, so nothing is embedded.
     """
     path = user / SETTINGS
-    table, problem = _table(path)
-    fault = "" if problem else _stray(table, _USERS)
-    chosen = {} if problem or fault else table.get("semantic") or {}
-    fault = fault or _choice_fault(chosen)
-    try:
-        if not problem and not fault:
-            named = {"kind" if key == "embedder" else key: value for key, value in chosen.items()}
-            return Choice(**named).checked()
-    except ArgumentError as error:
-        fault = error.message
-    problem = problem or f"{path} is left out: {fault}"
     hint = "see the knowledge item rye/embedding for what 'semantic' may hold"
-    raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))
+    table, problem = _table(path, _USERS)
+    if problem:
+        raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))
+    chosen = table.get("semantic") or {}
+    if not (fault := _choice_fault(chosen)):
+        try:
+            return Choice(**{"kind" if key == "embedder" else key: value for key, value in chosen.items()}).checked()
+        except ArgumentError as error:
+            fault = error.message
+    message = _left_out(path, "semantic", fault)
+    raise UnavailableError("embedder-settings", message, hint=hint, path=str(path), part="semantic")
 
 
 def ignored_choices(roots: Sequence[Root]) -> list[str]:
@@ -119,23 +121,26 @@ def ignored_choices(roots: Sequence[Root]) -> list[str]:
 
 
 def _read(root: Root, problems: list[str]) -> tuple[Overrides, Mapping[str, float]]:
-    """Return the weights and boosts of one file."""
+    """Return the weights and boosts of one file, each without regard to the other."""
     path = root.path / SETTINGS
-    table, problem = _table(path)
-    fault = "" if problem else _stray(table, _USERS if root.space == "user" else _EVERYONES) or _fault(table)
-    if not problem and not fault:
-        weights = table.get("weights") or {}
-        own = {str(kind): {name: float(value) for name, value in row.items()} for kind, row in weights.items()}
-        try:
-            return own, read_boosts(table.get("source_boosts"))
-        except ArgumentError as error:
-            fault = f"{error.message}; {error.hint}"
-    problems.append(problem or f"{path} is left out: {fault}")
-    return _SILENT
+    table, problem = _table(path, _USERS if root.space == "user" else _EVERYONES)
+    if problem:
+        problems.append(problem)
+        return _SILENT
+    weights, boosts = table.get("weights") or {}, table.get("source_boosts") or {}
+    faults = {"weights": _fault(weights), "source_boosts": _boosts_fault(boosts)}
+    problems += [_left_out(path, part, fault) for part, fault in faults.items() if fault]
+    kept = {} if faults["weights"] else weights
+    own = {str(kind): {name: float(value) for name, value in row.items()} for kind, row in kept.items()}
+    return own, {} if faults["source_boosts"] else read_boosts(boosts)
 
 
-def _table(path: Path) -> tuple[Any, str]:
-    """Return what a file holds, or what is wrong with it."""
+def _left_out(path: Path, part: str, fault: str) -> str:
+    return f"{path}: its part {part!r} is left out: {fault}"
+
+
+def _table(path: Path, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
+    """Return what a file holds, or why all of it is left out."""
     try:
         data = _bytes(path)
         table = load_yaml(data.decode("utf-8")) or {}
@@ -143,9 +148,8 @@ def _table(path: Path) -> tuple[Any, str]:
         return {}, f"{path} cannot be read: {error.strerror}"
     except (ItemError, UnicodeDecodeError) as error:
         return {}, f"{path} is left out: {error}"
-    if len(data) > _MAX_BYTES:
-        return {}, f"{path} is left out: it has more than {_MAX_BYTES:,} bytes"
-    return table, ""
+    fault = f"it has more than {_MAX_BYTES:,} bytes" if len(data) > _MAX_BYTES else _stray(table, known)
+    return ({}, f"{path} is left out: {fault}") if fault else (table, "")
 
 
 def _bytes(path: Path) -> bytes:
@@ -167,10 +171,10 @@ def _choice_fault(chosen: Any) -> str:
             return f"'semantic' may hold only {', '.join(_CHOICE)}, not {key!r}"
         kind, most = _CHOICE[key]
         if isinstance(value, bool) or not isinstance(value, kind):
-            return f"'semantic.{key}' is {value!r}; it must be a {'text' if kind is str else 'number'}"
+            return f"'semantic.{key}' is {_written(value)}; it must be a {'text' if kind is str else 'number'}"
         if (not isinstance(value, str) and not 0 <= value <= most) or value in _NOTHING.get(key, ()):
             low = "from 0" if key not in _NOTHING else "from 1" if kind is int else "above 0 and up"
-            return f"'semantic.{key}' is {value!r}; it must be {low} to {most:,g}"
+            return f"'semantic.{key}' is {_written(value)}; it must be {low} to {most:,g}"
     return ""
 
 
@@ -181,9 +185,8 @@ def _stray(table: Any, known: Sequence[str]) -> str:
     return ""
 
 
-def _fault(table: Mapping[str, Any]) -> str:
-    """Return what is wrong with the weights of the table, or nothing."""
-    weights = table.get("weights") or {}
+def _fault(weights: Any) -> str:
+    """Return what is wrong with field weights, or nothing."""
     if not isinstance(weights, Mapping):
         return "'weights' must be a mapping of item types"
     for kind, row in weights.items():
@@ -194,5 +197,26 @@ def _fault(table: Mapping[str, Any]) -> str:
                 near = nearest(str(name), TEXT_FIELDS, 1)
                 return f"there is no field {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
             if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_WEIGHT:
-                return f"the weight of {name!r} must be a number from 0 to {MAX_WEIGHT:g}"
+                return f"'weights.{kind}.{name}' is {_written(value)}; it must be a number from 0 to {MAX_WEIGHT:g}"
     return ""
+
+
+def _boosts_fault(boosts: Any) -> str:
+    """Return what is wrong with factors of sources, or nothing."""
+    if not isinstance(boosts, Mapping):
+        return "'source_boosts' must be a mapping of sources"
+    for key, value in boosts.items():
+        try:
+            read_boosts({key: value})
+        except ArgumentError as error:
+            wrong = f"'source_boosts.{key}' is {_written(value)}" if key in BOOSTS else error.message
+            return f"{wrong}; {error.hint}"
+    return ""
+
+
+def _written(value: Any) -> str:
+    """Return a value as a file says it; what is no finite number is read as nothing."""
+    if value is None:
+        return "empty, or no finite number"
+    text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (bool, list, dict)) else repr(value)
+    return inline(text if len(text) <= _TOLD else f"{text[:_TOLD]}…")

@@ -188,6 +188,9 @@ def test_items_like_one_are_those_of_the_registry(sim: SpaceSim, shared: Session
     assert plain["results"]
     for more in ({"query": "files"}, {"query": "", "level": 1}, {"query": "", "why": "notes/new"}):
         assert shared.refused("rye_search", like="notes/new", **more)["code"] == "bad-like"
+    alone = shared.refused("rye_search", like="notes/new")
+    assert alone["code"] == "missing-argument"
+    assert 'an empty query ("")' in alone["hint"]
     assert shared.refused("rye_search", query="", like="notes/nwe")["nearest"][0] == "knowledge:notes/new"
     assert shared.refused("rye_search", query="", like=5)["code"] == "bad-item"
 

@@ -112,7 +112,7 @@ def test_the_user_boosts_sources_for_all_searches_by_meaning(sim: SpaceSim) -> N
     sim.write("user", "config/search.yaml", "source_boosts: {system: 0}\n")
     faulty = sim.registry(embedder=Hashed()).search("restoring files", **options)
     assert keys(faulty)[0] == "project:ops/guide"
-    assert any("source_boosts['system'] is 0" in text for text in faulty.warnings)
+    assert any("'source_boosts.system' is 0" in text for text in faulty.warnings)
 
 
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])

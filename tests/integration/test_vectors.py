@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -174,6 +175,37 @@ def test_attack_a_server_changes_its_model_under_the_same_name(sim: SpaceSim, di
     assert any("another one now" in text for text in sim.registry(embedder=Hashed()).embed().warnings)
 
 
+class Odd(Hashed):
+    """Answers with vectors that are allowed, and as odd as may be."""
+
+    def __init__(self, factor: float) -> None:
+        super().__init__()
+        self.factor = factor
+
+    def embed(self, texts: Sequence[str]) -> Any:
+        """Return rows of another length."""
+        return super().embed(texts) * self.factor
+
+
+@pytest.mark.parametrize("factor", [0.0, 0.992, 1.008])
+def test_attack_vectors_of_zeros_or_of_inexact_length_are_not_another_model(sim: SpaceSim, factor: float) -> None:
+    """They are what the protocol allows: a later process finds the same model and embeds nothing anew."""
+    sim.registry(embedder=Odd(factor)).embed()
+    again = Odd(factor)
+    registry = sim.registry(embedder=again)
+    found = registry.search("tool", mode="semantic", threshold=0), registry.similar("tool:demo/tool1", mode="hybrid")
+    assert not any("made anew" in text for one in found for text in one.warnings)
+    assert again.texts.count(PROBE) == 1
+    assert len(again.texts) == 3  # of which one is the query, and one the item that others are to be like
+
+
+def test_attack_a_model_that_answers_zeros_from_now_on_is_another_one(sim: SpaceSim) -> None:
+    """And so is one that no longer does."""
+    sim.registry(embedder=Hashed()).embed()
+    assert any("another one now" in text for text in sim.registry(embedder=Odd(0)).embed().warnings)
+    assert any("another one now" in text for text in sim.registry(embedder=Hashed()).embed().warnings)
+
+
 def test_vectors_of_models_long_unused_are_swept(sim: SpaceSim) -> None:
     """After a month, when the next vectors are made; until then they are kept."""
     sim.registry(embedder=Hashed("old", 8)).embed()
@@ -188,7 +220,7 @@ def test_vectors_of_models_long_unused_are_swept(sim: SpaceSim) -> None:
     assert any(not path.exists() for path in old)
 
 
-@pytest.mark.parametrize("spoil", ["cut", "garbage", "empty", "gone", "all gone", "flipped"])
+@pytest.mark.parametrize("spoil", ["cut", "garbage", "short", "empty", "gone", "all gone", "flipped"])
 def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None:
     """A warning says so; the index and everything else stay."""
     sim.registry(embedder=Hashed()).embed()
@@ -196,15 +228,18 @@ def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None
     for path in shards(sim)[: None if spoil == "all gone" else 1]:
         data = path.read_bytes()
         path.unlink()
-        if spoil in {"cut", "garbage", "empty", "flipped"}:
+        if "gone" not in spoil:
             last = len(data.rstrip(b"\0")) - 1  # what follows is padding
             flipped = data[:last] + bytes([data[last] ^ 1]) + data[last + 1 :]
-            path.write_bytes({"cut": data[:-64], "garbage": b"x" * 99, "empty": b"", "flipped": flipped}[spoil])
+            spoiled = {"cut": data[:-64], "garbage": b"x" * 99, "short": b"x" * 9, "empty": b"", "flipped": flipped}
+            path.write_bytes(spoiled[spoil])
     embedder = Hashed()
     registry = sim.registry(embedder=embedder)
     report = registry.embed()
     assert report.missing == 0
-    assert any("made anew" in text for text in report.warnings) == ("gone" not in spoil)
+    told = [text for text in report.warnings if "made anew" in text]
+    assert bool(told) == ("gone" not in spoil)
+    assert all(re.search(r" is damaged: (its?|array '\w+') [ a-z]+$", text) for text in told)
     assert_right(sim, registry, embedder)
     assert sim.registry(embedder=Hashed()).search("tool").to_dict()["results"] == before
 
@@ -504,14 +539,14 @@ def test_prefixes_reach_the_server_and_make_another_model(sim: SpaceSim) -> None
         ("semantic: {embedder: x}", "no embedder 'x'"),
         ("semantic: {embedder: wordllama, batch: 0}", "'semantic.batch' is 0; it must be from 1 to 1,024"),
         ("semantic: {embedder: wordllama, batch: 5000}", "from 1 to 1,024"),
-        ("semantic: {embedder: wordllama, batch: yes}", "must be a number"),
+        ("semantic: {embedder: wordllama, batch: true}", "'semantic.batch' is true; it must be a number"),
         ("semantic: {embedder: wordllama, timeout: 0}", "'semantic.timeout' is 0; it must be above 0 and up to 600"),
         ("semantic: {embedder: wordllama, threshold: 1.5}", "from 0 to 1"),
         ("semantic: {embedder: wordllama, threshold: .nan}", "semantic.threshold"),
         ("semantic: {embedder: [ollama]}", "must be a text"),
-        ("semantic: {embedder: wordllama, query_prefix: 'query: '}", "takes no model, URL or prefix"),
+        ("semantic: {embedder: wordllama, query_prefix: 'query: '}", "wordllama takes no query_prefix ('query: ')"),
         ("semantic: {embedder: ollama, model: m, document_prefix: 7}", "must be a text"),
-        ("semantic: {embedder: none}", "turned off"),
+        ("semantic: {embedder: none}", "turned off by 'semantic' of "),
         ("semantic: [", "left out"),
         ("other: 1", "may hold only 'weights', 'source_boosts', 'semantic'"),
     ],
@@ -526,6 +561,41 @@ def test_settings_at_fault_embed_nothing(sim: SpaceSim, settings: str, problem: 
         assert problem in caught.value.message
         assert shards(sim) == []
     assert registry.search("tool").total
+
+
+@pytest.mark.parametrize("semantic", ["{embeder: none}", "{embedder: nonsense}", "7"])
+def test_what_is_named_counts_before_settings_at_fault(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, semantic: str
+) -> None:
+    """By option or variable: the server is asked as if they said nothing, and a warning names the part left out."""
+    sim.write("user", "config/search.yaml", f"semantic: {semantic}\n")
+    with serving(lambda body: (200, answered(body["input"], "ollama"))) as (url, _):
+        named = sim.registry(embedder=f"ollama:m@{url}").search("first tool", mode="semantic", threshold=0)
+        monkeypatch.setenv("RYE_EMBEDDER", f"ollama:m@{url}")
+        for found in (named, sim.registry().search("first tool", mode="semantic", threshold=0)):
+            assert found.search_type == "semantic"
+            assert sum("its part 'semantic' is left out" in text for text in found.warnings) == 1
+        sim.write("user", "config/search.yaml", "semantic: [\n")
+        found = sim.registry().search("first tool", mode="semantic", threshold=0)
+        assert found.search_type == "semantic"
+        assert sum("search.yaml is left out" in text for text in found.warnings) == 1
+
+
+def test_what_turned_it_off_is_said(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The option, the variable or the file: there it can be turned on."""
+
+    def told(**options: Any) -> str:
+        with pytest.raises(UnavailableError) as caught:
+            sim.registry(**options).embed()
+        assert caught.value.code == "embedder-off"
+        return caught.value.message.removeprefix("searching by meaning is turned off by ")
+
+    assert told(embedder="none") == "the option embedder"
+    sim.write("user", "config/search.yaml", "semantic: {embedder: none}\n")
+    assert told().startswith("'semantic' of ")
+    assert told().endswith("search.yaml")
+    monkeypatch.setenv("RYE_EMBEDDER", "none")
+    assert told() == "RYE_EMBEDDER"
 
 
 def test_attack_a_project_or_bundle_that_chooses_where_texts_are_sent(sim: SpaceSim) -> None:

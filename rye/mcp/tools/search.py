@@ -47,6 +47,7 @@ _PARAMETERS = (
         "query",
         'Words (all must match), "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. Empty: all.',
         required=True,
+        hint='give words to search for, or an empty query ("") to list all, and with like',
     ),
     Parameter(
         "scope",

@@ -251,7 +251,12 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
     ("args", "message", "hint"),
     [
         (["search", "a", "--mode", "hybrid", "--fusion", "max"], "--fusion is 'max'", "valid are weighted, rrf"),
-        (["search", "a", "--mode", "hybrid", "--rrf-k", "9"], "--rrf-k has no effect with fusion", "use fusion 'rrf'"),
+        (["search", "a", "--mode", "hybrid", "--rrf-k", "9"], "--rrf-k has no effect with fusion", "use --fusion rrf"),
+        (
+            ["search", "a", "--mode", "hybrid", "--fusion", "rrf", "--semantic-weight", "2"],
+            "--semantic-weight has no effect with fusion",
+            "use --fusion weighted, or leave it out",
+        ),
         (["search", "a", "--mode", "hybrid", "--min-keyword-score", "150%"], "--min-keyword-score is 150.0", "percent"),
         (["search", "a", "--sort", "x"], "--sort is 'x'", "score, name, date"),
         (["sections", "a", "--mode", "keyword", "--threshold", ".2"], "--threshold has no effect", "--mode semantic"),

@@ -56,9 +56,13 @@ def test_a_line_that_names_none_is_refused(line: str) -> None:
 
 
 def test_turned_off_is_unavailable() -> None:
-    """``none`` opens nothing."""
+    """``none`` opens nothing, and the message says what chose it."""
     with pytest.raises(UnavailableError, match="turned off"):
         open_embedder(Choice.parse("none"))
+    with pytest.raises(UnavailableError) as caught:
+        open_embedder(Choice.parse("none"), "the option embedder")
+    assert caught.value.message == "searching by meaning is turned off by the option embedder"
+    assert caught.value.hint == "name an embedder there"
 
 
 def test_a_key_goes_over_no_open_line(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -93,5 +97,9 @@ def test_what_is_said_of_a_model_holds_however_the_model_is_chosen() -> None:
 
 def test_a_model_without_a_server_takes_no_prefix() -> None:
     """It would have no effect."""
-    with pytest.raises(ArgumentError, match="wordllama takes no model, URL or prefix"):
+    with pytest.raises(ArgumentError, match=r"embedder 'wordllama': wordllama takes no query_prefix \('query: '\)"):
         Choice(query_prefix="query: ").checked()
+    with pytest.raises(ArgumentError, match=r"embedder 'none': none takes no model \('m'\) and no url"):
+        Choice("none", "m", "http://x").checked()
+    with pytest.raises(ArgumentError, match="embedder 'ollama': ollama needs the name of a model"):
+        Choice("ollama").checked()

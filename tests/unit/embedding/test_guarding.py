@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rye.embedding import GuardedEmbedder
-from rye.errors import UnavailableError
+from rye.errors import ArgumentError, UnavailableError
 from tests.support.embedders import Broken, Hashed
 
 Spoil = Callable[[Any], Any]
@@ -103,3 +103,62 @@ def test_dimensions_that_cannot_be_had_are_a_reason() -> None:
 
     with pytest.raises(UnavailableError, match="RuntimeError"):
         _ = GuardedEmbedder(Vague()).dimensions
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "should_be"),
+    [
+        ("threshold", ["x", None, float("nan"), float("inf"), 2, -0.1, True, [0.1]], "a number from 0 to 1"),
+        ("model", [5, "", "  ", None, b"m", "a\nb", "\ud800"], "a printable text that is not empty"),
+        ("dimensions", [0, -1, "8", True, None, 8.0], "a whole number from 1"),
+        ("embed", [None, 7], "a method"),
+        ("embed_query", [7], "a method"),
+    ],
+)
+def test_attack_an_attribute_that_is_not_what_it_should_be(name: str, values: list[Any], should_be: str) -> None:
+    """It is refused when the embedder is given, and the message says which attribute and what it should be."""
+    for value in values:
+        embedder = Hashed()
+        setattr(embedder, name, value)
+        with pytest.raises(ArgumentError) as caught:
+            GuardedEmbedder(embedder)
+        assert caught.value.code == "bad-embedder"
+        assert caught.value.message.startswith(f"{name} of embedder, of type Hashed, is ")
+        assert caught.value.message.endswith(should_be)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [("threshold", np.float32(0.5)), ("threshold", 1), ("dimensions", np.int64(48))]
+)
+def test_numbers_of_any_kind_are_numbers(name: str, value: Any) -> None:
+    """Those of numpy, too."""
+    embedder = Hashed()
+    setattr(embedder, name, value)
+    found = GuardedEmbedder(embedder)
+    assert getattr(found, name) == value
+    assert type(found.threshold) is float
+    assert type(found.dimensions) is int
+
+
+def test_attack_an_attribute_that_raises() -> None:
+    """The reason is an error of rye's own, whatever was raised."""
+
+    class Vague:
+        dimensions = 3
+
+        @property
+        def model(self) -> str:
+            """Be at fault."""
+            return crash(None)  # type: ignore[no-any-return]
+
+    with pytest.raises(ArgumentError, match="model of embedder, of type Vague, raised RuntimeError: CUDA"):
+        GuardedEmbedder(cast("Any", Vague()))
+
+
+def test_dimensions_that_are_wrong_only_later_are_a_reason() -> None:
+    """What was right when the embedder was given may change."""
+    embedder = Hashed()
+    guarded = GuardedEmbedder(embedder)
+    embedder.dimensions = 0
+    with pytest.raises(UnavailableError, match="says that its dimensions are 0"):
+        guarded.embed(["one"])

@@ -14,7 +14,7 @@ from rye.index.schema import FIELD_NUMBER, TYPE_NAMES
 from rye.items.model import ItemType
 from rye.search.evaluate import Evaluation
 from rye.search.fields import TEXT_FIELDS
-from rye.search.settings import MAX_WEIGHT, Ranking, read_ranking
+from rye.search.settings import MAX_WEIGHT, Ranking, read_choice, read_ranking
 from rye.search.weights import Overrides, weights_for
 from rye.spaces import Root, Space
 from tests.support.files import lay
@@ -95,17 +95,44 @@ def test_attack_a_project_does_not_weigh_its_own_items(tmp_path: Path) -> None:
         ("source_boosts: {project: 0}", "to leave a source out use space"),
         ("source_boosts: {project: 11}", "is 11"),
         ("source_boosts: {project: '2'}", "is '2'"),
-        ("weights: {tool: {title: 4}}\nsource_boosts: {project: .nan}", "is None"),
+        ("source_boosts: {user: .nan}", "'source_boosts.user' is empty, or no finite number; use a number above 0"),
+        ("source_boosts: {user: true}", "'source_boosts.user' is true; use"),
+        ("source_boosts: {user: [true, null]}", "'source_boosts.user' is [true, null]; use"),
+        ("source_boosts: [true]", "'source_boosts' must be a mapping of sources"),
+        ("weights: {tool: {title: true}}", "'weights.tool.title' is true; it"),
         ("#" * 70_000 + "\nweights: {tool: {title: 4}}", "more than"),
     ],
 )
 def test_a_fault_is_reported_and_the_file_left_out(tmp_path: Path, content: str | bytes, problem: str) -> None:
-    """All of a faulty file is left out, the problem names it; the other files count all the same."""
+    """The problem names the file, and the part if it is one; the other files count all the same."""
     found, boosts, problems = read_ranking(roots(tmp_path, user=content, alpha="weights: {tool: {title: 9}}"))
     assert (found, boosts) == ({"system:alpha": {"tool": {"title": 9.0}}}, {})
     assert len(problems) == 1
     assert problem in problems[0]
     assert str(tmp_path / "user" / FILE) in problems[0]
+
+
+@pytest.mark.parametrize(
+    ("weights", "boosts"), [("{tool: {title: x}}", "{user: 2}"), ("{tool: {title: 4}}", "{user: bad}"), ("5", "5")]
+)
+def test_a_fault_of_one_part_leaves_the_others(tmp_path: Path, weights: str, boosts: str) -> None:
+    """Each part counts without regard to the others, and what is left out is named."""
+    content = f"weights: {weights}\nsource_boosts: {boosts}\nsemantic: {{embedder: none}}\n"
+    found = read_ranking(roots(tmp_path, user=content))
+    assert found.boosts == ({"user": 2.0} if "2" in boosts else {})
+    assert found.weights.get("user", {}) == ({"tool": {"title": 4.0}} if "4" in weights else {})
+    left_out = [part for part, value in (("weights", found.weights), ("source_boosts", found.boosts)) if not value]
+    path = tmp_path / "user" / FILE
+    assert [text.partition(" is left out: ")[0] for text in found.problems] == [
+        f"{path}: its part {part!r}" for part in left_out
+    ]
+    assert read_choice(tmp_path / "user").kind == "none"
+
+
+def test_attack_a_value_of_any_length_is_told_in_short(tmp_path: Path) -> None:
+    """A warning is a line."""
+    (problem,) = read_ranking(roots(tmp_path, user=f"source_boosts: {{user: {'x' * 9000}}}\n")).problems
+    assert len(problem) < len(str(tmp_path)) + 400
 
 
 def test_only_the_user_boosts_sources(tmp_path: Path) -> None:
