@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:18:56Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:JjcRIheQXbEUR7Z-I1PvTbVjkiSdzqMZgPYUHBK9mU-e4a5z3C5dlp1X8m-X-JEGPFo-tE4_BVbWHom01EwlDA:769eb44f717add42450972cfc7661f5e3474acf76542fb918fdf9839550a2b74
+# rye:signed:v2:2026-11-22T08:28:42Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:sgc9YV2ZIgK2njkxY-oVjwNXyWQF8J6L0Bj_i5rSosUV5ZSYMPL5UpRk0HOT0iEfs18wo3v9ckVLdriIaHImAg:b25a187ba0d06c90e9448ea1e260402370d911a278b3cdf53ed4e187232a7aea
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

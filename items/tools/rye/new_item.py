@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:18:56Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:DHpVrz715CHzPpjaTL-od7tRR8S59dyeI5uMJBr8EbIM_8U1n3JDDNSaprFKpnLkqtEj4nix-I90DUvaMVFWCw:769eb44f717add42450972cfc7661f5e3474acf76542fb918fdf9839550a2b74
+# rye:signed:v2:2026-11-22T08:28:42Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Z3BMALztPkdzpzPi8UNmXD8cn0XL_Ry9vST9VC8pk9bB0I8iGfGtyoDrvIdpCkBx59UjygQ_TT6N_FrGdXGFDQ:b25a187ba0d06c90e9448ea1e260402370d911a278b3cdf53ed4e187232a7aea
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

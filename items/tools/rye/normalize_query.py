@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:18:56Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:BA7I3sNhKk7pJeHDuo9y_wu_9U0hxjCwXvvKW8YUIQtrBVwckR_CtPi_is5G7QdZDVHiHjcfNkUMp1B0WuN_Cw:769eb44f717add42450972cfc7661f5e3474acf76542fb918fdf9839550a2b74
+# rye:signed:v2:2026-11-22T08:28:42Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:MI3X8yKMla1472iU9LbeOlX5i9P8x-ciaa9vy2yIOMpta08nuAcTv0w15qyW-CUpeZbNaGVIHgKG5qDOVdkRBg:b25a187ba0d06c90e9448ea1e260402370d911a278b3cdf53ed4e187232a7aea
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
