@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:28:42Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:tTkyF4ks9Y3MX3l0Y7rMFmu1RAqLG011B-F05AuAWGQnIdZUfoBYroxz5BwqWXCU8CvONCFvzTyUHiJ66j99Cw:b25a187ba0d06c90e9448ea1e260402370d911a278b3cdf53ed4e187232a7aea
+# rye:signed:v2:2026-11-22T08:55:56Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:ldTvD3H-GPYesJVAWHQ0-E-4CCCU3IxQm-96YGm30rSAxhArfHmSiFAAXbSqzwHafvQ2jtsSV74oTDDN_84NCQ:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:28:42Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:sgc9YV2ZIgK2njkxY-oVjwNXyWQF8J6L0Bj_i5rSosUV5ZSYMPL5UpRk0HOT0iEfs18wo3v9ckVLdriIaHImAg:b25a187ba0d06c90e9448ea1e260402370d911a278b3cdf53ed4e187232a7aea
+# rye:signed:v2:2026-11-22T08:55:56Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:2ooUr6xkOTXuB_gva1mnsRxu3wTIb0noHasuH1bNMG0DmlmLy3ttIXbp8yW5n-FSOTnDfT_c9i9W0-r8wIt4DQ:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:28:42Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Z3BMALztPkdzpzPi8UNmXD8cn0XL_Ry9vST9VC8pk9bB0I8iGfGtyoDrvIdpCkBx59UjygQ_TT6N_FrGdXGFDQ:b25a187ba0d06c90e9448ea1e260402370d911a278b3cdf53ed4e187232a7aea
+# rye:signed:v2:2026-11-22T08:55:56Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:5aNXUqrwxN2dMp2Rxma2dlLtZ20eS72Fyab48ITx1tayHhxVb_b0_hZ3HohNHt_n3L_M3yDK1gVHnCrV5NrVBw:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

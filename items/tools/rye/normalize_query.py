@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:28:42Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:MI3X8yKMla1472iU9LbeOlX5i9P8x-ciaa9vy2yIOMpta08nuAcTv0w15qyW-CUpeZbNaGVIHgKG5qDOVdkRBg:b25a187ba0d06c90e9448ea1e260402370d911a278b3cdf53ed4e187232a7aea
+# rye:signed:v2:2026-11-22T08:55:56Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:Q_8_Fag3fdBAikRynkZQmqAnYSIS9i_6v7ZiJk-PhbSbTZoCmJx8KAmFTLes0QNFwysa-wX2lpNWA-TFA7tJAw:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are
