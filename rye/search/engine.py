@@ -218,7 +218,7 @@ class Search:
         exact = _NOTHING
         if len(named):
             these = Docs(size, numbers=named)
-            found = found | these if found and plan.words else found
+            found = found | these if found and (plan.words or plan.asked) else found
             exact = (found & these).numbers
         return self._ordered(stage.name, evaluation, found, exact=exact)
 

@@ -36,7 +36,7 @@ class Plan:
     Attributes:
         main: What the query says.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
-        bag: The words of a bare bag of words; empty for any other query.
+        bag: The words of a bare bag of words, or of ``asked``, which may name items; empty for any other query.
         words: Those that may relax: none or all of them.
         forgiving: Whether they may forgive typos when they relax.
         dropped: What lenient parsing left out, and question marks that are punctuation.
@@ -103,7 +103,7 @@ def make_plan(request: Request) -> Plan:
     alone = len(_operands(bare)) < len(_operands(plain))
     if words > PROSE or alone or (not types and (ended or request.mode.name != "keyword")):
         return replace(asked, dropped=(*parsed.dropped, *marks))
-    return replace(written, bag=asked.bag, words=asked.words, asked=asked)
+    return replace(written, bag=asked.bag, asked=asked)
 
 
 def _operands(node: ast.Node) -> tuple[ast.Node, ...]:

@@ -135,8 +135,8 @@ class SectionSearch:
         """
         request = self.request.search
         plan = make_plan(request)
-        plan = plan.asked or plan
         allowed = self._search.allowed()
+        plan = self._search.settled(plan, allowed)
         near = self._near(plan, allowed)
         evaluation = near.evaluation if near else self._by_words(plan)
         docs = self._candidates(near, evaluation, allowed)

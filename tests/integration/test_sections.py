@@ -106,6 +106,23 @@ def test_a_section_comes_with_all_that_is_needed_to_cite_it(sim: SpaceSim) -> No
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_questions_are_read_as_a_search_reads_them(sim: SpaceSim, mode: str) -> None:
+    """A last question mark asks; a type with an id among a few words is a condition where that leaves something."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+    sim.add("project", "knowledge/ops/other.md", "# Rollback\n\nUndo a release with another command.\n")
+    ready = registry(sim)
+    asked = ready.sections("rollback release?", mode=mode)
+    assert ("Deploy", "Rollback") in paths(asked)
+    assert any("question mark" in text for text in asked.warnings)
+    narrow = ready.sections("rollback knowledge:ops/running", mode=mode)
+    assert {hit.title for hit in narrow.results} == {"Running the service"}
+    assert not any("left out" in text for text in narrow.warnings)
+    told = ready.sections("rollback tool:ops/running", mode=mode)
+    assert told.results
+    assert any("'tool:'" in text for text in told.warnings)
+
+
 def test_text_before_the_first_heading_and_items_without_sections_have_a_path(sim: SpaceSim) -> None:
     """The title stands for the headings there are none of, else the name."""
     sim.add("project", "knowledge/ops/running.md", guide())

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:55:56Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:ldTvD3H-GPYesJVAWHQ0-E-4CCCU3IxQm-96YGm30rSAxhArfHmSiFAAXbSqzwHafvQ2jtsSV74oTDDN_84NCQ:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
+# rye:signed:v2:2026-11-22T09:04:13Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:Sx3IIuuipwK8SZ3W4UCrIqi1fVPAq6sL4yLjO9NzsHXO6IYhiHY9E3EjptrPi4_xDM5t8F7H298TRd4TGZQCDA:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:55:56Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:2ooUr6xkOTXuB_gva1mnsRxu3wTIb0noHasuH1bNMG0DmlmLy3ttIXbp8yW5n-FSOTnDfT_c9i9W0-r8wIt4DQ:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
+# rye:signed:v2:2026-11-22T09:04:13Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:v4TnFkCthV1Bmft9nbsh_Eb6RdCS1PXgqGEOAS8MFag7SGxO6WHzxB0UCznvE8tii0sF5eOaZiqv4FpVOvdGBQ:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:55:56Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:5aNXUqrwxN2dMp2Rxma2dlLtZ20eS72Fyab48ITx1tayHhxVb_b0_hZ3HohNHt_n3L_M3yDK1gVHnCrV5NrVBw:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
+# rye:signed:v2:2026-11-22T09:04:13Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:nFjBWm_cUpRISabqSEsuA-Xv0_BRfnXxTW10SyGfsJe-I0X5NHJFbRe8B5xD2C9DeIgGeK7Emtxol00N9ZSqCQ:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

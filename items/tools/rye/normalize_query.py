@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:55:56Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:Q_8_Fag3fdBAikRynkZQmqAnYSIS9i_6v7ZiJk-PhbSbTZoCmJx8KAmFTLes0QNFwysa-wX2lpNWA-TFA7tJAw:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
+# rye:signed:v2:2026-11-22T09:04:13Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:9vBscX2WBj88E6gXoE7ZUV7xMw8zznaNQLnDSvV2oFgTrfMF_qmdH3bSVfC2i0JVc_iBV-qNh3-NxNcHAhZcAA:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

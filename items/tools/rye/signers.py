@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T08:55:56Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:mFNjEogHVTJ36L3mejvCpeH3IVpsH79Y3mgFhvegNrvKn1hvwBuohet3zWkpJ_wj2RcYZ1iHRhObznzV8SCQAw:098ea89716b432e192d2f7a442f380bce3232d358b895f213975b0ba0c95cb97
+# rye:signed:v2:2026-11-22T09:04:13Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:CHLaz80bT8j-Zh7NuHdh0U1KAp0q2LZ99WFtNw6KkNPpAA0CXb2B23TWWoWtMaOP0UreiyPAdyOOebIQJDPnDw:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

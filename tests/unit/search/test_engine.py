@@ -328,6 +328,13 @@ def test_type_and_id_name_one_item(ask: Ask) -> None:
     assert "left out of the query: 'tool:' at 8" in ask("explain tool:ops/deploy-all").warnings[0]
 
 
+def test_an_item_named_among_a_few_words_comes_first_where_they_find_others(ask: Ask) -> None:
+    """Beside what the condition on type and id finds; without relaxation that alone."""
+    found = ask("twice tool:ops/deploy")
+    assert [(hit.id, hit.exact) for hit in found.results] == [("ops/deploy", True), ("ops/deploy-all", False)]
+    assert ids(ask("twice tool:ops/deploy", relax=False)) == ["ops/deploy-all"]
+
+
 def test_a_key_named_like_a_type_takes_no_item_from_it(root: Root, ask: Ask) -> None:
     """A stranger's metadata cannot change what ``tool:`` means; a filter asks for that key."""
     lay(root.path, {"knowledge/trap.md": "---\ntool: ops/deploy\n---\n\nNothing.\n"})
