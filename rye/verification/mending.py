@@ -143,7 +143,7 @@ class Mending:
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
         back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
         command, _, said = mend.partition("  # ")
-        return f"{back}  # what was committed; or {said.partition(';')[0] or 'once it is reviewed'}: {command}"
+        return f"{back}  # what was committed, if it was; or {said.partition(';')[0] or 'once it is reviewed'}: {command}"
 
 
 def _root_of(ref: str, path: str) -> str:
