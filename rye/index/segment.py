@@ -67,7 +67,10 @@ Some = Ids | slice
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
 _FEW = 16
-"""Terms whose runs of postings are put together one by one; of more, postings are picked."""
+"""Terms whose runs of postings are put together one by one."""
+
+_SHORT = 64
+"""Postings; those of more terms are picked one by one where a term has fewer of them."""
 
 
 def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer[Any]]) -> Ints:
@@ -254,7 +257,9 @@ class Segment:
     def _words(self, terms: Ids) -> Numbers:
         """Return all postings of several terms, term by term."""
         if len(terms) > _FEW:
-            return self._posting.take(ranges(*self._bounds(self.term_postings, terms)))
+            starts, stops = self._bounds(self.term_postings, terms)
+            if (stops - starts).sum() < len(terms) * _SHORT:
+                return self._posting.take(ranges(starts, stops))
         runs = [self._posting[self.run(term)] for term in terms.tolist()]
         return runs[0] if len(runs) == 1 else np.concatenate([self._posting[:0], *runs])
 
