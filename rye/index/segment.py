@@ -66,10 +66,11 @@ Some = Ids | slice
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
-_SIGNED_BITS = 63
-
 _FEW = 16
-"""Terms whose runs of postings are put together one by one; of more, postings are picked."""
+"""Terms whose runs of postings are put together one by one."""
+
+_SHORT = 64
+"""Postings; those of more terms are picked one by one where a term has fewer of them."""
 
 
 def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer[Any]]) -> Ints:
@@ -134,7 +135,6 @@ class Segment:
             raise DamagedError(message) from error
         word = self._posting.dtype.type
         self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
-        self._bits = max(self.docs - 1, 0).bit_length() + FIELD_BITS + bits
         self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
 
@@ -248,30 +248,18 @@ class Segment:
         """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
         return _signed(self._words(terms) >> self._key_shift)
 
-    def merged(self, terms: Ids) -> tuple[Numbers, Numbers, Numbers]:
-        """Return ``(slots, tf, index into terms)`` of all postings of several terms, in order of slot.
-
-        To be sorted, each posting takes the index of its term with it, in bits that it leaves free: numpy sorts
-        numbers several times as fast as it finds their order.
-        """
-        words, bits = self._words(terms), max(len(terms) - 1, 0).bit_length()
-        needed = self._bits + bits
-        if len(self._large) or needed > _SIGNED_BITS:
-            postings, owner = self.postings(terms)
-            order = np.argsort(words, kind="stable")
-            return self.slots(postings).take(order), self.frequencies(postings).take(order), owner.take(order)
-        if not bits:
-            return _signed(words >> self._key_shift), _signed(words & self._tf_mask), np.zeros(len(words), np.int64)
-        kind = words.dtype.type if needed <= 8 * words.itemsize else np.uint64
-        words = (words.astype(kind) << kind(bits)) | np.arange(len(terms), dtype=kind).repeat(self.sizes(terms))
-        words.sort()
-        which, words = _signed(words & kind((1 << bits) - 1)), words >> kind(bits)
-        return _signed(words >> kind(self._key_shift)), _signed(words & kind(self._tf_mask)), which
+    def rows_of(self, terms: Ids) -> tuple[Ints, Numbers]:
+        """Return ``(slots, tf)`` of all postings of several terms, term by term."""
+        words = self._words(terms)
+        tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
+        return (words >> self._key_shift).astype(np.int64), tf
 
     def _words(self, terms: Ids) -> Numbers:
         """Return all postings of several terms, term by term."""
         if len(terms) > _FEW:
-            return self._posting.take(ranges(*self._bounds(self.term_postings, terms)))
+            starts, stops = self._bounds(self.term_postings, terms)
+            if (stops - starts).sum() < len(terms) * _SHORT:
+                return self._posting.take(ranges(starts, stops))
         runs = [self._posting[self.run(term)] for term in terms.tolist()]
         return runs[0] if len(runs) == 1 else np.concatenate([self._posting[:0], *runs])
 

@@ -177,7 +177,7 @@ class Search:
 
     def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
-        return np.concatenate(list(self.reader.hidden.values())) if self.request.include_superseded else _NOTHING
+        return self.reader.withdrawn if self.request.include_superseded else _NOTHING
 
     def method(self, near: Near | None) -> str:
         """Return what orders the hits."""
