@@ -8,7 +8,6 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rye.index.packing import smallest
 from rye.index.schema import SEPARATOR
 from rye.index.segment import Bools, Ints, Numbers, Segment
 from rye.index.strings import ranges
@@ -18,9 +17,6 @@ _COMMON = 8
 
 _FEW = 8
 """Up to so many different numbers, comparing with each takes less than :func:`numpy.bincount`."""
-
-_HALF = 32
-_LOW = (1 << _HALF) - 1
 
 
 def tally(numbers: Numbers, size: int) -> Ints:
@@ -47,23 +43,28 @@ class Values:
         self._entries, self._first, self._prefix = segment.entries, first, len(key) + len(SEPARATOR)
         self._size = len(borders) - 1
         lengths = np.bincount(owners, minlength=segment.docs)
-        numbers = np.repeat(np.arange(self._size), np.diff(borders))
-        place = np.zeros(len(owners), np.int64)
-        if lengths.max(initial=0) > 1:
-            pairs = (owners.astype(np.int64) << _HALF) | numbers
-            pairs.sort()
-            owners, numbers = pairs >> _HALF, pairs & _LOW
-            place = np.arange(len(owners)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        self._without: Bools = lengths == 0
+        numbers = self._by_document(owners, np.diff(borders))
         reach = np.cumsum(np.bincount(lengths)[::-1])[::-1]  # how many documents have as many values, or more
         width = int(np.count_nonzero(reach[1:] * _COMMON >= segment.docs))
-        self._table = np.full((segment.docs, width), self._size, np.min_scalar_type(self._size))
-        within = place < width
-        self._table[owners[within], place[within]] = numbers[within]
-        self._rest = smallest(numbers[~within])
-        self._bounds = smallest(np.concatenate([np.zeros(1, np.int64), np.cumsum(np.maximum(lengths - width, 0))]))
+        self._table = np.full((segment.docs, width), self._size, numbers.dtype)
+        self._rest, self._bounds = numbers[:0], np.zeros(segment.docs + 1, np.int64)
+        if width < len(reach) - 1:
+            place = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            numbers, self._rest = numbers[place < width], numbers[place >= width]
+            np.cumsum(np.maximum(lengths - width, 0), out=self._bounds[1:])
+        self._table[np.arange(width) < lengths[:, None]] = numbers
         self._more: Bools = lengths > width
-        self._without: Bools = lengths == 0
         self._everywhere = not self._without.any()
+
+    def _by_document(self, owners: Numbers, sizes: Ints) -> Numbers:
+        """Return the numbers of the values of each document in turn, given the documents of each value in turn."""
+        bits = self._size.bit_length()
+        pairs = owners.astype(np.min_scalar_type(len(self._without) << bits)) << bits
+        pairs |= np.repeat(np.arange(self._size, dtype=pairs.dtype), sizes)
+        pairs.sort()
+        pairs &= (1 << bits) - 1
+        return pairs.astype(np.min_scalar_type(self._size))
 
     def __len__(self) -> int:
         return self._size
@@ -87,8 +88,8 @@ class Values:
         found: Numbers = self._table.take(docs, axis=0).ravel()
         counts = tally(found, self._size + 1)[: self._size]
         if len(self._rest):
-            docs_of_rest = docs[self._more.take(docs)]
-            rest = self._rest[ranges(self._bounds.take(docs_of_rest), self._bounds.take(docs_of_rest + 1))]
+            having = docs[self._more.take(docs)]
+            rest = self._rest[ranges(self._bounds.take(having), self._bounds.take(having + 1))]
             counts += np.bincount(rest, minlength=self._size)
         return counts, 0 if self._everywhere else int(np.count_nonzero(self._without.take(docs)))
 
