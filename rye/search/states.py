@@ -52,7 +52,7 @@ class States:
             found: Bools = self.verdicts == VERDICT_NUMBER[state]
             return found
         if state in {"orphan", "dangling"}:
-            return self.here(self.graph.orphans if state == "orphan" else self.graph.dangling)
+            return self.here(self.graph.masks[state])
         return self._shadow("higher" if state == "shadowed" else "lower")
 
     @property
