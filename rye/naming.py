@@ -11,7 +11,7 @@ from rye.locating import likest
 if TYPE_CHECKING:
     from rye.reports import LoadedItem
 
-__all__ = ["key_named", "load_named"]
+__all__ = ["load_named"]
 
 
 class _Items(Protocol):
@@ -30,27 +30,15 @@ def load_named(registry: _Items, item: str, space: str | None = None) -> LoadedI
         NotFoundError: There is none; the hint names the nearest.
         ItemError: The file cannot be read as an item.
     """
-    return registry.load(*key_named(registry, item, space), space)
-
-
-def key_named(registry: _Items, item: str, space: str | None = None) -> tuple[str, str]:
-    """Return type and id of an item by ``type:id`` or its id.
-
-    Raises:
-        ArgumentError: ``ambiguous-item`` when several types have the id, ``bad-item``, ``bad-type``.
-        NotFoundError: There is none; the hint names the nearest.
-    """
     given: object = item
     if not isinstance(given, str) or not given.strip():
         raise ArgumentError("bad-item", f"item is {item!r}", hint="name it as type:id, or by its id")
     item_type, colon, item_id = item.partition(":")
-    names = registry.find(item_id if colon else item, space)
     if colon:
-        if item not in names:
-            registry.load(item_type, item_id, space)  # knows what to say of an item that is not there
-        return item_type, item_id
+        return registry.load(item_type, item_id, space)
+    names = registry.find(item, space)
     if len(names) == 1:
-        return names[0].partition(":")[0], item
+        return registry.load(names[0].partition(":")[0], item, space)
     raise _ambiguous(item, names) if names else _missing(registry, item, space)
 
 

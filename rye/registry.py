@@ -369,13 +369,10 @@ class Registry:
             NotFoundError: There is no such item; the hint names the nearest ids.
             ArgumentError: Several types have the id, or another argument is not valid.
         """
-        from rye.naming import key_named
         from rye.relations import relations_of
 
-        key = key_named(self, item)
-        return relations_of(
-            self._indexes.current(self.max_staleness), key, direction=direction, depth=depth, limit=limit
-        )
+        state = self._indexes.current(self.max_staleness)
+        return relations_of(state, item, direction=direction, depth=depth, limit=limit)
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""

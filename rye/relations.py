@@ -10,12 +10,13 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from rye import signing
-from rye.errors import ArgumentError, ItemError, NotFoundError
+from rye.errors import ArgumentError, ItemError
 from rye.index.reader import Part
 from rye.index.reading import ReadItem, read_item
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.indexes import State
 from rye.items import ItemType
+from rye.locating import locate
 from rye.search.graph import Graph, graph_of
 from rye.search.graph_walk import MAX_DEPTH, Direction, Walk, walk
 from rye.search.states import States
@@ -109,13 +110,12 @@ class Relations:
         return data | {"warnings": list(self.warnings)}
 
 
-def relations_of(
-    state: State, key: tuple[str, str], *, direction: str = "both", depth: int = 1, limit: int = 100
-) -> Relations:
-    """Return the relations around an item that is there; the arguments are those of :meth:`rye.Registry.refs`.
+def relations_of(state: State, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
+    """Return the relations around an item; the arguments are those of :meth:`rye.Registry.refs`.
 
     Raises:
-        ArgumentError: ``bad-direction``, ``bad-depth``, ``bad-limit``.
+        ArgumentError: ``bad-direction``, ``bad-depth``, ``bad-limit``, or the item is not named clearly.
+        NotFoundError: There is no such item.
     """
     if direction not in set(Direction):
         valid = [each.value for each in Direction]
@@ -123,11 +123,7 @@ def relations_of(
         raise ArgumentError("bad-direction", f"direction is {direction!r}", hint=hint, valid=valid)
     _check("depth", depth, MAX_DEPTH)
     _check("limit", limit, MAX_RELATIONS)
-    place = next(iter(state.everywhere.having_key(*key)), None)
-    if place is None:
-        hint = "it was there a moment ago; ask again"
-        raise NotFoundError("item-not-found", f"there is no {key[0]} {key[1]!r}", hint=hint)
-    part, local = place
+    (part, local), *_ = locate(state.everywhere, item)
     graph = graph_of(state.everywhere)
     start = int(graph.nodes.of_doc[part.base + local])
     found = walk(graph, start, Direction(direction), depth)
@@ -138,7 +134,7 @@ def relations_of(
             distances.setdefault(node, max(int(found.nodes[node]), 0) or relation.distance)
     items, warnings = _items(state, graph, distances)
     return Relations(
-        item=":".join(key),
+        item=":".join(graph.key_of(start)),
         direction=str(Direction(direction)),
         depth=depth,
         relations=tuple(relation for relation, _ in shown),

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from rye import signing
 from rye.index.reading import ReadItem
+from rye.index.relations import references_in
 from rye.index.values import version
 from rye.items import ItemType
 
@@ -34,6 +35,7 @@ def faults(read: ReadItem) -> tuple[str, ...]:
         *missing,
         *unversioned,
         *_mistyped(item.metadata),
+        *_succeeded_by_several(item.metadata),
         *signing.disagreements(item.declared, read.origin),
         *_unholding(read.suffix),
     )
@@ -52,6 +54,15 @@ def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
     if many or not isinstance(tags, str | list | None):
         words.append(f"tags is {'a list of other things than text' if many else _kind(tags)}, not a list of texts")
     return words
+
+
+def _succeeded_by_several(metadata: Mapping[str, Any]) -> list[str]:
+    """Find more than one item that is to take the place of this one: only the first would ever be named."""
+    return [
+        f"{key} names {len(found)} items, of which one alone can take its place; put the others in references"
+        for key in ("superseded_by", "replaced_by")
+        if len(found := references_in(metadata.get(key))) > 1
+    ]
 
 
 def _kind(value: object) -> str:

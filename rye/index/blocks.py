@@ -134,6 +134,10 @@ class Blocks:
     def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ids:
         """Return the ids, ascending, of the strings that match a glob, in a range of the table."""
         low, high = within if within is not None else (0, self._count)
+        text = strings.literal(glob)
+        if strings.escape(text) == glob:  # one block is unpacked, and not all in the range
+            at = self.find(text)
+            return np.asarray([at] if low <= at < high else [], np.int64)
         if low >= high:
             return np.empty(0, np.int64)
         first = low // BLOCK

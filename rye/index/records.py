@@ -109,6 +109,13 @@ class Records(Sequence[Evidence]):
             found |= {"signature": line[_DIGEST:]} if "s" in columns else {}
         return evidence._replace(**found)
 
+    def kinds(self) -> tuple[Array, list[Evidence]]:
+        """Return which kind of evidence each document has, and an example of each: all but its digests and signature.
+
+        What is at fault in the bytes, and the fingerprint of the key, are the same for all of a kind.
+        """
+        return self._rest_of, [self._read_rest(number)[1] for number in range(len(self._rests))]
+
     @property
     def raw_content_digests(self) -> Array:
         """Shape ``(docs, 32)``: that part of every evidence, zeros where it is not a SHA-256."""

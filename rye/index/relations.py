@@ -50,6 +50,7 @@ _PERMITTED_TYPING = ("item_type", "type", "resource")
 _PERMITTED_NAMING = ("item_id", "item", "id", "ref", "reference", "resource", "name", "text")
 _STEP_NAMING = ("item_id", "item", "ref", "uses", "executor_id")
 _SPLIT = re.compile(r"[,\n]")
+_SPACES = re.compile(r"\s")
 _NO_ITEM = re.compile(r"\w[\w+.-]*://|mailto:|www\.|.*[<>=~^|*{}]", re.DOTALL)
 _CALL = re.compile(r"item_(type|id)[\"']?\s{0,9}[=:]\s{0,9}[\"']([^\"'\n<>]{1,300})[\"']")
 _CALL_REACH = 200
@@ -183,6 +184,12 @@ def _named(value: Any, naming: tuple[str, ...], said: str = "") -> Iterator[tupl
         for key, each in value.items():
             if isinstance(each, list | Mapping) or _as_type(key):
                 yield from _named(each, naming, _as_type(key) or said)
+
+
+def references_in(value: Any) -> list[str]:
+    """Return the references that the value of a metadata key is: each once, without texts of several words."""
+    texts = [text for text, _ in _named(value, _NAMING)]
+    return [text for text in dict.fromkeys(texts) if text.casefold() not in _NOTHING and not _SPACES.search(text)]
 
 
 def _as_type(key: str) -> str:

@@ -21,7 +21,7 @@ from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.strings import Strings
-from rye.signing import Origin, TrustSet, Verdict, judge
+from rye.signing import Evidence, Origin, TrustSet, Verdict, judge
 from rye.spaces import Root
 
 logger = logging.getLogger(__name__)
@@ -83,15 +83,27 @@ def _column(arrays: dict[str, npt.NDArray[Any]], buffer: memoryview) -> VerdictC
 
 
 def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, npt.NDArray[Any]]:
-    verdicts, signed_by = np.empty(segment.docs, np.uint8), []
-    ids, types = segment.ids.everything, segment.types.tolist()
-    for doc, evidence in enumerate(segment.evidence):
-        origin = Origin(root.space, root.bundle, TYPE_NAMES[types[doc]], ids[doc])
+    """Judge every document that a key of the set may have signed, and of all others one of each kind."""
+    numbers: dict[str, int] = {}
+
+    def judged(evidence: Evidence, item_type: str = "", item_id: str = "") -> tuple[int, int]:
+        origin = Origin(root.space, root.bundle, item_type, item_id)
         found = judge(evidence, origin=origin, trust=trust, now=now)
-        verdicts[doc] = VERDICT_NUMBER[found.verdict]
-        signed_by.append(found.signer)
-    signers = sorted(set(signed_by))
-    number = {name: at for at, name in enumerate(signers)}
-    signer_of = np.fromiter(map(number.__getitem__, signed_by), np.int32, len(signed_by))
+        return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
+
+    kind_of, kinds = segment.evidence.kinds()
+    alone = np.asarray([not one.code and bool(trust.named(one.fingerprint)) for one in kinds], bool)
+    of_kind = [(0, 0) if each else judged(one) for one, each in zip(kinds, alone.tolist(), strict=True)]
+    rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]
+    types = segment.types
+    for doc in np.flatnonzero(alone[kind_of]).tolist():
+        rows[doc] = judged(segment.evidence[doc], TYPE_NAMES[types[doc]], segment.ids[doc])
+    signers = sorted(numbers)
+    place = {name: at for at, name in enumerate(signers)}
     offsets, buffer = strings.pack(signers)
-    return {"verdicts": verdicts, "signer_of": signer_of, "signer.offsets": offsets, "signer.buffer": buffer}
+    return {
+        "verdicts": rows[:, 0].astype(np.uint8),
+        "signer_of": np.asarray([place[name] for name in numbers], np.int32)[rows[:, 1]],
+        "signer.offsets": offsets,
+        "signer.buffer": buffer,
+    }

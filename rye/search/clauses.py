@@ -16,10 +16,10 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.evaluate import Evaluation
-from rye.search.facets import values_of
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.leaves import Found, Leaf, Run
 from rye.search.states import States
+from rye.search.values import values_of
 from rye.search.weights import Weights
 from rye.search.why_results import Clause
 

@@ -10,19 +10,19 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, NamedTuple
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
 from rye.errors import ArgumentError
-from rye.index.reader import Reader
-from rye.index.schema import SEPARATOR, TYPE_NAMES
-from rye.index.segment import Ints, Segment
-from rye.index.strings import ranges
+from rye.index.reader import Part, Reader
+from rye.index.schema import TYPE_NAMES
+from rye.index.segment import Ints
 from rye.index.verdicts import VERDICT_NAMES
 from rye.search.fields import nearest
 from rye.search.states import States
+from rye.search.values import tally, values_of
 
 FACETS: Mapping[str, str] = {
     "type": "type",
@@ -114,32 +114,38 @@ def require_facets(wanted: Sequence[Wanted], metadata_keys: Collection[str]) -> 
 
 def count_facets(reader: Reader, states: States, docs: Ints, wanted: Sequence[Wanted]) -> dict[str, Facet]:
     """Count the values of each facet among some live documents, ascending."""
-    return {name: _facet(FACETS.get(name, name), reader, states, docs, most=most) for name, most in wanted}
+    borders = docs.searchsorted([*(part.base for part in reader.parts), reader.size]).tolist()
+    split = [
+        (part, docs[start:stop] - part.base if part.base else docs[start:stop])
+        for part, (start, stop) in zip(reader.parts, pairwise(borders), strict=True)
+        if start < stop
+    ]
+    return {name: _facet(FACETS.get(name, name), split, states, docs, most=most) for name, most in wanted}
 
 
-def _facet(key: str, reader: Reader, states: States, docs: Ints, *, most: int) -> Facet:
+def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: Ints, *, most: int) -> Facet:
     match key:
         case "type":
-            types = np.concatenate([np.zeros(0, np.uint8), *(part.segment.types for part in reader.parts)])
-            return _listed(_named(TYPE_NAMES, np.bincount(types[docs], minlength=len(TYPE_NAMES))), most)
+            numbers = (tally(part.segment.types.take(some), len(TYPE_NAMES)) for part, some in split)
+            return _listed(_named(TYPE_NAMES, sum(numbers, start=np.zeros(len(TYPE_NAMES), np.int64))), most)
         case "space":
-            spaces = [str(part.root.space) for part in reader.parts]
-            return _listed(_named(spaces, np.bincount(reader.part_numbers(docs), minlength=len(spaces))), most)
+            return _listed(_named([str(part.root.space) for part, _ in split], [len(some) for _, some in split]), most)
         case "verdict":
-            counts = np.bincount(states.verdicts[docs], minlength=len(VERDICT_NAMES))
+            counts = tally(states.verdicts.take(docs), len(VERDICT_NAMES))
             return _listed(_named(VERDICT_NAMES, counts), most)
         case "signer":
-            found = Counter(states.signers(docs))
+            found = states.signers(docs)
             missing = found.pop("", 0)
             return _listed(found, most, missing)
-    return _by_entry(key, reader, docs, most)
+    return _by_entry(key, split, most)
 
 
-def _named(names: Sequence[str], counts: Ints) -> Counter[str]:
+def _named(names: Sequence[str], counts: Sequence[int] | Ints) -> dict[str, int]:
     """Return numbers by name, without zeros; one name may stand for several numbers."""
-    found: Counter[str] = Counter()
-    for at in np.flatnonzero(counts).tolist():
-        found[names[at]] += int(counts[at])
+    found: dict[str, int] = {}
+    for name, count in zip(names, map(int, counts), strict=True):
+        if count:
+            found[name] = found.get(name, 0) + count
     return found
 
 
@@ -149,88 +155,44 @@ def _listed(counts: Mapping[str, int], most: int, missing: int = 0) -> Facet:
     return Facet(tuple(ordered[:most]), len(rest), sum(count for _, count in rest), missing)
 
 
-def _by_entry(key: str, reader: Reader, docs: Ints, most: int) -> Facet:
+def _by_entry(key: str, split: Sequence[tuple[Part, Ints]], most: int) -> Facet:
     """Count by keyword entry; the same value in several segments is one.
 
     The segment with the most values stays an array, to which the few values that others have are added.
     """
-    borders = np.searchsorted(docs, [*(part.base for part in reader.parts), reader.size])
     rows = []
     missing = 0
-    for part, start, stop in zip(reader.parts, borders[:-1], borders[1:], strict=True):
-        if start < stop:
-            values = values_of(part.segment, key)
-            counts, without = values.count(docs[start:stop] - part.base)
-            rows.append((values, counts))
-            missing += without
+    for part, docs in split:
+        values = values_of(part.segment, key)
+        counts, without = values.count(docs)
+        rows.append((values, counts))
+        missing += without
     if not rows:
         return Facet(())
-    rows.sort(key=lambda row: -len(row[0].names))
+    rows.sort(key=lambda row: -len(row[0]))
     main, totals = rows[0]
     further: Counter[str] = Counter()
     for values, counts in rows[1:]:
-        for name, count in _named(values.names, counts).items():
+        some = counts.nonzero()[0]
+        for name, count in zip(values.names(some), counts[some].tolist(), strict=True):
             at = main.place.get(name, -1)
             if at >= 0:
                 totals[at] += count
             else:
                 further[name] += count
-    named = Counter({main.names[at]: int(totals[at]) for at in _greatest(totals, most)}) + further
+    greatest = _greatest(totals, most)
+    named = dict(zip(main.names(greatest), totals[greatest].tolist(), strict=True)) | further
     listed = _listed(named, most).values
     distinct = int(np.count_nonzero(totals)) + len(further)
     pairs = int(totals.sum()) + further.total() - sum(count for _, count in listed)
     return Facet(listed, distinct - len(listed), pairs, missing)
 
 
-def _greatest(counts: Ints, most: int) -> list[int]:
+def _greatest(counts: Ints, most: int) -> Ints:
     """Return the places of the greatest counts above 0; among equals the first."""
-    if len(counts) > most:
-        least = max(int(np.partition(counts, -most)[-most]), 1)
-        above = np.flatnonzero(counts > least)
-        level = np.flatnonzero(counts == least)[: most - len(above)]
-        return [*above.tolist(), *level.tolist()]
-    return np.flatnonzero(counts).tolist()
-
-
-@dataclass(frozen=True, eq=False)
-class Values:
-    """The values of one key by document, which the index has by value.
-
-    Attributes:
-        names: The values, ascending.
-        place: The place of each in ``names``.
-        bounds: Shape ``(docs + 1,)``: the values of document d are ``numbers[bounds[d] : bounds[d + 1]]``.
-        numbers: Places in ``names``.
-    """
-
-    names: list[str]
-    place: Mapping[str, int]
-    bounds: Ints
-    numbers: Ints
-
-    def of(self, doc: int) -> list[str]:
-        """Return the values of one document."""
-        return [self.names[number] for number in self.numbers[self.bounds[doc] : self.bounds[doc + 1]].tolist()]
-
-    def count(self, docs: Ints) -> tuple[Ints, int]:
-        """Return how many of some documents have each value, and how many have none."""
-        starts, stops = self.bounds[docs], self.bounds[docs + 1]
-        numbers = self.numbers[ranges(starts, stops)]
-        return np.bincount(numbers, minlength=len(self.names)), int(np.count_nonzero(starts == stops))
-
-
-_kept: WeakKeyDictionary[Segment, dict[str, Values]] = WeakKeyDictionary()
-
-
-def values_of(segment: Segment, key: str) -> Values:
-    """Return the values of a key by document, made once for each segment that is open."""
-    kept = _kept.setdefault(segment, {})
-    if key not in kept:
-        first, borders, owners = segment.entries_of(key)
-        numbers = np.repeat(np.arange(len(borders) - 1), np.diff(borders))
-        bounds = np.concatenate([np.zeros(1, np.int64), np.cumsum(np.bincount(owners, minlength=segment.docs))])
-        prefix = len(key) + len(SEPARATOR)
-        names = [name[prefix:] for name in segment.entries.take(np.arange(first, first + len(borders) - 1))]
-        place = dict(zip(names, range(len(names)), strict=True))
-        kept[key] = Values(names, place, bounds, numbers[np.argsort(owners, kind="stable")])
-    return kept[key]
+    if len(counts) <= most:
+        return counts.nonzero()[0]
+    least = max(int(np.partition(counts, -most)[-most]), 1)
+    above = (counts > least).nonzero()[0]
+    level = (counts == least).nonzero()[0][: most - len(above)]
+    return np.concatenate([above, level])

@@ -32,15 +32,12 @@ def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
         case bound.Glob(name="signer", pattern=pattern):
             return states.signed_by(pattern)
         case bound.Has(name="references"):
-            return states.here(states.graph.referring)
+            return states.here(states.graph.masks["referring"])
         case bound.Has(name="referenced-by"):
-            return states.here(states.graph.referred)
+            return states.here(states.graph.masks["referred"])
         case bound.Refers(name=name, pattern=pattern):
-            graph = states.graph
-            nodes = graph.nodes_like(pattern)
-            if name == "references":
-                return states.here(graph.referring_to(nodes, graph.missing_like(pattern)))
-            return states.here(graph.referred_to_by(nodes))
+            asked = states.graph.asked
+            return states.here(asked.referring_to(pattern) if name == "references" else asked.referred_to_by(pattern))
     return _by_value(reader, node)
 
 

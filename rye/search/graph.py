@@ -7,6 +7,7 @@ the keys of :mod:`rye.index.relations_forms`; no string is compared and no docum
 
 from __future__ import annotations
 
+import hashlib
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,16 +17,18 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rye.index import strings
+from rye.index.masks import Masks, kept_masks
 from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.relations_columns import UNSURE, Keys
 from rye.index.relations_forms import BY_NAME, TYPED
-from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
+from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Bools, Ints
 from rye.index.strings import ranges
+from rye.search.graph_asked import Asked
+from rye.search.graph_names import ANY_TYPE, Names, joined, merged_order, moved
 from rye.search.graph_targets import Cut, Resolved, Smalls, ends
-from rye.search.rows import fresh
+from rye.search.rows import fresh, mask
 
 MAX_CANDIDATES = 10
 """Items that one ambiguous reference is taken to name; the rest of the same name are left out."""
@@ -34,9 +37,14 @@ _MANY = 1_000_000
 _FEW = 2
 """How many references there may be for ambiguous ones to be taken to name so many; beyond that, they name two."""
 
-_ANY_TYPE = np.uint64(3)
 _NO_KEY = np.uint64((1 << 64) - 1)
 _NOBODY = -1
+_HALF = 32
+
+MASKS = ("orphan", "dangling", "referring", "referred")
+_KEPT = ".relations.ryx"
+_RULES = 1
+"""Raised with every change of what a reference names: masks kept by other rules are made anew."""
 
 
 def graph_of(everywhere: Reader) -> Graph:
@@ -104,9 +112,10 @@ class Ends(NamedTuple):
 
     @classmethod
     def sort(cls, edges: Ints, nodes: Ints, count: int) -> Ends:
-        """Return edges by the node at one end of each."""
-        order = np.argsort(nodes, kind="stable")
-        return cls(edges[order], np.searchsorted(nodes[order], np.arange(count + 1)))
+        """Return edges, ascending, by the node at one end of each."""
+        pairs = (nodes.astype(np.int64) << _HALF) | edges  # numbers are sorted faster than their order is found
+        pairs.sort()
+        return cls(pairs & ((1 << _HALF) - 1), ends(np.bincount(nodes, minlength=count)))
 
     def of(self, nodes: Ints) -> Ints:
         """Return the edges of some nodes."""
@@ -125,6 +134,8 @@ class Graph:
         self._parts = reader.parts
         self._live = reader.live
         self._size = reader.size
+        self._listings = [(root.source, snapshot.manifest.listing) for root, snapshot in reader.snapshots]
+        self._named = Names(reader.parts, reader.live)
         self._columns = [part.segment.edges for part in reader.parts]
         self._bases = np.cumsum([0, *(len(columns.ends) - 1 for columns in self._columns)])
 
@@ -135,27 +146,21 @@ class Graph:
         return f"{count:,} references are left out: there are too many in one space" if count else ""
 
     @cached_property
+    def asked(self) -> Asked:
+        """Answers about some items, for which not everything is resolved."""
+        return Asked(self._parts, self._live, self._named)
+
+    @cached_property
     def nodes(self) -> Nodes:
         """What there is to refer to."""
-        keys, docs = self._ordered("id_keys", "id_order")
-        docs = docs[self._live[docs]]
-        begins = fresh(keys[docs])
+        keys, docs = self._named.ids
+        begins = fresh(keys)
         which, first = np.cumsum(begins) - 1, docs[begins]
         of_doc = np.full(self._size, _NOBODY, np.int64)
         of_doc[docs] = which
-        sources = {source: at for at, source in enumerate(dict.fromkeys(part.root.source for part in self._parts))}
-        root = _joined([np.full(part.segment.docs, sources[part.root.source]) for part in self._parts], np.int64)
         winning = np.zeros(self._size, bool)
-        winning[docs] = root[docs] == root[first[which]]
-        return Nodes(of_doc, first, keys[first], winning)
-
-    def _ordered(self, named: str, ordered: str) -> tuple[Keys, Ints]:
-        """Return a column of keys of all segments, and the numbers of its rows in the order of the keys."""
-        columns = [getattr(each, named) for each in self._columns]
-        bases = np.cumsum([0, *map(len, columns)]).tolist()
-        orders = [_moved(getattr(each, ordered), base) for each, base in zip(self._columns, bases, strict=False)]
-        keys, rows = _joined(columns, np.uint64), _joined(orders)
-        return keys, rows if len(columns) == 1 else rows[np.argsort(keys[rows], kind="stable")]
+        winning[docs] = self._named.win(docs)
+        return Nodes(of_doc, first, keys[begins], winning)
 
     @cached_property
     def edges(self) -> Edges:
@@ -171,10 +176,10 @@ class Graph:
         """Documents, kinds, lines and targets of everything written."""
         columns, bases = self._columns, self._bases.tolist()
         return (
-            _joined([_moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)]),
-            _joined([each.kinds for each in columns], np.uint8),
-            _joined([_moved(each.lines, 0) for each in columns]),
-            _joined([_moved(each.targets, base) for each, base in zip(columns, bases, strict=False)]),
+            joined([moved(each.docs, part.base) for each, part in zip(columns, self._parts, strict=True)]),
+            joined([each.kinds for each in columns], np.uint8),
+            joined([moved(each.lines, 0) for each in columns]),
+            joined([moved(each.targets, base) for each, base in zip(columns, bases, strict=False)]),
         )
 
     def _are_references(self, docs: Ints, kinds: Smalls, targets: Ints) -> Bools:
@@ -200,11 +205,11 @@ class Graph:
     def _resolved(self) -> Resolved:
         """What each target that is written anywhere names: what its first lookup finds that finds anything."""
         numbered = zip(self._columns, self._bases.tolist(), strict=False)
-        owners = _joined([np.repeat(np.arange(len(e.ends) - 1), np.diff(e.ends)) + base for e, base in numbered])
-        keys, order = self._ordered("keys", "order")
-        hows = _joined([each.hows for each in self._columns], np.uint8)
+        owners = joined([np.repeat(np.arange(len(e.ends) - 1), np.diff(e.ends)) + base for e, base in numbered])
+        keys, order = merged_order([each.keys for each in self._columns], [each.order for each in self._columns])
+        hows = joined([each.hows for each in self._columns], np.uint8)
         named = (hows & BY_NAME) > 0
-        last = np.where(hows & TYPED, keys, keys | _ANY_TYPE)
+        last = np.where(hows & TYPED, keys, keys | ANY_TYPE)
         names, by_name = self._names
         low, high = np.zeros(len(keys), np.int64), np.zeros(len(keys), np.int64)
         for table, which in ((self.nodes.keys, ~named), (names, named)):
@@ -231,11 +236,11 @@ class Graph:
     @cached_property
     def _names(self) -> tuple[Keys, Ints]:
         """Name keys of all nodes, ascending, and the nodes in that order."""
-        keys, docs = self._ordered("name_keys", "name_order")
+        keys, docs = self._named.names
         leading = np.zeros(self._size, bool)
         leading[self.nodes.first] = True
-        docs = docs[leading[docs]]
-        return keys[docs], self.nodes.of_doc[docs]
+        leads = leading[docs]
+        return keys[leads], self.nodes.of_doc[docs[leads]]
 
     def written(self, targets: Ints) -> list[str]:
         """Return what is written for some global numbers of targets."""
@@ -262,8 +267,19 @@ class Graph:
         return Ends.sort(edges.owners[rows], edges.named[rows], len(self.nodes.keys))
 
     @cached_property
-    def orphans(self) -> Bools:
-        """Shape ``(size,)``: whether no other item refers to a document, by whatever copy of it."""
+    def masks(self) -> Masks:
+        """Shape ``(size,)`` each, by the names in :data:`MASKS`; kept between processes, as all is resolved for them.
+
+        ``orphan``: no other item refers to a document, by whatever copy of it. ``dangling``: it refers to something
+        that is not there. ``referring``: it refers to anything. ``referred``: it is the winning copy of an item that
+        another refers to.
+        """
+        if not self._parts or not all(listing for _, listing in self._listings):
+            return self._masks()
+        of = hashlib.sha256(repr((_RULES, self._listings)).encode("utf-8", "backslashreplace")).hexdigest()
+        return kept_masks(self._parts[0].file(_KEPT), MASKS, self._size, of=of, make=self._masks)
+
+    def _masks(self) -> Masks:
         nodes, edges = self.nodes, self.edges
         docs = edges.docs[edges.owners]
         counts = nodes.winning[docs] & (nodes.of_doc[docs] != edges.named)
@@ -271,7 +287,13 @@ class Graph:
         referred[edges.named[counts]] = True
         if any(len(each.targets) for each in self._resolved.cut):
             referred[:-1] |= self._beyond
-        return self._live & ~referred[nodes.of_doc]
+        orphan = self._live & ~referred[nodes.of_doc]
+        return {
+            "orphan": orphan,
+            "dangling": mask(edges.docs[edges.counts == 0], self._size),
+            "referring": mask(edges.docs, self._size),
+            "referred": self._live & nodes.winning & ~orphan,
+        }
 
     @cached_property
     def _beyond(self) -> Bools:
@@ -290,38 +312,6 @@ class Graph:
         place[self._names[1]] = np.arange(len(place))
         return place
 
-    @cached_property
-    def referred(self) -> Bools:
-        """Shape ``(size,)``: whether a document is the winning copy of an item that another refers to."""
-        return self._live & self.nodes.winning & ~self.orphans
-
-    @cached_property
-    def dangling(self) -> Bools:
-        """Shape ``(size,)``: whether a document refers to something that is not there."""
-        return self._mask(self.edges.docs[self.edges.counts == 0])
-
-    @cached_property
-    def referring(self) -> Bools:
-        """Shape ``(size,)``: whether a document refers to anything."""
-        return self._mask(self.edges.docs)
-
-    def referring_to(self, nodes: Ints, targets: Ints) -> Bools:
-        """Return which documents refer to any of some nodes, or to any of some targets that name nothing."""
-        resolved, (docs, kinds, _, written) = self._resolved, self._rows
-        meant, wanted = np.zeros(len(self.nodes.keys), bool), np.zeros(len(resolved.counts), bool)
-        meant[nodes] = True
-        wanted[np.repeat(np.arange(len(wanted)), resolved.counts)[meant[resolved.nodes]]] = True
-        wanted[targets] = True
-        rows = np.flatnonzero(wanted[written])
-        return self._mask(docs[rows[self._are_references(docs[rows], kinds[rows], written[rows])]])
-
-    def referred_to_by(self, nodes: Ints) -> Bools:
-        """Return which winning documents those of some nodes refer to."""
-        edges, found = self.edges, np.zeros(len(self.nodes.keys) + 1, bool)
-        theirs = self.outward.of(nodes)
-        found[edges.named[ranges(edges.starts[theirs], edges.starts[theirs + 1])]] = True
-        return found[self.nodes.of_doc] & self._live & self.nodes.winning
-
     def place_of(self, node: int) -> tuple[Part, int]:
         """Return the part and the number there of the document of a node that comes first."""
         doc = int(self.nodes.first[node])
@@ -332,50 +322,6 @@ class Graph:
         """Return ``(type, id)`` of a node."""
         part, local = self.place_of(node)
         return TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-
-    def _mask(self, docs: Ints) -> Bools:
-        mask = np.zeros(self._size, bool)
-        mask[docs] = True
-        return mask
-
-    def nodes_like(self, pattern: str) -> Ints:
-        """Return the nodes whose id, or ``type:id``, matches a folded glob; a plain word also by the name."""
-        kind, colon, rest = pattern.partition(":")
-        typed = bool(colon) and kind in TYPE_NUMBER
-        glob = rest if typed else pattern
-        docs = self._having("id", glob)
-        if not len(docs) and "/" not in glob:
-            docs = self._having("name", glob)
-        nodes = np.unique(self.nodes.of_doc[docs])
-        nodes = nodes[nodes >= 0]
-        return nodes[(self.nodes.keys[nodes] & _ANY_TYPE) == TYPE_NUMBER[kind]] if typed else nodes
-
-    def _having(self, key: str, glob: str) -> Ints:
-        """Return the documents with a keyword entry that matches a glob."""
-        found = [np.empty(0, np.int64)]
-        literal = strings.literal(glob)
-        for part in self._parts:
-            entries = part.segment.entries
-            within = entries.prefix_range(f"{key}{SEPARATOR}{literal}")
-            docs = part.segment.entry_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
-            found.append(docs + part.base)
-        return np.concatenate(found)
-
-    def missing_like(self, pattern: str) -> Ints:
-        """Return the targets that name nothing and whose text, with or without its type, matches a folded glob."""
-        bases = self._bases.tolist()
-        found = _joined([_moved(each.like(pattern), base) for each, base in zip(self._columns, bases, strict=False)])
-        missing: Ints = found[self._resolved.counts[found] == 0]
-        return missing
-
-
-def _moved(column: Any, base: int) -> Any:
-    """Return a column of small numbers as numbers that all can be, counted from a base."""
-    return np.add(column, base, dtype=np.int32)
-
-
-def _joined(columns: list[Any], kind: Any = np.int32) -> Any:
-    return columns[0] if len(columns) == 1 else np.concatenate([np.empty(0, kind), *columns])
 
 
 _GRAPHS: WeakKeyDictionary[Reader, Graph] = WeakKeyDictionary()

@@ -7,6 +7,7 @@ from functools import reduce
 
 import numpy as np
 
+from rye import query
 from rye.index import analysis
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES, fold_value
@@ -16,6 +17,7 @@ from rye.search.prose import Dictionary
 from rye.search.query_plan import PROSE
 
 _ENDS = "?!.,;: "
+_MARKS = frozenset('"\\')
 
 LEAST_LETTERS = 4
 """Letters of a plain word that can name an item inside a sentence."""
@@ -26,10 +28,20 @@ def named_by(reader: Reader, text: str) -> Ints:
 
     Punctuation behind it counts where an item is so named, else it ends a sentence.
     """
-    folded = fold_value(text)
+    folded = fold_value(_said(text))
     bare = folded.rstrip(_ENDS)
     found = _equal(reader, folded)
     return found if len(found) or bare == folded else _equal(reader, bare)
+
+
+def _said(text: str) -> str:
+    """Return a query that is ``type:id`` without the quotes and escapes that an id may need there."""
+    if _MARKS.isdisjoint(text) or text.partition(":")[0].strip().casefold() not in TYPE_NAMES:
+        return text
+    match query.parse(text, lenient=True).ast:
+        case ast.Field(name=kind, operand=ast.Word(text=said) | ast.Phrase(text=said, slop=None)):
+            return f"{kind}:{said}"
+    return text
 
 
 def _equal(reader: Reader, folded: str) -> Ints:

@@ -17,6 +17,7 @@ from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
 from rye.search.foreign import foreign_copy
 from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
+from rye.search.values import tally
 from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
 
 _kept: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
@@ -51,7 +52,7 @@ class States:
             found: Bools = self.verdicts == VERDICT_NUMBER[state]
             return found
         if state in {"orphan", "dangling"}:
-            return self.here(self.graph.orphans if state == "orphan" else self.graph.dangling)
+            return self.here(self.graph.masks[state])
         return self._shadow("higher" if state == "shadowed" else "lower")
 
     @property
@@ -135,7 +136,8 @@ class States:
         found: dict[str, int] = {}
         borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
         for at, (part, column) in enumerate(zip(self._reader.parts, self._columns, strict=True)):
-            counts = np.bincount(column.signer_of[docs[borders[at] : borders[at + 1]] - part.base])
+            here = docs[borders[at] : borders[at + 1]] - part.base
+            counts = tally(column.signer_of.take(here), len(column.signers))
             for number in np.flatnonzero(counts).tolist():
                 name = column.signers[number]
                 found[name] = found.get(name, 0) + int(counts[number])

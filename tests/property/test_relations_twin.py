@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -124,3 +124,53 @@ def test_no_candidate_is_an_orphan_however_few_are_kept(laid: list[tuple[File, s
             sim.write(file.source, file.path, text)
         twin = NaiveRelations([file for file, _ in laid])
         assert found(sim.registry(), "is:orphan") == twin.orphans()
+
+
+DAMAGE: dict[str, Callable[[bytes, bytes], bytes]] = {
+    "left alone": lambda data, _: data,
+    "cut": lambda data, _: data[: len(data) // 2],
+    "changed": lambda data, _: data[:-64] + bytes([data[-64] ^ 255]) + data[-63:],
+    "garbage": lambda data, _: b"RYEARR01" * len(data),
+    "of before": lambda _, before: before,
+}
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(laid=files(), data=st.data())
+def test_kept_relations_are_those_of_now(laid: list[tuple[File, str]], data: st.DataObject) -> None:
+    """Files come and go in any space, and what processes keep is harmed: each answers as the twin does."""
+    with tempfile.TemporaryDirectory(prefix="rye-relations-") as folder:
+        sim = SpaceSim(Path(folder))
+        there: dict[str, File] = {}
+        before = b""
+        for file, text in data.draw(st.lists(st.sampled_from(laid), min_size=2, max_size=6)):
+            place = f"{file.source}/{file.path}"
+            if there.pop(place, None):
+                sim.path(file.source, file.path).unlink()
+            else:
+                there[place] = file
+                sim.write(file.source, file.path, text)
+            twin = NaiveRelations(list(there.values()))
+            for harm in (DAMAGE["left alone"], DAMAGE[data.draw(st.sampled_from(sorted(DAMAGE)))]):
+                registry = sim.registry(max_staleness=0)
+                assert found(registry, "is:orphan") == twin.orphans()
+                assert found(registry, "is:dangling") == twin.dangling()
+                assert found(registry, "references:*") == {(each.file.source, each.file.name) for each in twin.edges}
+                for path in sim.cache.rglob("*.relations.ryx"):
+                    kept = path.read_bytes()
+                    path.write_bytes(harm(kept, before or kept))
+                    before = kept
+            for key in twin.keys:
+                assert found(registry, f'references:"{":".join(key)}"') == twin.references(key)
+                assert found(registry, f'referenced-by:"{":".join(key)}"') == twin.referenced_by(key)
+
+
+def test_one_file_of_kept_relations_stays(tmp_path: Path) -> None:
+    """It is replaced when anything changes in any space, and goes with the segment that it stands beside."""
+    sim = SpaceSim(tmp_path)
+    for number in range(20):
+        source = ("project", "user", "system:shop")[number % 3]
+        sim.write(source, f"knowledge/n{number}.md", f"---\nreferences: n{number - 1}\n---\n\nText.\n")
+        assert len(found(sim.registry(max_staleness=0), "is:orphan")) == 1
+        assert len(list(sim.cache.rglob("*.relations.ryx"))) == 1
+    assert not list(sim.cache.rglob("*.relations.tmp"))

@@ -110,6 +110,13 @@ BAD = {
         "description: Tagged.\nversion: 1.0.0\ntags: [{a: b}]\n",
         ["tags is a list of other things than text, not a list of texts"],
     ),
+    "tools/demo/split.yaml": (
+        "description: Split.\nversion: 1.0.0\nsuperseded_by: [a/b, tool:a/c, a/b]\nreplaced_by: a/b, a/d\n",
+        [
+            f"{key} names 2 items, of which one alone can take its place; put the others in references"
+            for key in ("superseded_by", "replaced_by")
+        ],
+    ),
     "knowledge/demo/untitled.md": ("---\nversion: 1.0.0\n---\n\nText.\n", ["there is no title"]),
     "knowledge/demo/kind.md": (
         "---\nname: kin\ntype: tool\nid: demo/kin\ntitle: Kind\nversion: 1.0.0\n---\n\nText.\n",
@@ -138,6 +145,15 @@ def test_all_problems_of_all_files_come_in_one_report(sim: SpaceSim) -> None:
         assert len([line for line in problems if line.startswith("tools/demo/binary.py: ")]) == 1
         assert all("\n" not in line for line in problems)
         assert contents(sim) == before
+
+
+@pytest.mark.parametrize(
+    "written", ["demo/one", "[demo/one]", "'demo/one, since it is faster'", "{id: demo/one}", "null", "[]"]
+)
+def test_what_names_one_successor_is_signed(sim: SpaceSim, written: str) -> None:
+    """As a text, also with words on it, as a list of one, as a mapping; or none."""
+    sim.write("project", "tools/demo/past.yaml", f"description: Past.\nversion: 1.0.0\nsuperseded_by: {written}\n")
+    assert registry_of(sim).sign("tool:demo/past").items[0].changed
 
 
 def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:

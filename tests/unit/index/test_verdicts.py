@@ -15,7 +15,7 @@ from rye.index.schema import Place
 from rye.index.segment import Segment
 from rye.index.verdicts import VERDICT_NAMES, VerdictColumn, verdict_column
 from rye.items.model import Item, ItemId, ItemType
-from rye.signing import Origin, TrustSet, inspect, judge
+from rye.signing import Evidence, Origin, Signature, TrustSet, inspect, judge
 from rye.spaces import Root, Space
 from tests.support.signed import GOLDEN, NOW, OLD, SIGNED_AT, TRUST, entry
 
@@ -81,6 +81,28 @@ def test_a_kept_column_is_read_and_not_judged_again(
     monkeypatch.setattr(verdicts, "judge", lambda *_args, **_options: pytest.fail("judged"))
     assert read(column(tmp_path / "c.ryx", segment)) == read(first)
     assert [path.name for path in tmp_path.iterdir()] == ["c.ryx"]
+
+
+def test_of_what_no_trusted_key_signed_one_is_judged_for_all_of_its_kind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred files without a signature, and as many by an unknown key, take two judgements."""
+    builder = SegmentBuilder()
+    for number in range(200):
+        digest = f"{number:064}"
+        signed = Evidence(digest, digest=digest, signature=bytes([number] * 64), fingerprint="f" * 64)
+        found = signed if number % 2 else Evidence(digest, "no-envelope")
+        builder.add(Item(ItemType.TOOL, ItemId(f"ops/{number}"), "hello"), Place(ROOT.space, "", "p", ".py"), found)
+    builder.write(tmp_path / "many")
+    many, judged = Segment(tmp_path / "many"), []
+
+    def counted(evidence: Evidence, **options: Any) -> Signature:
+        judged.append(evidence)
+        return judge(evidence, **options)
+
+    monkeypatch.setattr(verdicts, "judge", counted)
+    assert read(column(tmp_path / "c.ryx", many)) == naive(many)
+    assert len(judged) == 2
 
 
 @pytest.mark.parametrize(

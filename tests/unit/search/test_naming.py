@@ -66,3 +66,18 @@ def test_the_whole_query_names_what_it_equals(over: Reader) -> None:
     assert len(named_by(over, "deploy-all")) == len(named_by(over, "ops/deploy-all")) == 1
     assert not len(named_by(over, "gone-away"))
     assert not len(named_by(over, ""))
+
+
+AS_WRITTEN = ("tool:ops/deploy-all", 'tool:"ops/deploy-all"', "TOOL:ops\\/deploy-all", ' tool:"OPS/deploy-all" ')
+
+
+@pytest.mark.parametrize("text", [*AS_WRITTEN, "tool:ops/deploy-all?"])
+def test_a_type_with_an_id_names_it_however_it_is_quoted(over: Reader, text: str) -> None:
+    """Quotes and escapes that an id needs in the query language are no part of it."""
+    assert [over.key_of(doc) for doc in named_by(over, text).tolist()] == [("tool", "ops/deploy-all")]
+
+
+@pytest.mark.parametrize("text", ['"ops/deploy-all"', 'tool:"ops deploy-all"~3', 'tool:"ops/deploy-all" now', 'tool:"'])
+def test_what_says_more_than_a_type_with_an_id_names_nothing(over: Reader, text: str) -> None:
+    """A phrase is looked for in texts; what does not parse is left alone."""
+    assert not len(named_by(over, text))
