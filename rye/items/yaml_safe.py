@@ -16,6 +16,7 @@ from typing import Any
 import yaml
 
 from rye.errors import ItemError
+from rye.items._flat_yaml import read_flat
 from rye.items._text import clean
 from rye.items._values import MAX_DEPTH, MAX_VALUES, iso, too_deep, too_many
 
@@ -28,6 +29,8 @@ _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+_AMBIGUOUS = _NULLS | _BOOLEANS.keys()
+"""Keys that are read as something else than text."""
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
 _MAX_DIGITS = 4000  # the interpreter refuses to read or print more
@@ -52,6 +55,12 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
     """
     if len(text) > MAX_CHARS:
         raise ItemError("too-large", f"YAML of {len(text):,} characters", hint=f"keep it below {MAX_CHARS:,}")
+    flat = read_flat(text, lambda plain, key: _plain(plain, raw=key in as_text))
+    return parse(text, as_text, first_line) if flat is None or not _AMBIGUOUS.isdisjoint(flat) else flat
+
+
+def parse(text: str, as_text: frozenset[str], first_line: int) -> Any:
+    """Do what :func:`load` does, by a parser whatever the text is."""
     parser = None
     try:
         parser = _LOADER(text)
@@ -137,8 +146,7 @@ class _Builder:
         text = event.value
         value: Any
         if event.implicit[0] and event.tag != "!":
-            raw = self._is_raw()
-            value = text if raw and text not in _NULLS else resolve(text)
+            value = _plain(text, raw=self._is_raw())
         elif event.tag == _TIMESTAMP_TAG:
             value = iso(text)
         elif event.tag is None or event.tag in _TEXT_TAGS or event.tag == "tag:yaml.org,2002:binary":
@@ -221,6 +229,11 @@ def _key(value: Any) -> str:
     if isinstance(value, dict | list):
         return "[complex key]"
     return str(value)
+
+
+def _plain(text: str, *, raw: bool) -> Any:
+    """Return what a plain scalar stands for where it may have to stay text; what says nothing never does."""
+    return text if raw and text not in _NULLS else resolve(text)
 
 
 def resolve(text: str) -> Any:
