@@ -8,6 +8,7 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
+from string import ascii_letters, ascii_uppercase, digits
 
 from rye.index import analysis
 
@@ -23,8 +24,8 @@ _CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
 
 _WITHOUT_JOINERS = {ord(joiner): None for joiner in analysis.JOINERS}
 
-_INSIDE = frozenset("abcdefghijklmnopqrstuvwxyz0123456789" + analysis.JOINERS)
-"""What a chunk of lower-case ASCII text may have beside a word of it."""
+_CAPITALS = frozenset(ascii_uppercase)
+_ALNUM = frozenset(ascii_letters + digits)
 
 
 class _Spans(dict[str, Ranges]):
@@ -105,32 +106,37 @@ def _in_chunks(normalized: str, spans: Mapping[str, Ranges]) -> list[Range]:
 
 
 def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, Ranges]) -> list[Range]:
-    """Return the ranges of terms in the chunks of an ASCII text that have any of some words literally."""
+    """Return the ranges of terms in an ASCII text that has some words literally, and no joined form of them.
+
+    A part begins and ends where its neighbour is no letter or digit, or at a capital. Between neighbours of the former
+    kind stands a part as it is, if no capital is inside; where a capital plays a role, the chunk is split to know.
+    """
     found: list[Range] = []
-    end = 0
+    done = 0
     for place, stop in sorted(chain.from_iterable(_every(word, lowered) for word in words)):
-        if place < end:
+        if place < done:
             continue
-        if lowered[place - 1 : place] not in _INSIDE and lowered[stop : stop + 1] not in _INSIDE:
+        before, after = text[place - 1 : place] in _ALNUM, text[stop : stop + 1] in _ALNUM
+        if (before and text[place] not in _CAPITALS) or (after and text[stop] not in _CAPITALS):
+            continue
+        if not before and not after and text[place + 1 : stop] == lowered[place + 1 : stop]:
             found.append((place, stop))
-            end = stop
             continue
-        begin = max(end, text.rfind(" ", end, place) + 1, text.rfind("\n", end, place) + 1)
+        begin = max(done, text.rfind(" ", done, place) + 1, text.rfind("\n", done, place) + 1)
         for base, chunk in analysis.locate_chunks(text, begin):
-            end = base + len(chunk)
-            if end > place:
+            done = base + len(chunk)
+            if done > place:
                 found += ((base + first, base + last) for first, last in spans[chunk])
                 break
     return found
 
 
 def _every(word: str, text: str) -> Iterator[Range]:
-    """Yield every range where a word stands literally."""
+    """Yield every range where a word stands literally, also those that overlap."""
     place = text.find(word)
     while place >= 0:
-        stop = place + len(word)
-        yield place, stop
-        place = text.find(word, stop)
+        yield place, place + len(word)
+        place = text.find(word, place + 1)
 
 
 def _placed(normalized: str, sought: Sought) -> Iterator[Range]:

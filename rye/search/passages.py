@@ -197,7 +197,7 @@ def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
 def _moved(text: str, ranges: Ranges) -> Ranges:
     """Return where ranges stand once every run of white space of a text is one space, and none at its beginning."""
     ends, lost = [0], [0]
-    for run in _WIDE.finditer(text):
+    for run in _WIDE.finditer(text, 0, ranges[-1][1]):
         ends.append(run.end())
         lost.append(lost[-1] + run.end() - run.start() - (run.start() > 0))
     return tuple(

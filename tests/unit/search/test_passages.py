@@ -183,10 +183,21 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
         assert "match" in marked(found.preview, found.highlights["preview"])
 
 
+@settings(max_examples=300)
 @given(
-    st.lists(st.sampled_from(["file", "System", "file", "a", "1", "-", "_", ".", "/", " ", "\n", "\t", ",", "\x0b"])),
+    st.lists(
+        st.sampled_from(
+            [*("file", "System", "file", "a", "A", "ab", "Aba", "ABa", "1", "x", "X"), *"-_./ ,\n\t\x0b", " ", "-"]
+        )
+    ),
     st.frozensets(
-        st.sampled_from(["file", "system", "filesystem", "a", "aa", "a1", "le", "1", "filea", "café"]), min_size=1
+        st.sampled_from(
+            [
+                *("file", "system", "filesystem", "a", "aa", "a1", "le", "1", "filea", "café"),
+                *("aba", "ab", "ba", "abaa"),
+            ]
+        ),
+        min_size=1,
     ),
 )
 def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words: frozenset[str]) -> None:
