@@ -13,14 +13,11 @@ from typing import Any
 __all__ = ["MAX_CHARS", "read_flat"]
 
 MAX_CHARS = 8192
-"""Of a longer text the parser is asked, which counts the values."""
+"""Of a longer text the parser is asked, which counts the values; and of one with controls, which may not be YAML."""
 
-_NO_TEXT = r"\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufeff\ufffe\uffff"
-"""What breaks lines or must not stand in YAML."""
-
-_QUOTED = rf'"[^"\\{_NO_TEXT}]*+"' + rf"|'[^'{_NO_TEXT}]*+'"
-_WORDS = rf"[\w/.(+$][^:#{_NO_TEXT}]*+(?::(?=\S)[^:#{_NO_TEXT}]*+)*+"
-_LISTED = rf"""{_QUOTED}|[\w/.(+$][^:#,?\[\]{{}}"'{_NO_TEXT}]*+"""
+_QUOTED = r""""[^"\\\n]*+"|'[^'\n]*+'"""
+_WORDS = r"[\w/.(+$][^:#\n]*+(?::(?=\S)[^:#\n]*+)*+"
+_LISTED = rf"""{_QUOTED}|[\w/.(+$][^:#,?\[\]{{}}"'\n]*+"""
 _FLOW = rf"\[ *+(?:(?:{_LISTED}) *+(?:, *+(?:{_LISTED}) *+)*+)?\]"
 _BLOCK = rf"(\n *+)- ++(?:{_QUOTED}|{_WORDS}) *+(?:\3- ++(?:{_QUOTED}|{_WORDS}) *+)*+"
 _ENTRY = re.compile(rf"([A-Za-z_][A-Za-z0-9_-]{{0,99}}):(?: ++({_QUOTED}|{_FLOW}|{_WORDS})|{_BLOCK})? *+(?:\n++|\Z)")
@@ -35,7 +32,7 @@ def read_flat(text: str, read: Callable[[str, str], Any]) -> dict[str, Any] | No
         text: All of it.
         read: Returns what a plain scalar stands for, given the key that it belongs to.
     """
-    if len(text) > MAX_CHARS:
+    if len(text) > MAX_CHARS or not text.replace("\n", "").isprintable():
         return None
     found: dict[str, Any] = {}
     place = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import ItemError
-from rye.items import _flat_yaml, yaml_safe
+from rye.items import _flat_yaml, _yaml_events, _yaml_scalars, yaml_safe
 from rye.items._flat_yaml import read_flat
 from tests.support.files import read
 
@@ -199,9 +199,9 @@ def test_depth_64_is_still_read() -> None:
 def test_most_metadata_is_told_without_the_parser(text: str, told: object) -> None:
     """Plain, quoted and listed values are; whatever may mean anything else is left to the parser."""
     as_text = frozenset({"version", "tags"})
-    assert read_flat(text, lambda plain, key: yaml_safe._plain(plain, raw=key in as_text)) == told
+    assert read_flat(text, lambda plain, key: _yaml_scalars.plain(plain, raw=key in as_text)) == told
     if told is not None:
-        assert yaml_safe.parse(text, as_text, 1) == told
+        assert _yaml_events.parse(text, as_text, 1) == told
 
 
 @pytest.mark.parametrize("text", ["a: x{}#", "a:{}#", "a: [x{}#", "a: [{}#", "a:\n  - x{}#", "a:\n{}- x #", "a: 'x{}"])
@@ -216,7 +216,7 @@ def test_yaml_reads_alike_without_the_c_library(monkeypatch: pytest.MonkeyPatch)
     """Where libyaml is missing, PyYAML's own parser gives the same values and errors."""
     import yaml
 
-    monkeypatch.setattr(yaml_safe, "_LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(_yaml_events, "_LOADER", yaml.SafeLoader)
     assert load("a: &x [1, on, '2']\nb: {<<: {c: *x}}") == {"a": [1, "on", "2"], "b": {"c": [1, "on", "2"]}}
     for text, code in (("[" * 2000, "too-deep"), ("a: b: c", "unparsable"), ("a: \x01", "unparsable")):
         with pytest.raises(ItemError) as caught:
