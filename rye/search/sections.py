@@ -34,10 +34,11 @@ from rye.search.engine import Search, World
 from rye.search.evaluate import Evaluation
 from rye.search.fields import TEXT_FIELDS
 from rye.search.fusion import by_similarity, fuse, keyword_score, reaching
+from rye.search.marks import Ranges
 from rye.search.meaning import any_of
 from rye.search.order import ranked
 from rye.search.outline import Leafing, Spot, keyword_scores, outline
-from rye.search.passages import Matches, Ranges, passage, places
+from rye.search.passages import Matches, passage, places
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan, make_plan
 from rye.search.rereading import Reread, Rereading
