@@ -115,11 +115,14 @@ def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 def hidden_states(item: Item) -> set[str]:
     """Return which of :data:`HIDDEN_STATES` the item says of itself."""
-    found = {str(item.metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
-    if item.metadata.get("superseded_by"):
+    said = item.metadata
+    found = set()
+    if (status := str(said.get("status", "")).strip().casefold()) in HIDDEN_STATES:
+        found.add(status)
+    if said.get("superseded_by"):
         found.add("superseded")
     for state in ("deprecated", "yanked"):
-        if item.metadata.get(state) not in (None, False, "", "false", "False"):
+        if state in said and said[state] not in (None, False, "", "false", "False"):
             found.add(state)
     return found
 
@@ -132,21 +135,32 @@ def shared_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[l
 
 def keyword_values(item: Item) -> list[tuple[str, str]]:
     """Return the ``(key, value)`` pairs of what an item may have several of, as written; one may be empty or recur."""
+    metadata = item.metadata
     pairs = [("tags", tag) for tag in item.tags]
-    if not _STATE_KEYS.isdisjoint(item.metadata):
+    if not _STATE_KEYS.isdisjoint(metadata):
         pairs += [("is", state) for state in hidden_states(item)]
-    left = MAX_METADATA_VALUES
-    for key, value in item.metadata.items():
-        if value.__class__ is str and left:  # as most are
-            left -= 1
-            if name := _metadata_key(key):
-                pairs.append((name, value))
+    others = [value for value in metadata.values() if value.__class__ is not str]
+    if not all(map(_is_plain, others)) or len(metadata) + sum(map(len, others)) > MAX_METADATA_VALUES:
+        texts = islice(flatten(metadata), MAX_METADATA_VALUES)
+        return pairs + [(name, text) for path, text in texts if (name := _metadata_key(path))]
+    for key, name in _kept(tuple(metadata)):
+        value = metadata[key]
+        if value.__class__ is str:
+            pairs.append((name, value))
         else:
-            for path, text in islice(flatten(value, str(key)), left):
-                left -= 1
-                if name := _metadata_key(path):
-                    pairs.append((name, text))
+            pairs += [(name, text) for text in value]
     return pairs
+
+
+def _is_plain(value: Any) -> bool:
+    """Return whether a value is a list of texts."""
+    return value.__class__ is list and set(map(type, value)) <= {str}
+
+
+@lru_cache(maxsize=4096)
+def _kept(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
+    """Return those of some metadata keys that have entries, and the key of these."""
+    return tuple((key, name) for key in keys if (name := _metadata_key(key)))
 
 
 @lru_cache(maxsize=4096)
