@@ -173,15 +173,6 @@ def _metadata_key(key: str) -> str:
 OWN_KEYS = ("key", "path", "id", "name", "title")
 """Keys of the entries by which items are told from one another."""
 
-_KEY_START: Mapping[str, str] = {name: f"{name}:" for name in TYPE_NAMES}
-
-
-def own_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[list[str]]:
-    """Yield the columns of :data:`OWN_KEYS`, as written; but for the first, a value may be empty."""
-    yield [_KEY_START[item.type] + item.id for item in items]
-    yield [place.path for place in places]
-    yield from (list(map(attrgetter(key), items)) for key in OWN_KEYS[2:])
-
 
 def entries(key: str, values: Sequence[str]) -> list[str]:
     """Return the keyword entries of many values of one key, folded unless the key is ``key``."""
