@@ -14,11 +14,13 @@ import numpy as np
 from rye.index import container, stopping
 from rye.index.entries import EntryWriter
 from rye.index.laying import Columns, meta_of
+from rye.index.packing import Arrays
 from rye.index.postings import PostingWriter
 from rye.index.relations import Edge
 from rye.index.relations_columns import EdgeWriter
 from rye.index.schema import TYPE_NUMBER, Place
 from rye.index.spilling import Run
+from rye.index.together import together
 from rye.index.values import sort_time
 from rye.items.model import Item
 from rye.signing import Evidence
@@ -28,6 +30,9 @@ BATCH = 1 << 21
 
 _LEAST = 100
 """For so many characters an item counts at least."""
+
+ALONE_BELOW = 1_000
+"""Fewer documents than this are laid out by one thread."""
 
 
 class SegmentBuilder:
@@ -90,8 +95,13 @@ class SegmentBuilder:
     def write(self, path: Path) -> int:
         """Write the segment to a new file and return how many documents it holds."""
         self._read()
-        texts, tf_bits = self._postings.arrays()
+        if len(self) < ALONE_BELOW:
+            (texts, tf_bits), others = self._postings.arrays(), self._other_arrays()
+        else:
+            (texts, tf_bits), others = together(self._postings.arrays, self._other_arrays)
         stopping.check()
-        arrays = texts | self._entries.arrays(self._columns) | self._columns.arrays() | self._edges.arrays()
-        container.write(path, arrays, meta_of(len(self), tf_bits))
+        container.write(path, texts | others, meta_of(len(self), tf_bits))
         return len(self)
+
+    def _other_arrays(self) -> Arrays:
+        return self._entries.arrays(self._columns) | self._columns.arrays() | self._edges.arrays()

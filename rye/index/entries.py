@@ -16,7 +16,16 @@ import numpy as np
 
 from rye.index.laying import Columns, pack_entries, ranked
 from rye.index.packing import Arrays, Ints, pack_strings, smallest
-from rye.index.schema import OWN_KEYS, SHARED_KEYS, Place, entries, keyword_values, shared_columns
+from rye.index.schema import (
+    OWN_KEYS,
+    SEPARATOR,
+    SHARED_KEYS,
+    Place,
+    entries,
+    fold_value,
+    keyword_values,
+    shared_columns,
+)
 from rye.index.spilling import Run
 from rye.index.tokens import Interned
 from rye.items.model import Item
@@ -49,7 +58,7 @@ class EntryWriter:
         self._titles: list[str] = []
 
     def _number(self, key: str, value: str) -> int:
-        return self._shared[entries(key, [value])[0]] if value else -1
+        return self._shared[f"{key}{SEPARATOR}{fold_value(value)}"] if value else -1
 
     def add(self, items: Sequence[Item], places: Sequence[Place]) -> None:
         """Add the entries of further documents."""

@@ -12,11 +12,12 @@ import numpy as np
 
 from rye.index import analysis, stopping
 from rye.index.laying import Posted, pack_terms, ranked
+from rye.index.numbering import Numbers
 from rye.index.packing import Array, Arrays, Ints, pack_strings, smallest
 from rye.index.schema import FIELD_BITS, TEXT_FIELDS, text_columns
 from rye.index.spilling import Run
 from rye.index.strings import ranges
-from rye.index.tokens import Numbers, Vocabulary
+from rye.index.tokens import Vocabulary
 from rye.items.model import Item
 
 _SLOTS = 1 << FIELD_BITS

@@ -44,15 +44,16 @@ class RecordWriter:
 
     def add(self, found: Iterable[Evidence]) -> None:
         """Add the evidence of further documents."""
-        for one in found:
-            content, digest = _raw_digest(one.content_digest), _raw_digest(one.digest)
+        rows = list(found)
+        contents = _raw_digests([one.content_digest for one in rows])
+        digests = _raw_digests([one.digest for one in rows])
+        for one, content, digest in zip(rows, contents, digests, strict=True):
             signature = one.signature if len(one.signature) == _SIGNATURE else b""
             self._contents.append(content or bytes(_DIGEST))
             if digest or signature:
                 self._lines.append((digest or bytes(_DIGEST)) + (signature or bytes(_SIGNATURE)))
             else:
                 self._bare.append(len(self))
-            columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
             kept = (
                 "" if content else one.content_digest,
                 *one[1:7],
@@ -60,6 +61,7 @@ class RecordWriter:
                 b"" if signature else one.signature,
                 one.fingerprint,
             )
+            columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
             self._rests.append(_to_line(columns, kept))
             self._times.append(_to_json(one.signed_at))
 
@@ -90,10 +92,17 @@ def pack(found: Iterable[Evidence]) -> Arrays:
     return writer.arrays()
 
 
-def _raw_digest(text: str) -> bytes:
-    """Return the bytes of a SHA-256 in lower-case hex, or nothing."""
+def _raw_digests(texts: Sequence[str]) -> list[bytes]:
+    """Return the bytes of each SHA-256 in lower-case hex, or nothing where it is none."""
+    joined, size = "".join(texts), 2 * _DIGEST
+    if set(map(len, texts)) == {size} and (raw := _raw(joined)):  # as nearly all are
+        return [raw[at : at + _DIGEST] for at in range(0, len(raw), _DIGEST)]
+    return [_raw(text) if len(text) == size else b"" for text in texts]
+
+
+def _raw(text: str) -> bytes:
     try:
-        raw = bytes.fromhex(text) if len(text) == 2 * _DIGEST else b""
+        raw = bytes.fromhex(text)
     except ValueError:
         return b""
     return raw if raw.hex() == text else b""
