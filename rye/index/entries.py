@@ -10,7 +10,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
 from operator import attrgetter
-from typing import TypeVar
 
 import numpy as np
 
@@ -23,24 +22,22 @@ from rye.index.schema import (
     Place,
     entries,
     fold_value,
-    keyword_values,
+    keyword_columns,
     shared_columns,
 )
 from rye.index.spilling import Run
 from rye.index.tokens import Interned
 from rye.items.model import Item
 
-Written = TypeVar("Written")
 
-
-class _Once(dict[Written, int]):
+class _Once(dict[str, int]):
     """What is written → number of its keyword entry, asked for once however many items have it."""
 
-    def __init__(self, number: Callable[[Written], int]) -> None:
+    def __init__(self, number: Callable[[str], int]) -> None:
         super().__init__()
         self._number = number
 
-    def __missing__(self, written: Written) -> int:
+    def __missing__(self, written: str) -> int:
         found = self[written] = self._number(written)
         return found
 
@@ -50,8 +47,7 @@ class EntryWriter:
 
     def __init__(self) -> None:
         self._shared = Interned()
-        self._of_pair = _Once[tuple[str, str]](lambda pair: self._number(*pair))
-        self._of_value = {key: _Once[str](partial(self._number, key)) for key in SHARED_KEYS}
+        self._of_value: dict[str, _Once] = {}
         self._numbers: list[Ints] = []
         self._docs: list[Ints] = []
         self._names: list[str] = []
@@ -62,20 +58,22 @@ class EntryWriter:
 
     def add(self, items: Sequence[Item], places: Sequence[Place]) -> None:
         """Add the entries of further documents."""
-        docs = np.arange(len(items)) + len(self._names)
-        for known, values in zip(self._of_value.values(), shared_columns(items, places), strict=True):
-            self._add(np.fromiter(map(known.__getitem__, values), np.int64, len(items)), docs)
-        groups = list(map(keyword_values, items))
-        pairs = list(chain.from_iterable(groups))
-        numbers = np.fromiter(map(self._of_pair.__getitem__, pairs), np.int64, len(pairs))
-        self._add(numbers, np.repeat(docs, list(map(len, groups))))
+        each = range(len(items))
+        for key, values in zip(SHARED_KEYS, shared_columns(items, places), strict=True):
+            self._add(key, values, each)
+        for key, some, owners in keyword_columns(items):
+            self._add(key, some, owners)
         self._names += map(attrgetter("name"), items)
         self._titles += map(attrgetter("title"), items)
 
-    def _add(self, numbers: Ints, docs: Ints) -> None:
+    def _add(self, key: str, values: Sequence[str], owners: Sequence[int]) -> None:
+        """Add what is written under one key, and which of the items added now each value belongs to."""
+        if key not in self._of_value:
+            self._of_value[key] = _Once(partial(self._number, key))
+        numbers = np.fromiter(map(self._of_value[key].__getitem__, values), np.int64, len(values))
         given = numbers >= 0
         self._numbers.append(numbers[given])
-        self._docs.append(docs[given])
+        self._docs.append(np.asarray(owners, np.int64)[given] + len(self._names))
 
     def take(self, run: Run) -> None:
         """Add the entries of the documents of a run."""

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,9 @@ _STATE_KEYS = frozenset(("status", "superseded_by", "deprecated", "yanked"))
 
 MAX_METADATA_VALUES = 500
 """Keyword entries kept of one item's metadata; what is beyond stays in the file."""
+
+_SEVERAL_ITEMS = 4
+"""So many items with the same keys are taken together."""
 
 BUILT_IN_KEYS = (
     *("key", "type", "space", "bundle", "path", "id", "name", "title", "category"),
@@ -133,34 +136,54 @@ def shared_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[l
         yield list(map(attrgetter(key), places if key in _OF_PLACE else items))
 
 
-def keyword_values(item: Item) -> list[tuple[str, str]]:
-    """Return the ``(key, value)`` pairs of what an item may have several of, as written; one may be empty or recur."""
-    metadata = item.metadata
-    pairs = [("tags", tag) for tag in item.tags]
-    if not _STATE_KEYS.isdisjoint(metadata):
-        pairs += [("is", state) for state in hidden_states(item)]
-    others = [value for value in metadata.values() if value.__class__ is not str]
-    if not all(map(_is_plain, others)) or len(metadata) + sum(map(len, others)) > MAX_METADATA_VALUES:
-        texts = islice(flatten(metadata), MAX_METADATA_VALUES)
-        return pairs + [(name, text) for path, text in texts if (name := _metadata_key(path))]
-    for key, name in _kept(tuple(metadata)):
-        value = metadata[key]
-        if value.__class__ is str:
-            pairs.append((name, value))
+def keyword_columns(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+    """Yield ``(key, values, items)`` of what an item may have several of: values as written, and whose each is.
+
+    A key may come several times, a value may be empty or recur. Items with the same metadata keys are taken together.
+    """
+    each, tags = range(len(items)), [item.tags for item in items]
+    yield "tags", list(chain.from_iterable(tags)), list(chain.from_iterable(map(repeat, each, map(len, tags))))
+    layouts: dict[tuple[str, ...], list[int]] = {}
+    for number, item in enumerate(items):
+        layouts.setdefault(tuple(item.metadata), []).append(number)
+    for keys, numbers in layouts.items():
+        if not _STATE_KEYS.isdisjoint(keys):
+            pairs = [(number, state) for number in numbers for state in hidden_states(items[number])]
+            yield "is", [state for _, state in pairs], [number for number, _ in pairs]
+        columns = [(key, [items[number].metadata[key] for number in numbers]) for key in keys]
+        if len(numbers) >= _SEVERAL_ITEMS and _are_plain([column for _, column in columns]):
+            yield from _plain_columns(columns, numbers)
+            continue
+        for number in numbers:
+            for path, text in islice(flatten(items[number].metadata), MAX_METADATA_VALUES):
+                if name := _metadata_key(path):
+                    yield name, (text,), (number,)
+
+
+def _are_plain(columns: Sequence[Sequence[Any]]) -> bool:
+    """Return whether all values are texts or lists of texts, and no item has too many."""
+    most = 0
+    for column in columns:
+        kinds = set(map(type, column))
+        if kinds == {list} and set(map(type, chain.from_iterable(column))) <= {str}:
+            most += max(map(len, column))
+        elif kinds == {str}:
+            most += 1
         else:
-            pairs += [(name, text) for text in value]
-    return pairs
+            return False
+    return most <= MAX_METADATA_VALUES
 
 
-def _is_plain(value: Any) -> bool:
-    """Return whether a value is a list of texts."""
-    return value.__class__ is list and set(map(type, value)) <= {str}
-
-
-@lru_cache(maxsize=4096)
-def _kept(keys: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
-    """Return those of some metadata keys that have entries, and the key of these."""
-    return tuple((key, name) for key in keys if (name := _metadata_key(key)))
+def _plain_columns(
+    columns: Sequence[tuple[str, Sequence[Any]]], numbers: Sequence[int]
+) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+    for key, column in columns:
+        name = _metadata_key(key)
+        if name and column[0].__class__ is str:
+            yield name, column, numbers
+        elif name:
+            owners = chain.from_iterable(map(repeat, numbers, map(len, column)))
+            yield name, list(chain.from_iterable(column)), list(owners)
 
 
 @lru_cache(maxsize=4096)
