@@ -36,14 +36,12 @@ import numpy.typing as npt
 
 from rye.index import stems
 from rye.index.blocks import Blocks
-from rye.index.container import Container, DamagedError
+from rye.index.container import DamagedError
 from rye.index.dictionary import perhaps_near
+from rye.index.documents import Documents
 from rye.index.packing import Positions
-from rye.index.paths import Paths
-from rye.index.records import Records
-from rye.index.relations_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
-from rye.index.strings import Ids, Strings, ranges
+from rye.index.strings import Ids, ranges
 
 __all__ = ["EXTENSION", "LENGTH_BITS", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
 
@@ -100,7 +98,7 @@ class _Part:
         return ((self._posting[postings] >> self._shift) & self._mask).astype(self._kind)
 
 
-class Segment:
+class Segment(Documents):
     """One immutable segment file.
 
     Attributes:
@@ -115,7 +113,7 @@ class Segment:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = Container(path)
+        super().__init__(path)
         if self._file.meta.get("fields") != list(TEXT_FIELDS):
             message = f"{path.name}: indexed fields differ from this version's"
             raise DamagedError(message)
@@ -138,55 +136,10 @@ class Segment:
         self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
 
-    def _array(self, name: str) -> Array:
-        return self._file.array(name)
-
-    def _strings(self, name: str) -> Strings:
-        return Strings(self._array(f"{name}.offsets"), self._file.buffer(f"{name}.buffer"))
-
-    def _blocks(self, name: str) -> Blocks:
-        return Blocks(
-            int(self._array(f"{name}.count")[0]),
-            self._strings(f"{name}.head"),
-            self._array(f"{name}.ends"),
-            self._file.buffer(f"{name}.blocks"),
-            bits=self._file.buffer(f"{name}.filter"),
-        )
-
     @cached_property
     def entries(self) -> Blocks:
         """The sorted keyword entries, ``key NUL value``."""
         return self._blocks("entry")
-
-    @cached_property
-    def edges(self) -> EdgeColumns:
-        """What its documents refer to."""
-        return EdgeColumns.read(self._array, self._blocks)
-
-    @cached_property
-    def ids(self) -> Strings:
-        """The item id of every document."""
-        return self._strings("id")
-
-    @cached_property
-    def paths(self) -> Paths:
-        """The path of every document, relative to the space root."""
-        return Paths(self._array("path"), self._strings("path"), self.types, self.ids)
-
-    @cached_property
-    def evidence(self) -> Records:
-        """What the bytes of every document prove."""
-        return Records(self._array, self._strings)
-
-    @cached_property
-    def types(self) -> npt.NDArray[np.uint8]:
-        """The item type number of every document."""
-        return self._array("doc.type")
-
-    @cached_property
-    def times(self) -> npt.NDArray[np.float64]:
-        """Seconds since 1970 of the last change an item states, NaN where it states none."""
-        return self._array("doc.time")
 
     @cached_property
     def slot_codes(self) -> npt.NDArray[np.uint16] | None:
