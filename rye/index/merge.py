@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from rye.index import container, stopping
+from rye.index.arrays import unique
 from rye.index.blocks import Blocks
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, smallest
@@ -136,7 +137,7 @@ def _borders(counts: Ints) -> list[int]:
     """Return where to cut the terms, so that those between two cuts have few postings, or are one term."""
     ends = np.cumsum(counts)
     wanted = np.arange(1, int(ends[-1]) // AT_A_TIME + 1) * AT_A_TIME if len(ends) else np.empty(0, np.int64)
-    cuts: list[int] = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted) + 1, [len(counts)]])).tolist()
+    cuts: list[int] = unique(np.asarray([0, len(counts)]), np.searchsorted(ends, wanted) + 1).tolist()
     return cuts
 
 

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.errors import SigningError
+from rye.index.arrays import unique
 from rye.index.container import DamagedError
 from rye.index.packing import pack_table
 from rye.index.strings import Strings
@@ -202,7 +203,7 @@ class Records(Sequence[Evidence]):
     def content_digests(self) -> list[str]:
         """That part of every document's evidence."""
         raw, whole = self._content.tobytes().hex(), {}
-        for number in np.unique(self._rest_of).tolist():
+        for number in unique(self._rest_of).tolist():
             columns, evidence = self._rest(number)
             whole[number] = "" if "c" in columns else evidence.content_digest
         width = 2 * _DIGEST

@@ -34,6 +34,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import blocks
+from rye.index.arrays import unique
 from rye.index.blocks import Blocks
 from rye.index.packing import Array, Arrays, smallest
 from rye.index.relations import KIND_NUMBER, Edge
@@ -117,7 +118,7 @@ class EdgeColumns:
     def like(self, glob: str) -> Ints:
         """Return the targets whose text, with or without its type, matches a folded glob."""
         found = self.folded.matching(glob, within=self.folded.prefix_range(literal(glob)))
-        named: Ints = np.unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
+        named: Ints = unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
         return named
 
     @property

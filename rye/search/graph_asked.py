@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rye.index.arrays import unique
 from rye.index.reader import Part
 from rye.index.relations import KIND_NUMBER
 from rye.index.relations_columns import UNSURE, EdgeColumns, Keys
@@ -81,12 +82,12 @@ class Asked:
     def referring_to(self, pattern: str) -> Bools:
         """Return which documents refer to an item that a folded glob means, or to nothing with such words."""
         docs = self._names.like(pattern)
-        ids, names = np.unique(self._names.id_keys[docs]), np.unique(self._names.name_keys[docs])
+        ids, names = unique(self._names.id_keys[docs]), unique(self._names.name_keys[docs])
         found = np.zeros(len(self._live), bool)
         for part in self._parts:
             edges = part.segment.edges
             words = edges.like(pattern)
-            targets = np.unique(np.concatenate([words, _looked_up(edges, np.concatenate([ids, names]))]))
+            targets = unique(words, _looked_up(edges, np.concatenate([ids, names])))
             hits = self._hits(edges, targets)
             nearest = np.where(hits.by_name, _next(names, hits.first), _next(ids, hits.first))
             meant = hits.any & (nearest <= hits.last)
@@ -99,7 +100,7 @@ class Asked:
 
     def referred_to_by(self, pattern: str) -> Bools:
         """Return which winning documents those refer to that win of the items that a folded glob means."""
-        docs = np.unique(self._names.like(pattern))
+        docs = unique(self._names.like(pattern))
         docs = docs[self._names.win(docs)]
         found = np.zeros(len(self._live), bool)
         for part in self._parts:
@@ -109,7 +110,7 @@ class Asked:
             rows = ranges(*bounds)
             targets, which = np.unique(edges.targets[rows], return_inverse=True)
             hits = self._hits(edges, targets.astype(np.int64))
-            named = hits.of(np.unique(which[self._are_references(part, rows, hits.of(which))]))
+            named = hits.of(unique(which[self._are_references(part, rows, hits.of(which))]))
             for table, these in ((self._names.ids, ~named.by_name), (self._names.names, named.by_name)):
                 found[table.docs[_covered(table.keys, named.of(np.flatnonzero(these & named.any)))]] = True
         referred = np.flatnonzero(found)
@@ -163,7 +164,7 @@ def _among(numbers: Numbers, some: Ints, size: int) -> Bools:
 
 def _looked_up(edges: EdgeColumns, keys: Keys) -> Ints:
     """Return the targets that are looked up by one of some keys, of its type or of any."""
-    wanted = np.unique(np.concatenate([keys, keys & ~ANY_TYPE]))
+    wanted = unique(keys, keys & ~ANY_TYPE)
     rows = edges.order[ranges(*(edges.keys.searchsorted(wanted, side=side, sorter=edges.order) for side in _SIDES))]
     found: Ints = edges.ends.searchsorted(rows, side="right") - 1
     return found

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.segment import Ints
 from rye.index.strings import ranges
 from rye.search.graph import Graph
@@ -49,13 +50,13 @@ def walk(graph: Graph, node: int, direction: Direction, depth: int) -> Walk:
     for step in range(1, depth + 1):
         forth = outward.of(frontier) if direction is not Direction.IN else frontier[:0]
         back = inward.of(frontier) if direction is not Direction.OUT else frontier[:0]
-        fresh = np.unique(np.concatenate([forth, back]))
+        fresh = unique(forth, back)
         fresh = fresh[~seen[fresh]]
         seen[fresh] = True
         found.append(fresh)
         steps.append(np.full(len(fresh), step))
         ends = np.concatenate([edges.named[ranges(edges.starts[forth], edges.starts[forth + 1])], sources[back]])
-        frontier = np.unique(ends[distance[ends] < 0])
+        frontier = unique(ends[distance[ends] < 0])
         if not len(frontier):
             break
         distance[frontier] = step

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from functools import reduce
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import POSITION_BITS, Bools, Ints, Numbers
@@ -81,16 +81,14 @@ class Placed:
     def _candidates(self, index: int, part: Part, pattern: Run | Window | Nearby) -> Numbers:
         """Return the slots that have all it takes, wherever it stands: positions are read there alone."""
         if isinstance(pattern, Nearby):
-            return shared(
-                [reduce(np.union1d, (self._candidates(index, part, run) for run in runs)) for runs in pattern.operands]
-            )
+            return shared([unique(*(self._candidates(index, part, run) for run in runs)) for runs in pattern.operands])
         if isinstance(pattern, Window):
             words = (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
             return shared([self.postings(index, part, word).distinct for word in words])
         parts = shared([self.postings(index, part, one).distinct for one in dict.fromkeys(pattern.parts)])
         if pattern.joined is None:
             return parts
-        return np.union1d(parts, self.postings(index, part, pattern.joined).distinct)
+        return unique(parts, self.postings(index, part, pattern.joined).distinct)
 
     def _positions(self, index: int, part: Part, pattern: Pattern) -> Occurrences:
         """Return where a part of the leaf occurs; kept, because parts recur and every hit of a page asks again."""
@@ -109,7 +107,7 @@ class Placed:
 
     def _occurrences(self, index: int, part: Part, run: Run | Window) -> Occurrences:
         if isinstance(run, Window):
-            keys = np.unique(np.concatenate(self._survivors(index, part, run)))
+            keys = unique(*self._survivors(index, part, run))
             return Occurrences(keys, keys, np.ones(len(keys)))
         found = [self._positions(index, part, pattern) for pattern in run.parts]
         placed = positions.consecutive(found, run.offsets) if len(found) > 1 else found[0]

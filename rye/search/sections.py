@@ -20,6 +20,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rye.errors import UnavailableError
+from rye.index.arrays import unique
 from rye.index.chunks import chunks_of
 from rye.index.reader import Floats
 from rye.index.reading import ReadItem, read_item
@@ -186,7 +187,7 @@ class SectionSearch:
         at = np.searchsorted(near.docs, found)
         similarity = near.blend.similarity[at]
         meant = np.where(reaching(similarity, near.threshold), similarity, 0.0)
-        return np.union1d(self._best(found, near.blend.keyword[at]), self._best(found, meant))
+        return unique(self._best(found, near.blend.keyword[at]), self._best(found, meant))
 
     def _shown(self, found: Docs) -> Docs:
         if self.request.search.include_superseded:

@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import TYPE_NAMES
@@ -147,7 +148,7 @@ class Succession:
         node = graph.nodes.of_doc[at]
         found = graph.inward.of(np.asarray([node]))
         found = found[(edges.kinds[found] == _SUPERSEDES) & (edges.counts[found] == 1)]
-        docs = np.unique(edges.docs[found]).astype(np.int64)
+        docs = unique(edges.docs[found]).astype(np.int64)
         docs = docs[graph.nodes.of_doc[docs] != node]
         sources = [part.root.source for part in self._reader.parts]
         own = self._reader.locate(doc)[0].root.source
