@@ -21,7 +21,7 @@ import numpy.typing as npt
 from rye.index import stopping
 
 MAGIC = b"RYEARR01"
-FORMAT_VERSION = 6
+FORMAT_VERSION = 7
 FULL_CHECK_BYTES = 8 << 20
 """Files up to this size are checked whole when opened; of larger ones only header and length are."""
 

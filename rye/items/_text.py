@@ -8,7 +8,7 @@ from rye.errors import ItemError
 
 DESCRIPTION_CHARS = 300
 """How long a description taken from the body may be; a stated one may be longer."""
-STATED_CHARS = 1000
+STATED_CHARS = 4096
 """How long a description that the file states may be."""
 LINE_CHARS = 300
 """How long a title, category, version or author may be."""

@@ -236,3 +236,9 @@ def test_more_headings_than_the_limit_open_no_further_sections() -> None:
     assert len(item.sections) == 10_000
     assert item.sections[-1].text == "x\n" + "# A\nx\n" * 4 + "# A\nx"
     assert item.sections[-1].end_line == 20_010
+
+
+def test_all_of_a_long_description_is_kept() -> None:
+    """Its last word is found as its first is; those of agents' skills have up to 1,024 characters."""
+    stated = "word " * 800 + "needle"
+    assert read("knowledge/x.md", f"---\ndescription: {stated}\n---\n\nBody.\n").description == stated
