@@ -22,11 +22,11 @@ from rye.search.graph_resolve import KIND_BITS, Resolver, Rows, distinct
 from rye.search.rows import fresh, mask
 
 MAX_CANDIDATES = 10
-"""Items that one ambiguous reference is taken to name; the rest of the same name are left out."""
+"""Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""
 
 _MANY = 1_000_000
 _FEW = 2
-"""How many references there may be for ambiguous ones to be taken to name so many; beyond that, they name two."""
+"""In an answer of more references than the first number, only so many items are listed of each."""
 
 MASKS = ("orphan", "dangling", "referring", "referred")
 _KEPT = ".relations.ryx"
