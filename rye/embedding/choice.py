@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import Final
 from urllib.parse import urlsplit
@@ -21,6 +22,9 @@ _SERVERS = ("model", "url", "query_prefix", "document_prefix")
 
 BATCH, MAX_BATCH = 32, 1024
 TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
+_SECRETS: Final = re.compile(r"(?<=//).*@|^(?!\w+://).*@|(?<=[?#]).+", re.DOTALL)
+"""What of a URL may be a password or a key."""
+
 _FORMS = "write wordllama, none, ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
 
 
@@ -58,7 +62,7 @@ class Choice:
         """
         kind, _, rest = text.strip().partition(":")
         model, _, url = rest.partition("@")
-        return cls(kind=kind, model=model, url=url).checked(text)
+        return cls(kind=kind, model=model, url=url).checked(f"{kind}:{model}@{_shown(url)}" if url else text)
 
     def checked(self, said: str = "") -> Choice:
         """Return the choice with the place of its server filled in.
@@ -72,14 +76,15 @@ class Choice:
         if self.kind not in KINDS:
             raise _bad(said or self.kind, f"there is no embedder {self.kind!r}")
         if self.kind not in URLS:
-            idle = [f"{name} ({value!r})" for name in _SERVERS if (value := getattr(self, name))]
+            shown = replace(self, url=_shown(self.url))
+            idle = [f"{name} ({value!r})" for name in _SERVERS if (value := getattr(shown, name))]
             if idle:
                 raise _bad(said or self.kind, f"{self.kind} takes no {' and no '.join(idle)}")
             return self
         if not self.model:
             raise _bad(said or self.kind, f"{self.kind} needs the name of a model")
         url = (self.url or URLS[self.kind]).rstrip("/")
-        _check_url(said or url, url)
+        _check_url(said or _shown(url), url)
         return replace(self, url=url)
 
     def asking(self, other: Choice) -> Choice:
@@ -96,9 +101,14 @@ def _check_url(said: str, url: str) -> None:
     except ValueError:
         host, parts = None, urlsplit("")
     if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
-        raise _bad(said, f"{url!r} is not the URL of a server")
+        raise _bad(said, f"{_shown(url)!r} is not the URL of a server")
     if parts.username is not None or parts.query or parts.fragment:
         raise _bad(said, "the URL may hold neither a name or key, nor ? or #")
+
+
+def _shown(url: str) -> str:
+    """Return a URL as an error may repeat it, into a log that others read."""
+    return _SECRETS.sub(lambda secret: "…@" if secret[0].endswith("@") else "…", url)
 
 
 def _bad(said: str, problem: str) -> ArgumentError:

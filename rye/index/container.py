@@ -36,11 +36,11 @@ class DamagedError(Exception):
     """The file is not a readable container; the index room answers by rebuilding, callers never see this."""
 
 
-def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> None:
+def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, lasting: bool = True) -> None:
     """Write arrays and JSON-able ``meta`` to a new file.
 
-    One too large to be checked whole when it is opened is flushed to disk before this returns: after a loss of power,
-    what is missing of a smaller one is noticed.
+    One too large to be checked whole when it is opened is flushed to disk before this returns, if it is a lasting one:
+    after a loss of power, what is missing of a smaller one is noticed.
     """
     table: dict[str, Any] = {}
     offset = 0
@@ -59,7 +59,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any]) -> N
             stopping.check()
             handle.write(_bytes(array))
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
-        if handle.tell() > FULL_CHECK_BYTES:
+        if lasting and handle.tell() > FULL_CHECK_BYTES:
             handle.flush()
             os.fsync(handle.fileno())
 

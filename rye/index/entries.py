@@ -9,27 +9,35 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import chain
-from typing import TypeVar
+from operator import attrgetter
 
 import numpy as np
 
-from rye.index.laying import pack_entries, ranked
-from rye.index.packing import Arrays, Ints
-from rye.index.schema import OWN_KEYS, SHARED_KEYS, Place, entries, keyword_values, own_columns, shared_columns
+from rye.index.laying import Columns, pack_entries, ranked
+from rye.index.packing import Arrays, Ints, pack_strings, smallest
+from rye.index.schema import (
+    OWN_KEYS,
+    SEPARATOR,
+    SHARED_KEYS,
+    Place,
+    entries,
+    fold_value,
+    keyword_columns,
+    shared_columns,
+)
+from rye.index.spilling import Run
 from rye.index.tokens import Interned
 from rye.items.model import Item
 
-Written = TypeVar("Written")
 
-
-class _Once(dict[Written, int]):
+class _Once(dict[str, int]):
     """What is written → number of its keyword entry, asked for once however many items have it."""
 
-    def __init__(self, number: Callable[[Written], int]) -> None:
+    def __init__(self, number: Callable[[str], int]) -> None:
         super().__init__()
         self._number = number
 
-    def __missing__(self, written: Written) -> int:
+    def __missing__(self, written: str) -> int:
         found = self[written] = self._number(written)
         return found
 
@@ -39,40 +47,63 @@ class EntryWriter:
 
     def __init__(self) -> None:
         self._shared = Interned()
-        self._of_pair = _Once[tuple[str, str]](lambda pair: self._number(*pair))
-        self._of_value = {key: _Once[str](partial(self._number, key)) for key in SHARED_KEYS}
+        self._of_value: dict[str, _Once] = {}
         self._numbers: list[Ints] = []
         self._docs: list[Ints] = []
-        self._own: list[list[str]] = [[] for _ in OWN_KEYS]
+        self._names: list[str] = []
+        self._titles: list[str] = []
 
     def _number(self, key: str, value: str) -> int:
-        return self._shared[entries(key, [value])[0]] if value else -1
+        return self._shared[f"{key}{SEPARATOR}{fold_value(value)}"] if value else -1
 
     def add(self, items: Sequence[Item], places: Sequence[Place]) -> None:
         """Add the entries of further documents."""
-        docs = np.arange(len(items)) + len(self._own[0])
-        for known, values in zip(self._of_value.values(), shared_columns(items, places), strict=True):
-            self._numbers.append(np.fromiter(map(known.__getitem__, values), np.int64, len(items)))
-            self._docs.append(docs)
-        groups = list(map(keyword_values, items))
-        pairs = list(chain.from_iterable(groups))
-        self._numbers.append(np.fromiter(map(self._of_pair.__getitem__, pairs), np.int64, len(pairs)))
-        self._docs.append(np.repeat(docs, list(map(len, groups))))
-        for column, values in zip(self._own, own_columns(items, places), strict=True):
-            column.extend(values)
+        each = range(len(items))
+        for key, values in zip(SHARED_KEYS, shared_columns(items, places), strict=True):
+            self._add(key, values, each)
+        for key, some, owners in keyword_columns(items):
+            self._add(key, some, owners)
+        self._names += map(attrgetter("name"), items)
+        self._titles += map(attrgetter("title"), items)
 
-    def arrays(self) -> Arrays:
-        """Return the arrays ``entry.*``."""
-        shared, docs = np.concatenate(self._numbers), np.concatenate(self._docs)
-        owners = [docs[shared >= 0]]
-        columns = []
-        for key, values in zip(OWN_KEYS, self._own, strict=True):
+    def _add(self, key: str, values: Sequence[str], owners: Sequence[int]) -> None:
+        """Add what is written under one key, and which of the items added now each value belongs to."""
+        if key not in self._of_value:
+            self._of_value[key] = _Once(partial(self._number, key))
+        numbers = np.fromiter(map(self._of_value[key].__getitem__, values), np.int64, len(values))
+        given = numbers >= 0
+        self._numbers.append(numbers[given])
+        self._docs.append(np.asarray(owners, np.int64)[given] + len(self._names))
+
+    def take(self, run: Run) -> None:
+        """Add the entries of the documents of a run."""
+        shared = run.texts("shared")
+        numbers = np.fromiter(map(self._shared.__getitem__, shared), np.int64, len(shared))
+        self._numbers.append(numbers[run.array("pair.entry")])
+        self._docs.append(run.array("pair.doc").astype(np.int64) + len(self._names))
+        self._names += run.texts("name")
+        self._titles += run.texts("title")
+
+    def run_arrays(self) -> Arrays:
+        """Return the arrays of a run."""
+        return {
+            **pack_strings("shared", list(self._shared)),
+            "pair.entry": smallest(np.concatenate(self._numbers)),
+            "pair.doc": smallest(np.concatenate(self._docs)),
+            **pack_strings("name", self._names),
+            **pack_strings("title", self._titles),
+        }
+
+    def arrays(self, columns: Columns) -> Arrays:
+        """Return the arrays ``entry.*``, given the columns of the same documents."""
+        own = (columns.keys(), columns.paths, columns.ids, self._names, self._titles)
+        owners, texts = list(self._docs), []
+        for key, values in zip(OWN_KEYS, own, strict=True):
             owners.append(np.flatnonzero(np.fromiter(map(bool, values), bool, len(values))))
-            columns.append(entries(key, [value for value in values if value]))
-        ordered, number = ranked(chain(self._shared, *columns))
-        rank = number(self._shared)
-        numbers = np.concatenate([rank[shared[shared >= 0]], *map(number, columns)])
-        pairs = (numbers << 32) | np.concatenate(owners)
+            texts.append(entries(key, [value for value in values if value]))
+        ordered, number = ranked(chain(self._shared, *texts))
+        shared = number(self._shared)[np.concatenate(self._numbers)]
+        pairs = (np.concatenate([shared, *map(number, texts)]) << 32) | np.concatenate(owners)
         pairs.sort()
         pairs = pairs[np.diff(pairs, prepend=-1) != 0]
         return pack_entries(ordered, pairs >> 32, pairs & 0xFFFFFFFF)

@@ -8,13 +8,16 @@ from typing import Any
 
 import numpy as np
 
-from rye.index import blocks, paths, records, stopping
+from rye.index import blocks, paths, stopping
 from rye.index.dictionary import term_arrays
+from rye.index.documents import Documents
 from rye.index.packing import Array, Arrays, Ints, pack_positions, pack_postings, pack_strings, smallest
 from rye.index.ranks import rank_arrays
-from rye.index.schema import FIELD_BITS, TEXT_FIELDS
+from rye.index.records import RecordWriter
+from rye.index.schema import FIELD_BITS, TEXT_FIELDS, TYPE_NAMES
 from rye.index.stems import stem_arrays
-from rye.signing import Evidence
+
+_KEY_STARTS = tuple(f"{name}:" for name in TYPE_NAMES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +45,36 @@ class Columns:
     paths: list[str] = field(default_factory=list)
     types: list[int] = field(default_factory=list)
     times: list[float] = field(default_factory=list)
-    evidence: list[Evidence] = field(default_factory=list)
+    records: RecordWriter = field(default_factory=RecordWriter)
 
-    def arrays(self) -> Arrays:
-        """Return them as arrays."""
-        arrays: Arrays = {
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def take(self, documents: Documents, docs: Ints) -> None:
+        """Add some documents of a file, ascending."""
+        self.ids.extend(documents.ids.take(docs))
+        self.paths.extend(documents.paths.take(docs))
+        self.types.extend(documents.types[docs].tolist())
+        self.times.extend(documents.times[docs].tolist())
+        self.records.take(documents.evidence, docs)
+
+    def keys(self) -> list[str]:
+        """Return ``type:id`` of every document."""
+        return [_KEY_STARTS[kind] + item_id for kind, item_id in zip(self.types, self.ids, strict=True)]
+
+    def run_arrays(self) -> Arrays:
+        """Return the arrays of a run."""
+        return {
             "doc.type": np.asarray(self.types, np.uint8),
             "doc.time": np.asarray(self.times, np.float64),
             **pack_strings("id", self.ids),
             **paths.pack(self.paths, self.types, self.ids),
+            **self.records.arrays(),
         }
-        stopping.check()
-        arrays |= records.pack(self.evidence)
+
+    def arrays(self) -> Arrays:
+        """Return the arrays of a segment."""
+        arrays = self.run_arrays()
         stopping.check()
         return arrays | rank_arrays(self.ids, self.types, self.paths)
 

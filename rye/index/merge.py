@@ -9,10 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from rye.index import container, stopping
+from rye.index.arrays import unique
 from rye.index.blocks import Blocks
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, smallest
-from rye.index.relations_columns import merged
+from rye.index.relations_columns import EdgeWriter
 from rye.index.segment import Bools, Ints, Segment, slot_keys
 from rye.index.strings import Strings, ranges
 
@@ -59,7 +60,10 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     arrays |= _entries(segments, renumber)
     stopping.check()
     arrays |= _columns(segments, keeps)
-    arrays |= merged([(segment.edges, new) for segment, new in zip(segments, renumber, strict=True)])
+    edges = EdgeWriter()
+    for segment, new in zip(segments, renumber, strict=True):
+        edges.take(segment.edges, new)
+    arrays |= edges.arrays()
     container.write(path, arrays, meta_of(docs, tf_bits))
     return docs
 
@@ -133,7 +137,7 @@ def _borders(counts: Ints) -> list[int]:
     """Return where to cut the terms, so that those between two cuts have few postings, or are one term."""
     ends = np.cumsum(counts)
     wanted = np.arange(1, int(ends[-1]) // AT_A_TIME + 1) * AT_A_TIME if len(ends) else np.empty(0, np.int64)
-    cuts: list[int] = np.unique(np.concatenate([[0], np.searchsorted(ends, wanted) + 1, [len(counts)]])).tolist()
+    cuts: list[int] = unique(np.asarray([0, len(counts)]), np.searchsorted(ends, wanted) + 1).tolist()
     return cuts
 
 
@@ -169,13 +173,9 @@ def _entries(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
 
 
 def _columns(segments: Sequence[Segment], keeps: Sequence[Ints]) -> Arrays:
-    pairs = list(zip(segments, keeps, strict=True))
-    columns = Columns(
-        [text for segment, keep in pairs for text in segment.ids.take(keep)],
-        [text for segment, keep in pairs for text in segment.paths.take(keep)],
-        [kind for segment, keep in pairs for kind in segment.types[keep].tolist()],
-        [time for segment, keep in pairs for time in segment.times[keep].tolist()],
-        [segment.evidence[doc] for segment, keep in pairs for doc in keep.tolist()],
-    )
+    columns = Columns()
+    for segment, keep in zip(segments, keeps, strict=True):
+        columns.take(segment, keep)
+    pairs = zip(segments, keeps, strict=True)
     lengths = np.concatenate([segment.lengths[:, keep] for segment, keep in pairs], axis=1)
     return columns.arrays() | {"doc.lengths": smallest(lengths)}

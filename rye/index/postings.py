@@ -12,10 +12,12 @@ import numpy as np
 
 from rye.index import analysis, stopping
 from rye.index.laying import Posted, pack_terms, ranked
-from rye.index.packing import Arrays, Ints, smallest
+from rye.index.numbering import Numbers
+from rye.index.packing import Array, Arrays, Ints, pack_strings, smallest
 from rye.index.schema import FIELD_BITS, TEXT_FIELDS, text_columns
+from rye.index.spilling import Run
 from rye.index.strings import ranges
-from rye.index.tokens import Numbers, Vocabulary
+from rye.index.tokens import Vocabulary
 from rye.items.model import Item
 
 _SLOTS = 1 << FIELD_BITS
@@ -33,8 +35,8 @@ class PostingWriter:
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
-        self._tokens: list[tuple[Numbers, Numbers, Numbers]] = []
-        self._lengths: list[Ints] = []
+        self._tokens: list[tuple[Numbers, Numbers, Array]] = []
+        self._lengths: list[Array] = []
         self._docs = 0
 
     def add(self, items: Sequence[Item]) -> None:
@@ -48,6 +50,30 @@ class PostingWriter:
         parts = self._place(chunks, sizes, np.concatenate(slots), len(items))
         self._lengths.append(parts.reshape(len(items), _SLOTS).T[: len(TEXT_FIELDS)])
         self._docs += len(items)
+
+    def take(self, run: Run) -> None:
+        """Add the words of the documents of a run."""
+        words, terms = run.texts("word"), self._vocabulary.terms
+        numbers = np.fromiter(map(terms.__getitem__, words), np.int32, len(words))
+        lengths = run.array("doc.lengths")
+        slots = run.array("token.slot").astype(np.int32) + np.int32(self._docs << FIELD_BITS)
+        self._tokens.append((numbers[run.array("token.word")], slots, run.array("token.place")))
+        self._lengths.append(lengths)
+        self._docs += lengths.shape[1]
+
+    def run_arrays(self) -> Arrays:
+        """Return the arrays of a run; nothing is kept."""
+        words, self._vocabulary = list(self._vocabulary.terms), Vocabulary()
+        tokens, self._tokens = self._tokens, []
+        columns = dict(zip(("word", "slot", "place"), map(np.concatenate, zip(*tokens, strict=True)), strict=True))
+        return {
+            **pack_strings("word", words),
+            **{f"token.{name}": smallest(column) for name, column in columns.items()},
+            "doc.lengths": self._all_lengths(),
+        }
+
+    def _all_lengths(self) -> Array:
+        return smallest(np.concatenate(self._lengths, axis=1))
 
     def _place(self, chunks: Numbers, sizes: Ints, slots: Ints, docs: int) -> Ints:
         """Keep the tokens of chunks, each at its chunk's first position plus its offset; return the parts by slot.
@@ -93,7 +119,7 @@ class PostingWriter:
             found.append((smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions)))
         slots, tfs, places = map(np.concatenate, zip(*found, strict=True))
         arrays, tf_bits = pack_terms(ordered, Posted(counts, slots, tfs, places), self._docs)
-        return arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
+        return arrays | {"doc.lengths": self._all_lengths()}, tf_bits
 
     def _in_order(self, starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
         """Yield the tokens sorted, some terms at a time: of each the start of its term plus its slot, and its position.

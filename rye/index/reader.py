@@ -50,17 +50,17 @@ class Part:
     listed: Listed
     base: int
 
-    @property
+    @cached_property
     def segment(self) -> Segment:
         """Its arrays."""
         return self.listed.segment
 
-    @property
+    @cached_property
     def live(self) -> Bools:
         """Shape ``(docs,)``: which of its documents are not deleted."""
         return self.listed.live
 
-    @property
+    @cached_property
     def intact(self) -> bool:
         """Whether none of its documents is deleted."""
         return not self.listed.entry.has_deletions()
@@ -216,3 +216,8 @@ class Reader:
     def hidden(self) -> dict[str, Ints]:
         """The live documents, ascending, in each of the states that are not shown unless asked for."""
         return {state: self.having("is", state) for state in HIDDEN_STATES}
+
+    @cached_property
+    def withdrawn(self) -> Ints:
+        """The live documents that are in any of those states; one that is in several, as often."""
+        return np.concatenate(list(self.hidden.values()))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import PurePosixPath
+from posixpath import splitext
 
 from rye import items, signing, spaces
 from rye.errors import ItemError
@@ -59,7 +59,7 @@ def take_item(data: bytes, origin: Origin, path: str, *, content_digest: str | N
     Raises:
         ItemError: The file is no item.
     """
-    suffix = PurePosixPath(path).suffix.lower()
+    suffix = splitext(path)[1].lower()
     item = items.parse(data, item_type=items.ItemType(origin.item_type), item_id=origin.item_id, suffix=suffix)
     evidence = signing.inspect(data, origin=origin, declared=item.declared, content_digest=content_digest)
     return ReadItem(data, item, evidence, origin, suffix)

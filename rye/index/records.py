@@ -8,14 +8,15 @@ that every evidence is read back equal.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.errors import SigningError
+from rye.index.arrays import unique
 from rye.index.container import DamagedError
 from rye.index.packing import pack_table
 from rye.index.strings import Strings
@@ -29,42 +30,80 @@ _NAMES = ("evidence.content", "evidence.line", "evidence.bare")
 _TABLES = ("evidence.rest", "evidence.time")
 
 
-def pack(found: Sequence[Evidence]) -> Arrays:
+class RecordWriter:
+    """Collects the evidence of documents, in their order, and packs it."""
+
+    def __init__(self) -> None:
+        self._contents: list[bytes] = []
+        self._lines: list[bytes] = []
+        self._bare: list[int] = []
+        self._rests: list[str] = []
+        self._times: list[str] = []
+
+    def __len__(self) -> int:
+        return len(self._rests)
+
+    def add(self, found: Iterable[Evidence]) -> None:
+        """Add the evidence of further documents."""
+        rows = list(found)
+        contents = _raw_digests([one.content_digest for one in rows])
+        digests = _raw_digests([one.digest for one in rows])
+        for one, content, digest in zip(rows, contents, digests, strict=True):
+            signature = one.signature if len(one.signature) == _SIGNATURE else b""
+            self._contents.append(content or bytes(_DIGEST))
+            if digest or signature:
+                self._lines.append((digest or bytes(_DIGEST)) + (signature or bytes(_SIGNATURE)))
+            else:
+                self._bare.append(len(self))
+            kept = (
+                "" if content else one.content_digest,
+                *one[1:7],
+                "" if digest else one.digest,
+                b"" if signature else one.signature,
+                one.fingerprint,
+            )
+            columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
+            self._rests.append(_to_line(columns, kept))
+            self._times.append(_to_json(one.signed_at))
+
+    def take(self, records: Records, docs: npt.NDArray[np.int64]) -> None:
+        """Add the evidence of some documents of a segment, ascending, as it stands there."""
+        columns = records.columns(docs)
+        self._contents.append(columns.contents.tobytes())
+        self._lines.append(columns.lines.tobytes())
+        self._bare += (columns.bare + len(self)).tolist()
+        self._rests += columns.rests
+        self._times += columns.times
+
+    def arrays(self) -> Arrays:
+        """Return the arrays ``evidence.*``."""
+        return {
+            "evidence.content": np.frombuffer(b"".join(self._contents), np.uint8).reshape(-1, _DIGEST),
+            "evidence.line": np.frombuffer(b"".join(self._lines), np.uint8).reshape(-1, _DIGEST + _SIGNATURE),
+            "evidence.bare": np.asarray(self._bare, np.min_scalar_type(len(self))),
+            **pack_table("evidence.rest", self._rests),
+            **pack_table("evidence.time", self._times),
+        }
+
+
+def pack(found: Iterable[Evidence]) -> Arrays:
     """Return the arrays ``evidence.*`` of the evidence of each document."""
-    contents: list[bytes] = []
-    lines: list[bytes] = []
-    rests: list[str] = []
-    bare: list[int] = []
-    for doc, one in enumerate(found):
-        content, digest = _raw_digest(one.content_digest), _raw_digest(one.digest)
-        signature = one.signature if len(one.signature) == _SIGNATURE else b""
-        contents.append(content or bytes(_DIGEST))
-        if digest or signature:
-            lines.append((digest or bytes(_DIGEST)) + (signature or bytes(_SIGNATURE)))
-        else:
-            bare.append(doc)
-        columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
-        kept = (
-            "" if content else one.content_digest,
-            *one[1:7],
-            "" if digest else one.digest,
-            b"" if signature else one.signature,
-            one.fingerprint,
-        )
-        rests.append(_to_line(columns, kept))
-    return {
-        "evidence.content": np.frombuffer(b"".join(contents), np.uint8).reshape(-1, _DIGEST),
-        "evidence.line": np.frombuffer(b"".join(lines), np.uint8).reshape(-1, _DIGEST + _SIGNATURE),
-        "evidence.bare": np.asarray(bare, np.min_scalar_type(len(found))),
-        **pack_table("evidence.rest", rests),
-        **pack_table("evidence.time", [json.dumps(one.signed_at) for one in found]),
-    }
+    writer = RecordWriter()
+    writer.add(found)
+    return writer.arrays()
 
 
-def _raw_digest(text: str) -> bytes:
-    """Return the bytes of a SHA-256 in lower-case hex, or nothing."""
+def _raw_digests(texts: Sequence[str]) -> list[bytes]:
+    """Return the bytes of each SHA-256 in lower-case hex, or nothing where it is none."""
+    joined, size = "".join(texts), 2 * _DIGEST
+    if set(map(len, texts)) == {size} and (raw := _raw(joined)):  # as nearly all are
+        return [raw[at : at + _DIGEST] for at in range(0, len(raw), _DIGEST)]
+    return [_raw(text) if len(text) == size else b"" for text in texts]
+
+
+def _raw(text: str) -> bytes:
     try:
-        raw = bytes.fromhex(text) if len(text) == 2 * _DIGEST else b""
+        raw = bytes.fromhex(text)
     except ValueError:
         return b""
     return raw if raw.hex() == text else b""
@@ -74,6 +113,26 @@ def _raw_digest(text: str) -> bytes:
 def _to_line(columns: str, rest: tuple[Any, ...]) -> str:
     """Return what does not stand in columns as one line: which values do, and the record of the others."""
     return json.dumps([columns, *Evidence(*rest).to_record()], ensure_ascii=True, separators=(",", ":"))
+
+
+_to_json = lru_cache(maxsize=1024)(json.dumps)
+
+
+class Columns(NamedTuple):
+    """The evidence of some documents, packed.
+
+    Attributes:
+        contents: Shape ``(docs, 32)``.
+        lines: Shape ``(lines, 96)``: digest and signature of those that have any.
+        bare: Which of the documents have none, ascending.
+        rests, times: What else each has, as it stands in the tables.
+    """
+
+    contents: Array
+    lines: Array
+    bare: npt.NDArray[np.int64]
+    rests: list[str]
+    times: list[str]
 
 
 class Records(Sequence[Evidence]):
@@ -116,6 +175,20 @@ class Records(Sequence[Evidence]):
         """
         return self._rest_of, [self._read_rest(number)[1] for number in range(len(self._rests))]
 
+    def columns(self, docs: npt.NDArray[np.int64]) -> Columns:
+        """Return the evidence of some documents as it stands here."""
+        bare = self._bare.astype(np.int64)
+        has_line = np.isin(docs, bare, invert=True)
+        lines = docs[has_line]
+        rests, times = self._rests.everything, self._times.everything
+        return Columns(
+            self._content[docs],
+            self._line[lines - np.searchsorted(bare, lines)],
+            np.flatnonzero(~has_line),
+            [rests[number] for number in self._rest_of[docs].tolist()],
+            [times[number] for number in self._time_of[docs].tolist()],
+        )
+
     @property
     def raw_content_digests(self) -> Array:
         """Shape ``(docs, 32)``: that part of every evidence, zeros where it is not a SHA-256."""
@@ -130,7 +203,7 @@ class Records(Sequence[Evidence]):
     def content_digests(self) -> list[str]:
         """That part of every document's evidence."""
         raw, whole = self._content.tobytes().hex(), {}
-        for number in np.unique(self._rest_of).tolist():
+        for number in unique(self._rest_of).tolist():
             columns, evidence = self._rest(number)
             whole[number] = "" if "c" in columns else evidence.content_digest
         width = 2 * _DIGEST

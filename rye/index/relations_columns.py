@@ -27,13 +27,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index import blocks
+from rye.index.arrays import unique
 from rye.index.blocks import Blocks
 from rye.index.packing import Array, Arrays, smallest
 from rye.index.relations import KIND_NUMBER, Edge
@@ -117,7 +118,7 @@ class EdgeColumns:
     def like(self, glob: str) -> Ints:
         """Return the targets whose text, with or without its type, matches a folded glob."""
         found = self.folded.matching(glob, within=self.folded.prefix_range(literal(glob)))
-        named: Ints = np.unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
+        named: Ints = unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
         return named
 
     @property
@@ -127,58 +128,54 @@ class EdgeColumns:
         return found
 
 
-@dataclass(slots=True)
 class EdgeWriter:
-    """Collects the edges of documents, in their order, and packs them."""
+    """Collects the edges of documents, in their order, and what documents are called, and packs them."""
 
-    _targets: dict[_Target, int] = field(default_factory=dict)
-    _left_out: int = 0
-    _docs: array[int] = field(default_factory=lambda: array("q"))
-    _kinds: array[int] = field(default_factory=lambda: array("B"))
-    _lines: array[int] = field(default_factory=lambda: array("q"))
-    _numbers: array[int] = field(default_factory=lambda: array("q"))
+    def __init__(self) -> None:
+        self._targets: dict[_Target, int] = {}
+        self._left_out = 0
+        self._added = tuple(array(kind) for kind in "qBqq")
+        self._taken: list[tuple[Ints, ...]] = []
+        self._ids: list[Keys] = []
+        self._names: list[Keys] = []
 
     def add(self, doc: int, edges: Sequence[Edge]) -> None:
         """Add what a document refers to."""
+        docs, kinds, lines, numbers = self._added
         for kind, text, found, sure, line in edges:
             number = _number(self._targets, (text, *_packed_lookups(found)))
-            if number < 0 or len(self._docs) >= MAX_SPACE_REFERENCES:
+            if number < 0 or len(docs) >= MAX_SPACE_REFERENCES:
                 self._left_out += 1
                 continue
-            self._docs.append(doc)
-            self._kinds.append(KIND_NUMBER[kind] + (0 if sure else UNSURE))
-            self._lines.append(line)
-            self._numbers.append(number)
+            docs.append(doc)
+            kinds.append(KIND_NUMBER[kind] + (0 if sure else UNSURE))
+            lines.append(line)
+            numbers.append(number)
 
-    def arrays(self, types: Sequence[int], ids: Sequence[str]) -> Arrays:
-        """Return the arrays, given type number and id of every document."""
-        rows = [np.asarray(each, np.int64) for each in (self._docs, self._kinds, self._lines, self._numbers)]
-        named = _named(keys_of(ids, types), keys_of([name_of(item_id) for item_id in ids], types))
-        return _packed(list(self._targets), rows, self._left_out) | named
+    def name(self, types: Sequence[int], ids: Sequence[str]) -> None:
+        """Add what further documents are called, given their type numbers and ids."""
+        self._ids.append(keys_of(ids, types))
+        self._names.append(keys_of([name_of(item_id) for item_id in ids], types))
 
-
-def merged(parts: Sequence[tuple[EdgeColumns, Ints]]) -> Arrays:
-    """Return the arrays of several segments as one.
-
-    Args:
-        parts: The edges of each, and the new number of each of its documents, -1 for those that are left out.
-    """
-    numbers: dict[_Target, int] = {}
-    columns: list[list[Ints]] = []
-    left_out = sum(edges.left_out for edges, _ in parts)
-    for edges, renumber in parts:
+    def take(self, edges: EdgeColumns, renumber: Ints) -> None:
+        """Add the edges of a segment; its documents get these numbers, and those with -1 are left out."""
         docs = renumber[edges.docs.astype(np.int64)]
         kept = docs >= 0
         used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
-        mine = np.asarray([_number(numbers, each) for each in _targets(edges, used)], np.int64)
-        columns.append([docs[kept], edges.kinds[kept], edges.lines[kept], mine[which]])
-    rows = [np.concatenate(column) for column in zip(*columns, strict=True)]
-    room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]
-    left_out += len(rows[-1]) - len(room)
-    keep = [renumber >= 0 for _, renumber in parts]
-    ids = np.concatenate([edges.id_keys[kept] for (edges, _), kept in zip(parts, keep, strict=True)])
-    names = np.concatenate([edges.name_keys[kept] for (edges, _), kept in zip(parts, keep, strict=True)])
-    return _packed(list(numbers), [row[room] for row in rows], left_out) | _named(ids, names)
+        numbers = np.asarray([_number(self._targets, each) for each in _targets(edges, used)], np.int64)
+        self._taken.append((docs[kept], edges.kinds[kept], edges.lines[kept], numbers[which]))
+        self._ids.append(edges.id_keys[renumber >= 0])
+        self._names.append(edges.name_keys[renumber >= 0])
+        self._left_out += edges.left_out
+
+    def arrays(self) -> Arrays:
+        """Return the arrays."""
+        parts = [*self._taken, tuple(np.asarray(column, np.int64) for column in self._added)]
+        rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]
+        left_out = self._left_out + len(rows[-1]) - len(room)
+        names = _named(*(np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names)))
+        return _packed(list(self._targets), [row[room] for row in rows], left_out) | names
 
 
 def _number(numbers: dict[_Target, int], target: _Target) -> int:

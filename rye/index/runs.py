@@ -1,6 +1,6 @@
 """Reading many files into a segment: in pieces of bounded size, on every core, joined without tokenizing again.
 
-A piece is some consecutive files; what is in it becomes a *run*, a segment file of its own. One piece alone stays in
+A piece is some consecutive files; what is in it becomes a *run* (:mod:`rye.index.spilling`). One piece alone stays in
 memory and is written once. Helpers are processes that read pieces as this one does; they are told nothing but paths,
 and import nothing but rye. A helper that is killed is done without: its piece is read here.
 """
@@ -20,15 +20,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from rye._cores import cores
 from rye.index import stopping
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Problem
-from rye.index.merge import merge
 from rye.index.reading import Digest, read_files
-from rye.index.segment import Segment
+from rye.index.spilling import Run
 from rye.index.store import RUNS
 from rye.items import ItemType
 from rye.spaces import ItemFile, Root, Space
@@ -39,7 +36,9 @@ PIECE_BYTES = 8 << 20
 ALONE_BELOW = 2_000
 """Fewer files than this are read by this process alone: starting another takes as long."""
 
-_PIECES_EACH = 4
+PIECES_EACH = 4
+"""Pieces for each process, at least, so that none waits long for another at the end."""
+
 _POLL = 0.05
 """Seconds for which a helper is waited for before asking whether its work is still wanted."""
 
@@ -104,7 +103,7 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
         results = _Crew(work, pieces).results(helpers=count - 1)
         names = [name for name, _ in results if name]
         yield Built(
-            (lambda path: _joined([work.folder / name for name in names], path)) if names else None,
+            (lambda path: join([work.folder / name for name in names], path)) if names else None,
             frozenset(path for _, found in results for path in found.same),
             tuple(problem for _, found in results for problem in found.problems),
         )
@@ -116,7 +115,7 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
 def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
     """Cut files into pieces of at most :data:`PIECE_BYTES`, and several for each process if there are several."""
     files = work.files
-    most = -(-len(files) // (processes * _PIECES_EACH)) if processes > 1 else len(files)
+    most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
     borders, size = [0], 0
     for at, more in enumerate(work.sizes):
         if at > borders[-1] and (at - borders[-1] >= most or size + more > PIECE_BYTES):
@@ -126,13 +125,13 @@ def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
     return [files[start:stop] for start, stop in zip(borders, [*borders[1:], len(files)], strict=True)]
 
 
-def _joined(runs: list[Path], path: Path) -> int:
-    if len(runs) == 1:
-        count = Segment(runs[0]).docs
-        runs[0].rename(path)
-        return count
-    segments = [Segment(run) for run in runs]
-    return merge([(segment, np.ones(segment.docs, bool)) for segment in segments], path)
+def join(runs: Sequence[Path], path: Path) -> int:
+    """Write one segment of the documents of runs, in their order; return how many they are."""
+    builder = SegmentBuilder()
+    for run in runs:
+        stopping.check()
+        builder.take(Run(run))
+    return builder.write(path)
 
 
 def _run(root: Root, files: Sequence[ItemFile], digests: Mapping[str, str], folder: Path) -> _Result:
@@ -141,7 +140,7 @@ def _run(root: Root, files: Sequence[ItemFile], digests: Mapping[str, str], fold
     found = read_files(root, files, digests, builder)
     name = f"run-{uuid.uuid4().hex}.ryx" if len(builder) else ""
     if name:
-        builder.write(folder / name)
+        builder.spill(folder / name)
     return name, found
 
 

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import chain, islice
+from itertools import chain, islice, repeat
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
@@ -41,6 +41,9 @@ _STATE_KEYS = frozenset(("status", "superseded_by", "deprecated", "yanked"))
 
 MAX_METADATA_VALUES = 500
 """Keyword entries kept of one item's metadata; what is beyond stays in the file."""
+
+_SEVERAL_ITEMS = 4
+"""So many items with the same keys are taken together."""
 
 BUILT_IN_KEYS = (
     *("key", "type", "space", "bundle", "path", "id", "name", "title", "category"),
@@ -115,11 +118,14 @@ def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 def hidden_states(item: Item) -> set[str]:
     """Return which of :data:`HIDDEN_STATES` the item says of itself."""
-    found = {str(item.metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
-    if item.metadata.get("superseded_by"):
+    said = item.metadata
+    found = set()
+    if (status := str(said.get("status", "")).strip().casefold()) in HIDDEN_STATES:
+        found.add(status)
+    if said.get("superseded_by"):
         found.add("superseded")
     for state in ("deprecated", "yanked"):
-        if item.metadata.get(state) not in (None, False, "", "false", "False"):
+        if state in said and said[state] not in (None, False, "", "false", "False"):
             found.add(state)
     return found
 
@@ -130,23 +136,54 @@ def shared_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[l
         yield list(map(attrgetter(key), places if key in _OF_PLACE else items))
 
 
-def keyword_values(item: Item) -> list[tuple[str, str]]:
-    """Return the ``(key, value)`` pairs of what an item may have several of, as written; one may be empty or recur."""
-    pairs = [("tags", tag) for tag in item.tags]
-    if not _STATE_KEYS.isdisjoint(item.metadata):
-        pairs += [("is", state) for state in hidden_states(item)]
-    left = MAX_METADATA_VALUES
-    for key, value in item.metadata.items():
-        if value.__class__ is str and left:  # as most are
-            left -= 1
-            if name := _metadata_key(key):
-                pairs.append((name, value))
-        else:
-            for path, text in islice(flatten(value, str(key)), left):
-                left -= 1
+def keyword_columns(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+    """Yield ``(key, values, items)`` of what an item may have several of: values as written, and whose each is.
+
+    A key may come several times, a value may be empty or recur. Items with the same metadata keys are taken together.
+    """
+    each, tags = range(len(items)), [item.tags for item in items]
+    yield "tags", list(chain.from_iterable(tags)), list(chain.from_iterable(map(repeat, each, map(len, tags))))
+    layouts: dict[tuple[str, ...], list[int]] = {}
+    for number, item in enumerate(items):
+        layouts.setdefault(tuple(item.metadata), []).append(number)
+    for keys, numbers in layouts.items():
+        if not _STATE_KEYS.isdisjoint(keys):
+            pairs = [(number, state) for number in numbers for state in hidden_states(items[number])]
+            yield "is", [state for _, state in pairs], [number for number, _ in pairs]
+        columns = [(key, [items[number].metadata[key] for number in numbers]) for key in keys]
+        if len(numbers) >= _SEVERAL_ITEMS and _are_plain([column for _, column in columns]):
+            yield from _plain_columns(columns, numbers)
+            continue
+        for number in numbers:
+            for path, text in islice(flatten(items[number].metadata), MAX_METADATA_VALUES):
                 if name := _metadata_key(path):
-                    pairs.append((name, text))
-    return pairs
+                    yield name, (text,), (number,)
+
+
+def _are_plain(columns: Sequence[Sequence[Any]]) -> bool:
+    """Return whether all values are texts or lists of texts, and no item has too many."""
+    most = 0
+    for column in columns:
+        kinds = set(map(type, column))
+        if kinds == {list} and set(map(type, chain.from_iterable(column))) <= {str}:
+            most += max(map(len, column))
+        elif kinds == {str}:
+            most += 1
+        else:
+            return False
+    return most <= MAX_METADATA_VALUES
+
+
+def _plain_columns(
+    columns: Sequence[tuple[str, Sequence[Any]]], numbers: Sequence[int]
+) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+    for key, column in columns:
+        name = _metadata_key(key)
+        if name and column[0].__class__ is str:
+            yield name, column, numbers
+        elif name:
+            owners = chain.from_iterable(map(repeat, numbers, map(len, column)))
+            yield name, list(chain.from_iterable(column)), list(owners)
 
 
 @lru_cache(maxsize=4096)
@@ -158,15 +195,6 @@ def _metadata_key(key: str) -> str:
 
 OWN_KEYS = ("key", "path", "id", "name", "title")
 """Keys of the entries by which items are told from one another."""
-
-_KEY_START: Mapping[str, str] = {name: f"{name}:" for name in TYPE_NAMES}
-
-
-def own_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[list[str]]:
-    """Yield the columns of :data:`OWN_KEYS`, as written; but for the first, a value may be empty."""
-    yield [_KEY_START[item.type] + item.id for item in items]
-    yield [place.path for place in places]
-    yield from (list(map(attrgetter(key), items)) for key in OWN_KEYS[2:])
 
 
 def entries(key: str, values: Sequence[str]) -> list[str]:

@@ -36,14 +36,12 @@ import numpy.typing as npt
 
 from rye.index import stems
 from rye.index.blocks import Blocks
-from rye.index.container import Container, DamagedError
+from rye.index.container import DamagedError
 from rye.index.dictionary import perhaps_near
+from rye.index.documents import Documents
 from rye.index.packing import Positions
-from rye.index.paths import Paths
-from rye.index.records import Records
-from rye.index.relations_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
-from rye.index.strings import Ids, Strings, ranges
+from rye.index.strings import Ids, ranges
 
 __all__ = ["EXTENSION", "LENGTH_BITS", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
 
@@ -66,10 +64,11 @@ Some = Ids | slice
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
-_SIGNED_BITS = 63
-
 _FEW = 16
-"""Terms whose runs of postings are put together one by one; of more, postings are picked."""
+"""Terms whose runs of postings are put together one by one."""
+
+_SHORT = 64
+"""Postings; those of more terms are picked one by one where a term has fewer of them."""
 
 
 def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer[Any]]) -> Ints:
@@ -99,7 +98,7 @@ class _Part:
         return ((self._posting[postings] >> self._shift) & self._mask).astype(self._kind)
 
 
-class Segment:
+class Segment(Documents):
     """One immutable segment file.
 
     Attributes:
@@ -114,7 +113,7 @@ class Segment:
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = Container(path)
+        super().__init__(path)
         if self._file.meta.get("fields") != list(TEXT_FIELDS):
             message = f"{path.name}: indexed fields differ from this version's"
             raise DamagedError(message)
@@ -134,59 +133,13 @@ class Segment:
             raise DamagedError(message) from error
         word = self._posting.dtype.type
         self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
-        self._bits = max(self.docs - 1, 0).bit_length() + FIELD_BITS + bits
         self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
-
-    def _array(self, name: str) -> Array:
-        return self._file.array(name)
-
-    def _strings(self, name: str) -> Strings:
-        return Strings(self._array(f"{name}.offsets"), self._file.buffer(f"{name}.buffer"))
-
-    def _blocks(self, name: str) -> Blocks:
-        return Blocks(
-            int(self._array(f"{name}.count")[0]),
-            self._strings(f"{name}.head"),
-            self._array(f"{name}.ends"),
-            self._file.buffer(f"{name}.blocks"),
-            bits=self._file.buffer(f"{name}.filter"),
-        )
 
     @cached_property
     def entries(self) -> Blocks:
         """The sorted keyword entries, ``key NUL value``."""
         return self._blocks("entry")
-
-    @cached_property
-    def edges(self) -> EdgeColumns:
-        """What its documents refer to."""
-        return EdgeColumns.read(self._array, self._blocks)
-
-    @cached_property
-    def ids(self) -> Strings:
-        """The item id of every document."""
-        return self._strings("id")
-
-    @cached_property
-    def paths(self) -> Paths:
-        """The path of every document, relative to the space root."""
-        return Paths(self._array("path"), self._strings("path"), self.types, self.ids)
-
-    @cached_property
-    def evidence(self) -> Records:
-        """What the bytes of every document prove."""
-        return Records(self._array, self._strings)
-
-    @cached_property
-    def types(self) -> npt.NDArray[np.uint8]:
-        """The item type number of every document."""
-        return self._array("doc.type")
-
-    @cached_property
-    def times(self) -> npt.NDArray[np.float64]:
-        """Seconds since 1970 of the last change an item states, NaN where it states none."""
-        return self._array("doc.time")
 
     @cached_property
     def slot_codes(self) -> npt.NDArray[np.uint16] | None:
@@ -248,30 +201,18 @@ class Segment:
         """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
         return _signed(self._words(terms) >> self._key_shift)
 
-    def merged(self, terms: Ids) -> tuple[Numbers, Numbers, Numbers]:
-        """Return ``(slots, tf, index into terms)`` of all postings of several terms, in order of slot.
-
-        To be sorted, each posting takes the index of its term with it, in bits that it leaves free: numpy sorts
-        numbers several times as fast as it finds their order.
-        """
-        words, bits = self._words(terms), max(len(terms) - 1, 0).bit_length()
-        needed = self._bits + bits
-        if len(self._large) or needed > _SIGNED_BITS:
-            postings, owner = self.postings(terms)
-            order = np.argsort(words, kind="stable")
-            return self.slots(postings).take(order), self.frequencies(postings).take(order), owner.take(order)
-        if not bits:
-            return _signed(words >> self._key_shift), _signed(words & self._tf_mask), np.zeros(len(words), np.int64)
-        kind = words.dtype.type if needed <= 8 * words.itemsize else np.uint64
-        words = (words.astype(kind) << kind(bits)) | np.arange(len(terms), dtype=kind).repeat(self.sizes(terms))
-        words.sort()
-        which, words = _signed(words & kind((1 << bits) - 1)), words >> kind(bits)
-        return _signed(words >> kind(self._key_shift)), _signed(words & kind(self._tf_mask)), which
+    def rows_of(self, terms: Ids) -> tuple[Ints, Numbers]:
+        """Return ``(slots, tf)`` of all postings of several terms, term by term."""
+        words = self._words(terms)
+        tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
+        return (words >> self._key_shift).astype(np.int64), tf
 
     def _words(self, terms: Ids) -> Numbers:
         """Return all postings of several terms, term by term."""
         if len(terms) > _FEW:
-            return self._posting.take(ranges(*self._bounds(self.term_postings, terms)))
+            starts, stops = self._bounds(self.term_postings, terms)
+            if (stops - starts).sum() < len(terms) * _SHORT:
+                return self._posting.take(ranges(starts, stops))
         runs = [self._posting[self.run(term)] for term in terms.tolist()]
         return runs[0] if len(runs) == 1 else np.concatenate([self._posting[:0], *runs])
 

@@ -13,7 +13,7 @@ from itertools import compress
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.analysis import analyze_chunk, is_short
+from rye.index.analysis import MAX_TERM, analyze_chunk, is_short
 from rye.index.packing import Ints
 
 _ONE_JOINER = {ord("-"): "_", ord("."): "_"}
@@ -37,14 +37,21 @@ _MARK = _are("_/\n")
 _UNDERSCORE, _NEWLINE = b"_\n"
 
 
+def _all_short(texts: Sequence[str]) -> bool:
+    """Return whether :func:`rye.index.analysis.is_short` is true of all."""
+    return "".join(texts).isascii() and max(map(len, texts), default=0) < MAX_TERM
+
+
 def spelled(chunks: Sequence[str]) -> list[str]:
     """Return how each of many chunks is spelled; one that is not ASCII, or too long, is its own spelling."""
-    short = [chunk if is_short(chunk) else "" for chunk in chunks]
-    text = _parted("\n".join(short)).lower().translate(_ONE_JOINER)
+    usual = _all_short(chunks)
+    text = _parted("\n".join(chunks if usual else [chunk if is_short(chunk) else "" for chunk in chunks]))
+    text = text.lower().translate(_ONE_JOINER)
     if any(marks in text for marks in _TOO_MANY):
         for pattern, instead in _ONE_EACH:
             text = pattern.sub(instead, text)
-    return [spelling or chunk for chunk, spelling in zip(chunks, text.split("\n"), strict=True)]
+    spellings = text.split("\n")
+    return spellings if usual else [spelling or chunk for chunk, spelling in zip(chunks, spellings, strict=True)]
 
 
 def _parted(text: str) -> str:
@@ -61,21 +68,21 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     Returns:
         The terms; which chunk each belongs to; its position relative to the chunk; and how many parts each chunk has.
     """
-    alone: list[int] = []
-    several: list[int] = []
-    others: list[int] = []
-    for at, spelling in enumerate(spellings):
-        (others if not is_short(spelling) else alone if spelling.isalnum() else several).append(at)
+    usual = np.full(len(spellings), True)
+    if not _all_short(spellings):
+        usual[:] = list(map(is_short, spellings))
+    single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual
+    alone, several, others = map(np.flatnonzero, (single, usual & ~single, ~usual))
     counts = np.ones(len(spellings), np.int64)
-    terms = [spellings[at] for at in alone]
-    chunks, offsets = [np.asarray(alone, np.int64)], [np.zeros(len(alone), np.int64)]
-    if several:
-        forms, owners, places, parts = _forms([spellings[at] for at in several])
+    terms = [spellings[at] for at in alone.tolist()]
+    chunks, offsets = [alone], [np.zeros(len(alone), np.int64)]
+    if len(several):
+        forms, owners, places, parts = _forms([spellings[at] for at in several.tolist()])
         terms += forms
-        chunks.append(np.asarray(several)[owners])
+        chunks.append(several[owners])
         offsets.append(places)
         counts[several] = parts
-    for at in others:
+    for at in others.tolist():
         tokens = analyze_chunk(spellings[at])
         terms += [token.term for token in tokens]
         chunks.append(np.full(len(tokens), at))

@@ -58,12 +58,17 @@ def inflections(
         hashes: The first array of :func:`stem_arrays`.
         numbers: The other.
     """
-    root = stem(text)
-    wanted = np.uint32(_hash(root))
-    low, high = hashes.searchsorted(wanted), hashes.searchsorted(wanted, side="right")
-    words = ((term, terms[term]) for term in numbers[low:high].tolist())
-    found = {term: word for term, word in words if stem(word) == root}
-    if found:
-        return list(found), next((term for term, word in found.items() if word == text), -1)
-    alone = terms.find(root) if stem(root) == root else -1
-    return [alone] if alone >= 0 else [], alone if text == root else -1
+    stemmed = _stemmer().stemWord
+    root = stemmed(text)
+    wanted = _hash(root)
+    found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
+    while at < len(hashes) and hashes.item(at) == wanted:
+        term = numbers.item(at)
+        word = terms[term]
+        if stemmed(word) == root:
+            found.append(term)
+            itself = term if word == text else itself
+        at += 1
+    if not found and stemmed(root) == root and (alone := terms.find(root)) >= 0:
+        return [alone], alone if text == root else -1
+    return found, itself

@@ -44,7 +44,7 @@ _RETRIES = 20
 _COMPARED = "compared"
 
 RUNS = "run-*"
-"""Names of segments that were written only to be joined; none outlives its commit, but for a killed process."""
+"""Names of files that were written only to be joined; none outlives its commit, but for a killed process."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,8 @@ class Strings:
         return len(self.offsets) - 1
 
     def __getitem__(self, index: int) -> str:
-        return self.raw(index).decode("utf-8", "surrogatepass")
+        text = self.buffer[self.offsets.item(index) : self.offsets.item(index + 1) - 1]
+        return str(text, "utf-8", "surrogatepass")
 
     def raw(self, index: int) -> bytes:
         """Return one string as UTF-8."""

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.embedding import Floats
+from rye.index.arrays import unique
 from rye.index.segment import Bools, Ints
 
 __all__ = ["SCALE", "Piece", "Vectors", "quantized"]
@@ -103,7 +104,7 @@ class Vectors:
     @cached_property
     def items(self) -> int:
         """How many documents have vectors."""
-        return len(np.unique(self.docs))
+        return len(unique(self.docs))
 
     @cached_property
     def docs(self) -> Numbers:

@@ -47,8 +47,8 @@ def leaves(node: Node) -> Iterator[Node]:
 def as_words(node: Node) -> tuple[Word, ...] | None:
     """Return the words of a bare bag of words, or None when the query is anything more."""
     operands = node.operands if isinstance(node, And) else (node,)
-    words = tuple(operand for operand in operands if isinstance(operand, Word))
-    return words if len(words) == len(operands) else None
+    words = [operand for operand in operands if isinstance(operand, Word)]
+    return tuple(words) if len(words) == len(operands) else None
 
 
 def loosen(node: Node) -> tuple[Word, ...] | None:

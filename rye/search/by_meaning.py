@@ -10,6 +10,7 @@ import numpy as np
 
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index import analysis
+from rye.index.arrays import unique
 from rye.index.meaning import Meaning
 from rye.index.reader import Floats, Reader
 from rye.index.segment import Ints
@@ -160,7 +161,7 @@ class ByMeaning:
         mask = np.zeros(self.reader.size, bool)
         mask[doc] = True
         alone = Nearness.of(near.nearness.meaning, near.asked.text, mask)
-        docs = np.union1d(near.docs, [doc])
+        docs = unique(near.docs, np.asarray([doc]))
         similarity = np.full(len(docs), alone.best[doc])
         similarity[np.searchsorted(docs, near.docs)] = near.blend.similarity
         blend = self._blend(near.evaluation, similarity, docs, near.threshold)

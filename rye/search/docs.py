@@ -23,7 +23,7 @@ class Docs:
         mask: Shape ``(size,)``.
     """
 
-    __slots__ = ("_every", "_mask", "_numbers", "size")
+    __slots__ = ("_count", "_every", "_mask", "_numbers", "size")
 
     @overload
     def __init__(self, size: int, *, numbers: Ints) -> None: ...
@@ -34,6 +34,7 @@ class Docs:
         self._numbers = numbers
         self._mask = mask
         self._every = False
+        self._count = len(numbers) if numbers is not None else -1
 
     @classmethod
     def live(cls, reader: Reader) -> Docs:
@@ -41,6 +42,15 @@ class Docs:
         docs = cls(reader.size, mask=reader.live)
         docs._every = reader.count == reader.size
         return docs
+
+    @classmethod
+    def joined(cls, bases: Sequence[int], several: Sequence[Docs]) -> Docs:
+        """Return the sets of parts that follow each other as one; the first number of each part is given."""
+        size = sum(docs.size for docs in several)
+        if all(docs.sparse for docs in several):
+            numbers = [docs.numbers + base for base, docs in zip(bases, several, strict=True)]
+            return cls(size, numbers=np.concatenate([np.empty(0, np.int64), *numbers]))
+        return cls(size, mask=np.concatenate([docs.mask for docs in several]))
 
     @property
     def sparse(self) -> bool:
@@ -65,10 +75,12 @@ class Docs:
         return self._mask
 
     def __bool__(self) -> bool:
-        return bool(self._mask.any()) if self._numbers is None and self._mask is not None else bool(len(self.numbers))
+        return len(self) > 0
 
     def __len__(self) -> int:
-        return len(self._numbers) if self._numbers is not None else int(np.count_nonzero(self.mask))
+        if self._count < 0:
+            self._count = int(np.count_nonzero(self.mask))
+        return self._count
 
     def __and__(self, other: Docs) -> Docs:
         if self._every or other._every:

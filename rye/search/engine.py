@@ -11,6 +11,7 @@ from functools import cached_property
 import numpy as np
 
 from rye.errors import QueryError
+from rye.index.arrays import unique
 from rye.index.meaning import Meaning, no_meaning
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER
@@ -177,7 +178,7 @@ class Search:
 
     def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
-        return np.concatenate(list(self.reader.hidden.values())) if self.request.include_superseded else _NOTHING
+        return self.reader.withdrawn if self.request.include_superseded else _NOTHING
 
     def method(self, near: Near | None) -> str:
         """Return what orders the hits."""
@@ -214,7 +215,7 @@ class Search:
         if stage.name == "all":
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
             if len(whole):
-                found, named = found | Docs(size, numbers=whole), np.union1d(named, whole)
+                found, named = found | Docs(size, numbers=whole), unique(named, whole)
         exact = _NOTHING
         if len(named):
             these = Docs(size, numbers=named)
@@ -240,7 +241,7 @@ class Search:
         else:
             docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
             if len(exact):
-                docs = np.union1d(docs, exact)
+                docs = unique(docs, exact)
                 scores = evaluation.scores(docs)
         scores = scores.round(4)
         reach = ANY_LIMIT if stage == "any" else None

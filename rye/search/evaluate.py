@@ -12,10 +12,8 @@ BM25 and Beyond, 2009)::
 from __future__ import annotations
 
 import math
-import threading
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeVar
 
 import numpy as np
@@ -29,9 +27,8 @@ from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.leaves import Found, Leaf
 from rye.search.results import LeafTrace
 from rye.search.states import States
+from rye.search.sums import zeros
 from rye.search.weights import Weights
-
-_sums = threading.local()
 
 T = TypeVar("T", float, Floats)
 
@@ -44,25 +41,30 @@ _FEW = 8
 _GROUPS = 1_024
 """Groups, at least, that the greatest of many values are looked for in."""
 
+_PART = 8
+"""The greatest of the first documents, one in so many of all, say how great a value must be at least."""
+
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
 
 
-@dataclass(frozen=True, eq=False)
 class Scored:
-    """One positive leaf with what it counts for."""
+    """One positive leaf with what it counts for: ``weight`` is ``boost · idf``."""
 
-    found: Found
-    idf: float
+    __slots__ = ("found", "idf", "weight")
 
-    @property
-    def weight(self) -> float:
-        """``boost · idf``."""
-        return self.found.leaf.boost * self.idf
+    def __init__(self, found: Found, idf: float) -> None:
+        self.found = found
+        self.idf = idf
+        self.weight = found.leaf.boost * idf
 
     def contributions(self, tf: T) -> T:
         """``boost · idf · tf~ / (k1 + tf~)`` per document."""
         return self.weight * tf / (K1 + tf)
+
+    def add(self, total: Floats, weights: Weights) -> float:
+        """Add the contributions to a total for every document; return the greatest."""
+        return self.found.add_gains(total, weights, self.contributions)
 
 
 def idf(count: int, df: int) -> float:
@@ -86,16 +88,20 @@ class Evaluation:
         self.weights = weights
         self.states = states
         self._found = {id(leaf): Found(reader, leaf) for leaf in _leaves(query)}
+        self._matching: Docs | None = None
+        self._scored: list[Scored] | None = None
 
     def found(self) -> list[Found]:
         """Return all leaves, in query order."""
         return list(self._found.values())
 
-    @cached_property
+    @property
     def docs(self) -> Docs:
         """The live documents that match."""
-        found = self._docs(self.query)
-        return found if isinstance(self.query, Leaf) else found & Docs.live(self.reader)
+        if self._matching is None:
+            found = self._docs(self.query)
+            self._matching = found if isinstance(self.query, Leaf) else found & Docs.live(self.reader)
+        return self._matching
 
     def _docs(self, node: bound.Bound) -> Docs:
         size = self.reader.size
@@ -129,31 +135,48 @@ class Evaluation:
             yield from (found.leaf for found in sorted(these, key=lambda found: found.size))
         yield from (node for node in operands if not isinstance(node, Leaf))
 
-    @cached_property
+    @property
     def scored(self) -> list[Scored]:
         """The positive leaves."""
-        found = [self._found[id(leaf)] for leaf in _positive(self.query)]
-        return [Scored(one, idf(self.reader.count, one.df)) for one in found]
+        if self._scored is None:
+            found = [self._found[id(leaf)] for leaf in _positive(self.query)]
+            self._scored = [Scored(one, idf(self.reader.count, one.df)) for one in found]
+        return self._scored
 
-    @cached_property
+    @property
     def norm(self) -> float:
         """``Σ boost · idf`` over the positive leaves."""
         return sum(row.weight for row in self.scored)
 
     def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
         """Return documents, ascending, and scores: all of some that by rounded score may be the first ``wanted``."""
-        many = len(found) >= max(_MANY, _FEW * wanted) and self.norm > 0
-        if many and len(self.scored) > 1 and len(found) >= min(row.found.df for row in self.scored):
+        many = len(found) >= max(_MANY, _FEW * wanted)
+        if len(self.scored) == 1 and self.norm > 0:
+            return self._best_of_one(self.scored[0].found, found, wanted if many else len(found))
+        if many and self.norm > 0 and len(found) >= min((row.found.df for row in self.scored), default=0):
             return self._best_of_several(found, wanted)
-        if len(self.scored) == 1 and found is self.scored[0].found.docs:
-            docs, tf = self.scored[0].found.weighed(self.weights)
-            scores = self.scored[0].contributions(tf) / self.norm
-        else:
-            docs, scores = found.numbers, self.scores(found.numbers)
+        docs, scores = found.numbers, self.scores(found.numbers)
         if not many:
             return docs, scores
         keep = (scores >= _reached(scores, wanted) - _ROUNDING).nonzero()[0]
         return docs.take(keep), scores.take(keep)
+
+    def _best_of_one(self, leaf: Found, found: Docs, wanted: int) -> tuple[Ints, Floats]:
+        """Return what :meth:`best` does; the score grows with tf~, and so that is compared."""
+        if leaf.much and wanted < len(found):
+            tf = leaf.spread(self.weights)
+            docs = _highest(tf, found, wanted, _before)
+            tf = tf.take(docs)
+        else:
+            docs, tf = (
+                leaf.weighed(self.weights)
+                if found is leaf.docs
+                else (found.numbers, leaf.weigh(found.numbers, self.weights))
+            )
+            if wanted < len(found):
+                keep = (tf >= _before(_reached(tf, wanted))).nonzero()[0]
+                docs, tf = docs.take(keep), tf.take(keep)
+        return docs, tf / (K1 + tf)
 
     def _best_of_several(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
         """Return what :meth:`best` does.
@@ -162,18 +185,16 @@ class Evaluation:
         Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995). Of common words, which weigh least and
         stand in most documents, little is read then.
         """
-        total, reached = _zeros(self.reader.size), 0.0
+        total, reached = zeros("scores", self.reader.size), 0.0
         rest, slack = self.norm, _ROUNDING * self.norm
         ordered = sorted(self.scored, key=lambda row: -row.weight)
         for row in ordered:
-            docs, tf = row.found.weighed(self.weights)
-            gained = row.contributions(tf)
-            np.add.at(total, docs, gained)
-            reached += gained.max(initial=0.0)
+            reached += row.add(total, self.weights)
             rest -= row.weight
-            if reached <= rest + slack or np.count_nonzero(total > rest + slack) < wanted:
+            below = rest + slack
+            if reached <= below or np.count_nonzero(total > below) < wanted:
                 continue
-            docs = _highest(total, found, wanted, rest + slack)
+            docs = _highest(total, found, wanted, partial(_less, below))
             if len(docs) * _FEW < len(found):
                 return docs, total.take(docs) / self.norm if row is ordered[-1] else self.scores(docs)
         return found.numbers, self.scores(found.numbers)
@@ -190,17 +211,15 @@ class Evaluation:
             (row,) = self.scored
             return row.contributions(row.found.weigh(docs, self.weights)) / self.norm
         total = np.zeros(len(docs))
-        spread: Floats | None = None
+        fewer = [row for row in self.scored if len(docs) >= row.found.df]
+        if fewer:
+            spread = zeros("scores", self.reader.size)
+            for row in fewer:
+                row.add(spread, self.weights)
+            total += spread.take(docs)
         for row in self.scored:
             if len(docs) < row.found.df:
                 total += row.contributions(row.found.weigh(docs, self.weights))
-                continue
-            if spread is None:
-                spread = _zeros(self.reader.size)
-            own, tf = row.found.weighed(self.weights)
-            np.add.at(spread, own, row.contributions(tf))
-        if spread is not None:
-            total += spread[docs]
         values: Floats = total / self.norm
         return values
 
@@ -241,28 +260,38 @@ class Evaluation:
         return tuple(traces)
 
 
-def _zeros(size: int) -> Floats:
-    """Return zeros, in this thread's memory for them: to get that anew takes longer than to add up there."""
-    kept: Floats | None = getattr(_sums, "kept", None)
-    if kept is None or len(kept) != size:
-        kept = _sums.kept = np.empty(size)
-    kept.fill(0.0)
-    return kept
+def _less(below: float, value: float) -> float:
+    return value - below
 
 
-def _highest(values: Floats, found: Docs, wanted: int, below: float) -> Ints:
-    """Return those of some documents, ascending, whose value is at most so much below the greatest ``wanted``."""
-    floor = _reached(values, wanted)
-    docs = (values >= floor - below).nonzero()[0]
+def _before(tf: float) -> float:
+    """Return tf~ of which a score is as much less than that of ``tf`` as two may differ that are equal when rounded."""
+    score = max(tf / (K1 + tf) - _ROUNDING, 0.0)
+    return K1 * score / (1.0 - score)
+
+
+def _highest(values: Floats, found: Docs, wanted: int, before: Callable[[float], float]) -> Ints:
+    """Return those of some documents, ascending, whose value is among the greatest ``wanted`` or little less.
+
+    Args:
+        values: Of all documents.
+        found: The documents.
+        wanted: How many.
+        before: Returns how great a value must be where the greatest are at least so great.
+    """
+    floor = _reached(values[: len(values) // _PART], wanted) or _reached(values, wanted)
+    docs = (values >= before(floor)).nonzero()[0]
     docs = docs[found.mask.take(docs)]
-    if np.count_nonzero(values.take(docs) >= floor) >= wanted:
-        return docs
-    values = values * found.mask  # others reach that high
-    return (values >= _reached(values, wanted) - below).nonzero()[0]
+    if np.count_nonzero(values.take(docs) >= floor) < wanted:  # others reach that high
+        docs = found.numbers
+    own = values.take(docs)
+    return docs.take((own >= before(_reached(own, wanted))).nonzero()[0])
 
 
 def _reached(values: Floats, wanted: int) -> float:
-    """Return a value that at least so many of some values reach, or little fewer than the greatest such."""
+    """Return a value that at least so many of some values reach, if only 0, mostly little below the greatest such."""
+    if len(values) < wanted:
+        return 0.0
     groups = max(_GROUPS, 16 * wanted)
     if len(values) > 4 * groups:  # the greatest of each group are few, and found faster than all are partitioned
         values = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)

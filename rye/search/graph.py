@@ -13,12 +13,13 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.masks import Masks, kept_masks
 from rye.index.reader import Reader
 from rye.index.segment import Bools, Ints
 from rye.index.strings import ranges
 from rye.search.graph_names import Names, Table
-from rye.search.graph_resolve import KIND_BITS, Resolver, Rows, distinct
+from rye.search.graph_resolve import KIND_BITS, Resolver, Rows
 from rye.search.rows import fresh, mask
 
 MAX_CANDIDATES = 10
@@ -110,7 +111,7 @@ class Graph:
 
     def referred_to_by(self, pattern: str) -> Bools:
         """Return which winning documents those refer to that win of the items that a folded glob means."""
-        docs = distinct(self.names.like(pattern))
+        docs = unique(self.names.like(pattern))
         docs = docs[self.names.win(docs)]
         found = np.zeros(self._size, bool)
         for part in self._parts:

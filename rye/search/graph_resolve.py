@@ -8,10 +8,11 @@ are not listed to tell whether one of them is meant.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.reader import Part
 from rye.index.relations import KIND_NUMBER
 from rye.index.relations_columns import UNSURE, EdgeColumns, Keys
@@ -140,8 +141,8 @@ class Resolver:
             words: Targets of the segment; references to those that name nothing are returned, too.
         """
         edges = part.segment.edges
-        ids, names = distinct(self._names.id_keys[items]), distinct(self._names.name_keys[items])
-        targets = distinct(np.concatenate([words, _looked_up(edges, np.concatenate([ids, names]))]))
+        ids, names = unique(self._names.id_keys[items]), unique(self._names.name_keys[items])
+        targets = unique(words, _looked_up(edges, np.concatenate([ids, names])))
         hits = self._hits(edges, targets)
         nearest = np.where(hits.by_name, _next(names, hits.first), _next(ids, hits.first))
         meant = np.flatnonzero((hits.any & (nearest <= hits.last)) | (~hits.any & np.isin(targets, words)))
@@ -180,12 +181,6 @@ def _references(rows: Rows) -> Rows:
     kept &= sure | (hits.any & ~(hits.by_name & hits.several))[rows.which]
     kept[rows.of_themselves(np.flatnonzero(rows.mentions))] = False
     return rows if kept.all() else rows.among(kept)
-
-
-def distinct(numbers: Numbers) -> Any:
-    """Return numbers ascending, each once; :func:`numpy.unique` takes ten times as long for many."""
-    ordered = np.sort(numbers)
-    return ordered[fresh(ordered)]
 
 
 def _numbered(numbers: Numbers, size: int) -> tuple[Ints, Ints]:
@@ -233,7 +228,7 @@ def _among(numbers: Numbers, some: Ints, size: int) -> Bools:
 
 def _looked_up(edges: EdgeColumns, keys: Keys) -> Ints:
     """Return the targets that are looked up by one of some keys, of its type or of any."""
-    wanted = distinct(np.concatenate([keys, keys & ~ANY_TYPE]))
+    wanted = unique(keys, keys & ~ANY_TYPE)
     rows = edges.order[ranges(*(edges.keys.searchsorted(wanted, side=side, sorter=edges.order) for side in _SIDES))]
     found: Ints = edges.ends.searchsorted(rows, side="right") - 1
     return found

@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.segment import Bools, Ints
 from rye.search.graph import Graph
-from rye.search.graph_resolve import distinct
 
 MAX_DEPTH = 32
 """Steps from the item asked about."""
@@ -59,6 +59,6 @@ def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
 
 def _new(numbers: Ints, known: Bools) -> Ints:
     """Return those of some numbers that are not known, ascending, each once; they are known from then on."""
-    found: Ints = distinct(numbers[~known[numbers]])
+    found: Ints = unique(numbers[~known[numbers]])
     known[found] = True
     return found

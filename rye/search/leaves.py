@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,41 +12,19 @@ import numpy.typing as npt
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import POSITION_BITS, Bools, Ints, Numbers, slot_keys
+from rye.index.segment import Bools, Ints, slot_keys
 from rye.query import ast
-from rye.search import positions
-from rye.search.docs import Docs, look_up
-from rye.search.expand import How, Pattern, Terms, expand
-from rye.search.positions import Occurrences
-from rye.search.rows import Held, Rows, Slots, divided, least, shared, sum_by
+from rye.search.docs import Docs
+from rye.search.expand import Pattern, Terms, expand
+from rye.search.patterns import Nearby, Run, Window, patterns
+from rye.search.placed import Placed
+from rye.search.rows import Gain, Heap, Rows, Slots, rows_of, sum_by
+from rye.search.sums import zeros
 from rye.search.weights import Weights
 
+__all__ = ["Found", "Leaf", "Nearby", "Run", "Window"]
+
 _FIELD_MASK = (1 << FIELD_BITS) - 1
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Parts at fixed offsets; one part is a plain word. ``joined`` matches the parts written as one term."""
-
-    parts: tuple[Pattern, ...]
-    offsets: tuple[int, ...]
-    joined: Pattern | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Words in any order within a window of as many positions as they are, plus ``slop``."""
-
-    words: tuple[str, ...]
-    slop: int
-
-
-@dataclass(frozen=True, slots=True)
-class Nearby:
-    """Operands, each a choice, with the greatest distance between neighbours."""
-
-    operands: tuple[tuple[Run | Window, ...], ...]
-    distances: tuple[int, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,21 +57,22 @@ class Found:
     def __init__(self, reader: Reader, leaf: Leaf) -> None:
         self.reader = reader
         self.leaf = leaf
-        self.cut = False
-        """Whether an expansion left terms out; known once the leaf has been evaluated."""
-        self._limits = None if leaf.fields.all() else leaf.fields
-        self._placed: dict[tuple[int, Pattern], Occurrences] = {}
-        self._held: dict[tuple[int, Pattern], Held] = {}
-        self._common: dict[int, Numbers] = {}
-        self._stands: dict[int, list[Occurrences]] = {}
+        self._limits = leaf.fields if False in leaf.fields.tolist() else None
+        self._expanded: dict[Pattern, Terms] | None = None
+        self._rows_found: list[Rows | Heap] | None = None
+        self._docs_found: Docs | None = None
 
-    @cached_property
+    @property
     def _terms(self) -> dict[Pattern, Terms]:
-        terms = {
-            pattern: expand(self.reader, pattern, self.leaf.fields) for pattern in set(_patterns(self.leaf.pattern))
-        }
-        self.cut = any(found.cut for found in terms.values())
-        return terms
+        if self._expanded is None:
+            several = dict.fromkeys(patterns(self.leaf.pattern))
+            self._expanded = {one: expand(self.reader, one, self.leaf.fields) for one in several}
+        return self._expanded
+
+    @property
+    def cut(self) -> bool:
+        """Whether an expansion left terms out; only of a leaf that has been evaluated."""
+        return self._expanded is not None and any(found.cut for found in self._expanded.values())
 
     @cached_property
     def words(self) -> frozenset[str]:
@@ -102,20 +80,39 @@ class Found:
         return frozenset().union(*(terms.words for terms in self._terms.values()))
 
     @cached_property
-    def _rows(self) -> list[Rows]:
-        return [self._in_part(index, part) for index, part in enumerate(self.reader.parts)]
+    def _placed(self) -> Placed:
+        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits)
 
-    @cached_property
+    @property
+    def _rows(self) -> list[Rows | Heap]:
+        if self._rows_found is None:
+            self._rows_found = [self._in_part(index, part) for index, part in enumerate(self.reader.parts)]
+        return self._rows_found
+
+    def _in_part(self, index: int, part: Part) -> Rows | Heap:
+        pattern = self.leaf.pattern
+        if isinstance(pattern, Run) and len(pattern.parts) == 1 and pattern.joined is None:
+            return rows_of(part, self._terms[pattern.parts[0]].choices[index], self._limits)
+        return self._placed.rows(index, part)
+
+    @property
     def docs(self) -> Docs:
         """The documents found."""
-        found = [rows.numbers + part.base for part, rows in zip(self.reader.parts, self._rows, strict=True)]
-        numbers = found[0] if len(found) == 1 else np.concatenate([np.empty(0, np.int64), *found])
-        return Docs(self.reader.size, numbers=numbers)
+        if self._docs_found is None:
+            found = [rows.found(part) for part, rows in zip(self.reader.parts, self._rows, strict=True)]
+            bases = [part.base for part in self.reader.parts]
+            self._docs_found = found[0] if len(found) == 1 else Docs.joined(bases, found)
+        return self._docs_found
 
     @property
     def df(self) -> int:
         """How many documents were found."""
         return len(self.docs)
+
+    @property
+    def much(self) -> bool:
+        """Whether so many are found that adding up over all documents takes less time than over those alone."""
+        return not self.docs.sparse
 
     @property
     def size(self) -> int:
@@ -127,117 +124,12 @@ class Found:
             for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )
 
-    def _in_part(self, index: int, part: Part) -> Rows:
-        pattern = self.leaf.pattern
-        if isinstance(pattern, Run) and len(pattern.parts) == 1 and pattern.joined is None:
-            return Rows.of_terms(part, self._terms[pattern.parts[0]].choices[index], self._limits)
-        if isinstance(pattern, Run):
-            run = self._occurrences(index, part, pattern)
-            keys, tf = sum_by(run.starts >> POSITION_BITS, run.weights)
-        elif isinstance(pattern, Window):
-            keys, tf = self._window(index, part, pattern)
-        else:
-            keys, tf = self._nearby(index, part, pattern)
-        return Rows(keys, tf)
-
-    def _postings(self, index: int, part: Part, pattern: Pattern) -> Held:
-        """Return the postings of a part of the leaf, live and in the leaf's fields; kept, because parts recur."""
-        found = self._held.get((index, pattern))
-        if found is None:
-            found = self._held[index, pattern] = Held(part, self._terms[pattern].choices[index], self._limits)
-        return found
-
-    def _candidates(self, index: int, part: Part, pattern: Run | Window | Nearby) -> Numbers:
-        """Return the slots that have all it takes, wherever it stands: positions are read there alone."""
-        if isinstance(pattern, Nearby):
-            return shared(
-                [reduce(np.union1d, (self._candidates(index, part, run) for run in runs)) for runs in pattern.operands]
-            )
-        if isinstance(pattern, Window):
-            words = (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
-            return shared([self._postings(index, part, word).distinct for word in words])
-        parts = shared([self._postings(index, part, one).distinct for one in dict.fromkeys(pattern.parts)])
-        if pattern.joined is None:
-            return parts
-        return np.union1d(parts, self._postings(index, part, pattern.joined).distinct)
-
-    def _positions(self, index: int, part: Part, pattern: Pattern) -> Occurrences:
-        """Return where a part of the leaf occurs; kept, because parts recur and every hit of a page asks again."""
-        found = self._placed.get((index, pattern))
-        if found is None:
-            if index not in self._common:
-                self._common[index] = self._candidates(index, part, self.leaf.pattern)
-            held = self._postings(index, part, pattern)
-            postings, weights = held.picked(held.within(self._common[index]))
-            keys, of = part.segment.occurrences(postings)
-            found = Occurrences(keys, keys, weights.take(of))
-            if not held.single:
-                found = positions.distinct(found, by_start=True)
-            self._placed[index, pattern] = found
-        return found
-
-    def _occurrences(self, index: int, part: Part, run: Run | Window) -> Occurrences:
-        if isinstance(run, Window):
-            keys = np.unique(np.concatenate(self._survivors(index, part, run)))
-            return Occurrences(keys, keys, np.ones(len(keys)))
-        found = [self._positions(index, part, pattern) for pattern in run.parts]
-        placed = positions.consecutive(found, run.offsets) if len(found) > 1 else found[0]
-        if run.joined is None:
-            return placed
-        return positions.union([placed, self._positions(index, part, run.joined)], by_start=True)
-
-    def _survivors(self, index: int, part: Part, window: Window) -> list[Ints]:
-        """Return, per distinct word, its position keys that lie in some full window."""
-        words = [
-            (self._positions(index, part, Pattern(word, How.EXACT)).starts, times)
-            for word, times in Counter(window.words).items()
-        ]
-        return positions.windowed(words, len(window.words) + window.slop)
-
-    def _window(self, index: int, part: Part, window: Window) -> tuple[Ints, Floats]:
-        rows = [
-            divided(sum_by(keys >> POSITION_BITS, np.ones(len(keys))), times)
-            for keys, times in zip(self._survivors(index, part, window), Counter(window.words).values(), strict=True)
-        ]
-        return least(rows)
-
-    def _nearby(self, index: int, part: Part, nearby: Nearby) -> tuple[Ints, Floats]:
-        kept = self._chain(index, part, nearby)
-        return least([sum_by(found.starts >> POSITION_BITS, found.weights) for found in kept])
-
-    def _chain(self, index: int, part: Part, nearby: Nearby) -> list[Occurrences]:
-        operands = [
-            positions.union([self._occurrences(index, part, run) for run in runs], by_start=False)
-            for runs in nearby.operands
-        ]
-        return positions.chained(operands, nearby.distances)
-
-    def _everywhere(self, index: int, part: Part) -> list[Occurrences]:
-        """Return where the leaf stands in a segment; kept, because every hit of a page asks again."""
-        if index not in self._stands:
-            pattern = self.leaf.pattern
-            if isinstance(pattern, Nearby):
-                self._stands[index] = self._chain(index, part, pattern)
-            else:
-                self._stands[index] = [self._occurrences(index, part, pattern)]
-        return self._stands[index]
-
     def places(self, doc: int) -> dict[int, list[tuple[int, int]]]:
         """Return per field number the ``(first, last)`` positions where the leaf occurs in one document.
 
         A plain word is found by its terms instead (see :attr:`words`), so it has no places.
         """
-        part, local = self.reader.locate(doc)
-        several = self._everywhere(self.reader.parts.index(part), part)
-        places: dict[int, list[tuple[int, int]]] = {}
-        low, high = local << (FIELD_BITS + POSITION_BITS), (local + 1) << (FIELD_BITS + POSITION_BITS)
-        mask = (1 << POSITION_BITS) - 1
-        for found in several:
-            first, last = np.searchsorted(found.starts, [low, high])
-            for start, end in zip(found.starts[first:last].tolist(), found.ends[first:last].tolist(), strict=True):
-                field = (start >> POSITION_BITS) & _FIELD_MASK
-                places.setdefault(field, []).append((start & mask, end & mask))
-        return places
+        return self._placed.places(doc)
 
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
         """Return per part of the leaf the terms of one document that it stands for, by field, with their frequencies.
@@ -248,7 +140,7 @@ class Found:
         index, segment = self.reader.parts.index(part), part.segment
         found: dict[Pattern, dict[int, dict[str, int]]] = {}
         for pattern in self._terms:
-            held = self._postings(index, part, pattern)
+            held = self._placed.postings(index, part, pattern)
             own, _ = held.picked((held.slots >> FIELD_BITS == local).nonzero()[0])
             terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
             fields, tfs = segment.posting_field[own].tolist(), segment.frequencies(own).tolist()
@@ -300,10 +192,25 @@ class Found:
 
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where not found."""
-        values = [_weigh(part, rows, local, weights) for part, rows, local in self._split(docs) if len(local)]
+        values = [rows.weigh(local, part, weights) for part, rows, local in self._split(docs) if len(local)]
         return values[0] if len(values) == 1 else np.concatenate([np.empty(0), *values])
 
-    def _split(self, docs: Ints) -> Iterator[tuple[Part, Rows, Ints]]:
+    def spread(self, weights: Weights) -> Floats:
+        """Return tf~ in every document, in memory that the next such call in this thread takes."""
+        total = zeros("tf~", self.reader.size)
+        for part, rows in zip(self.reader.parts, self._rows, strict=True):
+            rows.add(total[part.base : part.base + part.segment.docs], part, weights)
+        return total
+
+    def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> float:
+        """Add what comes of tf~ to a total for every document; return the most that is added."""
+        most = 0.0
+        for part, rows in zip(self.reader.parts, self._rows, strict=True):
+            own = total[part.base : part.base + part.segment.docs]
+            most = max(most, rows.add_gains(own, part, weights, gain))
+        return most
+
+    def _split(self, docs: Ints) -> Iterator[tuple[Part, Rows | Heap, Ints]]:
         """Yield every segment with its rows and the documents that lie in it, by their numbers there."""
         start = 0
         for part, rows in zip(self.reader.parts, self._rows, strict=True):
@@ -312,27 +219,3 @@ class Found:
             )  # fmt: skip
             yield part, rows, docs[start:stop] - part.base if part.base else docs[start:stop]
             start = stop
-
-
-def _weigh(part: Part, rows: Rows, docs: Ints, weights: Weights) -> Floats:
-    """Return tf~ in some documents of a segment, ascending; 0 where the rows have none."""
-    if len(docs) * 4 < len(rows.docs):
-        rows = rows.among(docs, part.segment.docs)
-    own, values = rows.weighed(part, weights)
-    at, found = look_up(own, docs)
-    total = np.zeros(len(docs))
-    total[found] = values.take(at[found])
-    return total
-
-
-def _patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:
-    if isinstance(pattern, Run):
-        yield from pattern.parts
-        if pattern.joined is not None:
-            yield pattern.joined
-    elif isinstance(pattern, Window):
-        yield from (Pattern(word, How.EXACT) for word in pattern.words)
-    else:
-        for runs in pattern.operands:
-            for run in runs:
-                yield from _patterns(run)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import reduce
 
 import numpy as np
 
 from rye import query
 from rye.index import analysis
+from rye.index.arrays import unique
 from rye.index.reader import Reader
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Ints
@@ -50,7 +50,7 @@ def _equal(reader: Reader, folded: str) -> Ints:
     if item_id and kind in TYPE_NAMES:
         docs = reader.having("id", item_id)
         found.append(docs[[reader.key_of(doc)[0] == kind for doc in docs.tolist()]])
-    return np.unique(np.concatenate(found)) if found else np.empty(0, np.int64)
+    return unique(*found) if found else np.empty(0, np.int64)
 
 
 def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictionary) -> Ints:
@@ -68,7 +68,7 @@ def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictiona
             docs = named_by(reader, text)
             if len(docs) and (not plain or _tells(text, words, dictionary)):
                 found.append(docs)
-    return reduce(np.union1d, found)
+    return unique(*found)
 
 
 def _tells(text: str, words: Sequence[ast.Word], dictionary: Dictionary) -> bool:

@@ -69,10 +69,11 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     if wanted < len(docs):
         candidates = (primary <= np.partition(primary, wanted)[wanted]).nonzero()[0]
         docs, primary = docs.take(candidates), primary.take(candidates)
+    ranks = reader.ranks(docs, by_name=by_name)
     numbers = reader.part_numbers(docs)
-    order = np.lexsort((reader.ranks(docs, by_name=by_name), numbers, primary))
-    if numbers[0:1].tolist() == numbers[-1:].tolist():  # ascending, so all are of one part
-        return candidates.take(order[:wanted])
+    if not len(docs) or numbers[0] == numbers[-1]:  # ascending, so all are of one part
+        return candidates.take(np.lexsort((ranks, primary))[:wanted])
+    order = np.lexsort((ranks, numbers, primary))
 
     def key(at: int) -> tuple[Any, ...]:
         tie = reader.tie_key(int(docs[at]))

@@ -73,12 +73,14 @@ class Desk:
             if again is None:
                 continue
             part, _, kind, item_id = again.place
-            shown = _Shown(hit, again, self.states.copies(kind, item_id, part))
-            results.append(self._result(shown, matches))
-            if len(set(shown.copies)) > 1:
+            copies = self.states.copies(kind, item_id, part)
+            results.append(self._result(_Shown(hit, again, copies), matches))
+            if len(copies) == 1:
+                continue
+            if len(set(copies)) > 1:
                 hiding += self.states.hiding(kind, item_id)
-            if (twins := shown.copies.count(part.root.source)) > 1:
-                warnings.append(f"{kind}:{item_id} is in {twins} files of {part.root.source}; keep one of them")
+            if (twins := copies.count(part.root.source)) > 1:
+                warnings.append(f"{again.place.name} is in {twins} files of {part.root.source}; keep one of them")
         warnings += cut_short(list(dict.fromkeys(hiding)))
         return Page(tuple(results), tuple(dict.fromkeys(warnings)))
 

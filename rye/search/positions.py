@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.reader import Floats
 from rye.index.segment import Bools, Ints
 from rye.search.docs import look_up
@@ -76,7 +77,7 @@ def windowed(parts: Sequence[tuple[Ints, int]], width: int) -> list[Ints]:
         parts: Per distinct word its keys, ascending, and how often the window must hold it.
         width: Positions in a window.
     """
-    begins = np.unique(np.concatenate([keys for keys, _ in parts]))
+    begins = unique(*(keys for keys, _ in parts))
     for keys, times in parts:
         inside = np.searchsorted(keys, begins + width, side="left") - np.searchsorted(keys, begins, side="left")
         begins = begins[inside >= times]

@@ -18,8 +18,8 @@ from rye.items import Item, ItemType
 from rye.signing import Evidence, Origin
 from rye.spaces import Root
 
-KEPT_ITEMS = 2048
-KEPT_BYTES = 4 << 20
+KEPT_ITEMS = 4096
+KEPT_BYTES = 8 << 20
 """How many items are kept in one process, and how large they may be together."""
 
 LARGEST_KEPT = 1 << 16

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, NoReturn
 
 from rye.errors import ArgumentError
@@ -123,32 +124,27 @@ class Request:
 
 
 def make_request(query: str, options: Mapping[str, Any]) -> Request:
-    """Check the arguments of ``Registry.search`` and return them as a request.
+    """Check the arguments of ``Registry.search`` and return them as a request; those of :data:`PLAIN` are as they are.
 
     Raises:
         ArgumentError: One of them is not valid; the message lists what is.
     """
     if not isinstance(query, str):
         _refuse("bad-query", f"query must be text, not {type(query).__name__}", "pass a string; empty means everything")
-    mode = _choice("mode", options["mode"], MODES)
-    fuzzy, distance = _fuzzy(options["fuzzy"])
-    return Request(
-        query=query,
-        scopes=parse_scope(options["scope"]),
-        space=_choice("space", options["space"], SPACES),
-        limit=_number("limit", options["limit"], 1, MAX_SEMANTIC_LIMIT if mode == "semantic" else MAX_LIMIT),
-        offset=_number("offset", options["offset"], 0, MAX_OFFSET),
-        sort_by=_choice("sort_by", options["sort_by"], SORTS),
-        fields=_fields(options["fields"]),
-        filters=_mapping("filters", options["filters"]),
-        fuzzy=fuzzy,
-        fuzzy_distance=distance,
-        proximity=_proximity(options["proximity"]),
-        level=_level(options["level"]),
-        facets=read_facets(options["facets"]),
-        **{name: _flag(name, options[name]) for name in ("relax", "lenient", "include_superseded", "explain")},
-        mode=read_mode(mode, **{name: options[name] for name in ("threshold", "source_boosts", "hybrid")}),
-    )
+    asked = {name: value for name, plain in PLAIN.items() if (value := options[name]) is not plain}
+    mode = _choice("mode", asked.pop("mode", "keyword"), MODES)
+    of_mode = {name: asked.pop(name, None) for name in ("threshold", "source_boosts", "hybrid")}
+    read: dict[str, Any] = {"mode": read_mode(mode, **of_mode)}
+    if "fuzzy" in asked:
+        read["fuzzy"], read["fuzzy_distance"] = _fuzzy(asked.pop("fuzzy"))
+    if "scope" in asked:
+        read["scopes"] = parse_scope(asked.pop("scope"))
+    if "limit" in asked:
+        most = MAX_SEMANTIC_LIMIT if mode == "semantic" else MAX_LIMIT
+        read["limit"] = _number("limit", asked.pop("limit"), 1, most)
+    for name, value in asked.items():
+        read[name] = _READERS[name](name, value)
+    return Request(query, **read)
 
 
 def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
@@ -190,7 +186,7 @@ def _flag(name: str, value: Any, key: str = "") -> bool:
     return bool(value)
 
 
-def _level(value: Any) -> int | None:
+def _level(_: str, value: Any) -> int | None:
     if value is None or (value in (1, 2) and not isinstance(value, bool)):
         return None if value is None else int(value)
     hint = "use 1 (title, name, description, category, tags, id), 2 (body, headings, symbols) or leave it out for both"
@@ -205,11 +201,11 @@ def _mapping(name: str, value: Any) -> Mapping[str, Any]:
     return dict(value)
 
 
-def _fields(value: Any) -> Mapping[str, str]:
-    fields = _mapping("fields", value)
-    for name, text in fields.items():
+def _fields(name: str, value: Any) -> Mapping[str, str]:
+    fields = _mapping(name, value)
+    for key, text in fields.items():
         if not isinstance(text, str) or not text.strip():
-            _refuse("bad-fields", f"fields[{name!r}] is {text!r}", "give each field a query as text, e.g. 'core'")
+            _refuse("bad-fields", f"fields[{key!r}] is {text!r}", "give each field a query as text, e.g. 'core'")
     return fields
 
 
@@ -233,12 +229,26 @@ def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
     return given.get("enabled", True) if given else None, distance
 
 
-def _proximity(value: Any) -> int | None:
+def _proximity(name: str, value: Any) -> int | None:
     if value is None:
         return None
-    given = _options("proximity", value, ("enabled", "max_distance"))
-    distance = _number("proximity", given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY, key="max_distance")
+    given = _options(name, value, ("enabled", "max_distance"))
+    distance = _number(name, given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY, key="max_distance")
     return distance if given and given.get("enabled", True) else None
+
+
+_READERS: Mapping[str, Callable[[str, Any], Any]] = {
+    "space": partial(_choice, valid=SPACES),
+    "offset": partial(_number, low=0, high=MAX_OFFSET),
+    "sort_by": partial(_choice, valid=SORTS),
+    "fields": _fields,
+    "filters": _mapping,
+    "proximity": _proximity,
+    "level": _level,
+    "facets": lambda _, value: read_facets(value),
+    **dict.fromkeys(("relax", "lenient", "include_superseded", "explain"), _flag),
+}
+"""How the arguments are read that are the fields of a request by the same name."""
 
 
 def parse_scope(text: Any) -> tuple[Scope, ...]:

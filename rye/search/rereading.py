@@ -41,6 +41,11 @@ class Place(NamedTuple):
     kind: ItemType
     item_id: str
 
+    @property
+    def name(self) -> str:
+        """``type:id``, for sentences."""
+        return f"{self.kind}:{self.item_id}"
+
 
 @dataclass(frozen=True, slots=True)
 class Reread(Generic[R]):
@@ -84,17 +89,16 @@ class Rereading(Generic[R]):
         part, local = self.reader.locate(doc)
         segment = part.segment
         place = Place(part, segment.paths[local], _KINDS[segment.types[local]], segment.ids[local])
-        name = f"{place.kind}:{place.item_id}"
         try:
             read = self.read(part.root, place.path, place.kind, place.item_id)
         except ItemError as error:
-            warnings.append(f"{name} was left out: {error.message}")
+            warnings.append(f"{place.name} was left out: {error.message}")
             return None
         signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify)
         same = segment.evidence.content_digest(local) == read.evidence.content_digest
         if not same and self.verdicts_matter and self.states.verdicts[doc] != VERDICT_NUMBER[signature.verdict]:
-            warnings.append(f"{name} was left out: it changed and is {signature.verdict} now")
+            warnings.append(f"{place.name} was left out: it changed and is {signature.verdict} now")
             return None
         if not same:
-            warnings.append(f"{name} changed since it was indexed; it is shown as it is now")
+            warnings.append(f"{place.name} changed since it was indexed; it is shown as it is now")
         return Reread(place, read, signature, same)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,14 +10,28 @@ import numpy as np
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Bools, Ints, Numbers
-from rye.search.docs import look_up
+from rye.search.docs import Docs, look_up
 from rye.search.expand import Choice
+from rye.search.sums import zeros
 from rye.search.weights import Weights
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
 _FEWER = 8
 """So many times fewer numbers are looked up in others by bisection."""
+
+_SOON = 512
+"""Fewer rows are soonest added up by ``reduceat``."""
+
+_FEW = 4
+"""Rows of documents so many times fewer are picked before they are weighed."""
+
+_MUCH = 10
+"""A row for one document in so many is much."""
+
+
+Gain = Callable[[Floats], Floats]
+"""Tf~ of documents → what it counts for."""
 
 
 class Slots(NamedTuple):
@@ -38,30 +53,28 @@ class Slots(NamedTuple):
 class Rows:
     """What a leaf finds in one segment: a row per term, document and field, in order of the last two.
 
-    Attributes:
+    Args:
         slots: Document in the segment and field, as :func:`rye.index.segment.slot_keys` gives them, ascending.
-        docs: The documents alone.
         tf: Weighted occurrences.
+
+    Attributes:
+        docs: The documents alone.
         numbers: Shape ``(n,)``: the documents, ascending, each once.
     """
 
-    def __init__(self, slots: Numbers, tf: Floats | Numbers) -> None:
+    __slots__ = ("_first", "_fresh", "docs", "numbers", "slots", "tf")
+
+    def __init__(self, slots: Ints, tf: Floats | Numbers) -> None:
         self.slots = slots
-        self.docs: Numbers = slots >> FIELD_BITS
         self.tf = tf
+        self.docs: Ints = slots >> FIELD_BITS
         self._fresh = fresh(self.docs)
         self._first = self._fresh.nonzero()[0]
-        self.numbers: Ints = self.docs.take(self._first).astype(np.int64)
+        self.numbers: Ints = self.docs.take(self._first)
 
-    @classmethod
-    def of_terms(cls, part: Part, choice: Choice, fields: Bools | None) -> Rows:
-        """Return the rows of some terms: of live documents, in some fields, None for all."""
-        terms, weights = choice
-        slots, tf, which = part.segment.merged(terms)
-        if fields is not None or not part.intact:
-            keep = _kept(part, slots, fields)
-            slots, tf, which = slots.take(keep), tf.take(keep), which.take(keep)
-        return cls(slots, tf if set(weights.tolist()) == {1.0} else tf * weights.take(which))
+    def found(self, part: Part) -> Docs:
+        """Return the documents found, by their numbers in the segment."""
+        return Docs(part.segment.docs, numbers=self.numbers)
 
     def among(self, docs: Ints, size: int) -> Rows:
         """Return the rows of some documents; ``size`` is how many the segment has."""
@@ -71,12 +84,104 @@ class Rows:
     def weighed(self, part: Part, weights: Weights) -> tuple[Ints, Floats]:
         """Return the documents, ascending, and tf~ in each."""
         values = weights.normalized(part, self.slots) * self.tf
-        if len(self._first) == len(values):
-            return self.numbers, values
+        if len(values) < _SOON:
+            return self.numbers, np.add.reduceat(values, self._first) if len(values) else values
         total = values.take(self._first)
         more = (~self._fresh).nonzero()[0]
         np.add.at(total, more - np.arange(1, len(more) + 1), values.take(more))  # a row less for each such row so far
         return self.numbers, total
+
+    def weigh(self, docs: Ints, part: Part, weights: Weights) -> Floats:
+        """Return tf~ in some documents, ascending; 0 where there are no rows."""
+        rows = self.among(docs, part.segment.docs) if len(docs) * _FEW < len(self.docs) else self
+        own, values = rows.weighed(part, weights)
+        at, found = look_up(own, docs)
+        total = np.zeros(len(docs))
+        total[found] = values.take(at[found])
+        return total
+
+    def add(self, total: Floats, part: Part, weights: Weights) -> None:
+        """Add tf~ to a total for every document of the segment."""
+        np.add.at(total, *self.weighed(part, weights))
+
+    def add_gains(self, total: Floats, part: Part, weights: Weights, gain: Gain) -> float:
+        """Add what comes of tf~ to a total for every document of the segment; return the most that is added."""
+        docs, tf = self.weighed(part, weights)
+        gained = gain(tf)
+        np.add.at(total, docs, gained)
+        return float(gained.max(initial=0.0))
+
+
+class Heap:
+    """What a leaf finds in one segment where that is much: rows as in :class:`Rows`, but term by term.
+
+    To add the rows up where their documents are among all takes less time than to put them in order.
+    """
+
+    __slots__ = ("docs", "mask", "slots", "tf")
+
+    def __init__(self, slots: Ints, tf: Floats | Numbers, size: int) -> None:
+        self.slots = slots
+        self.tf = tf
+        self.docs: Ints = slots >> FIELD_BITS
+        self.mask = mask(self.docs, size)
+
+    def found(self, part: Part) -> Docs:
+        """Return the documents found, by their numbers in the segment."""
+        return Docs(part.segment.docs, mask=self.mask)
+
+    def among(self, docs: Ints, size: int) -> Rows:
+        """Return the rows of some documents; ``size`` is how many the segment has."""
+        which = mask(docs, size).take(self.docs).nonzero()[0]
+        return in_order(self.slots.take(which), self.tf.take(which))
+
+    def weighed(self, part: Part, weights: Weights) -> tuple[Ints, Floats]:
+        """Return the documents, ascending, and tf~ in each."""
+        total, numbers = np.zeros(part.segment.docs), self.mask.nonzero()[0]
+        self.add(total, part, weights)
+        return numbers, total.take(numbers)
+
+    def weigh(self, docs: Ints, part: Part, weights: Weights) -> Floats:
+        """Return tf~ in some documents, ascending; 0 where there are no rows."""
+        if len(docs) * _FEW < len(self.docs):
+            return self.among(docs, part.segment.docs).weigh(docs, part, weights)
+        total = np.zeros(part.segment.docs)
+        self.add(total, part, weights)
+        return total.take(docs)
+
+    def add(self, total: Floats, part: Part, weights: Weights) -> None:
+        """Add tf~ to a total for every document of the segment."""
+        np.add.at(total, self.docs, weights.normalized(part, self.slots) * self.tf)
+
+    def add_gains(self, total: Floats, part: Part, weights: Weights, gain: Gain) -> float:
+        """Add what comes of tf~ to a total for every document of the segment; return the most that is added."""
+        own = zeros("tf~", len(total))
+        self.add(own, part, weights)
+        gained = gain(own.take(self.docs))
+        own[self.docs] = gained  # the same for all rows of a document
+        np.add(total, own, out=total)
+        return float(gained.max(initial=0.0))
+
+
+def in_order(slots: Ints, tf: Floats | Numbers) -> Rows:
+    """Return rows from what is in order within each of several terms; such runs a stable sort only merges."""
+    order = slots.argsort(kind="stable")
+    return Rows(slots.take(order), tf.take(order))
+
+
+def rows_of(part: Part, choice: Choice, fields: Bools | None) -> Rows | Heap:
+    """Return the rows of some terms: of live documents, in some fields, None for all."""
+    segment, (terms, weights) = part.segment, choice
+    tf: Floats | Numbers
+    slots, tf = segment.rows_of(terms)
+    if set(weights.tolist()) != {1.0}:
+        tf = tf * (weights.repeat(segment.sizes(terms)) if len(terms) > 1 else weights)
+    if fields is not None or not part.intact:
+        keep = _kept(part, slots, fields)
+        slots, tf = slots.take(keep), tf.take(keep)
+    if len(slots) * _MUCH > segment.docs:
+        return Heap(slots, tf, segment.docs)
+    return in_order(slots, tf) if len(terms) > 1 else Rows(slots, tf)
 
 
 def _kept(part: Part, slots: Numbers, fields: Bools | None) -> Ints:
@@ -164,7 +269,8 @@ def mask(numbers: Numbers, size: int) -> Bools:
 
 def fresh(ordered: Numbers) -> Bools:
     """Return which of some ascending numbers differ from the one before."""
-    fresh = np.ones(len(ordered), bool)
+    fresh = np.empty(len(ordered), bool)
+    fresh[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
     return fresh
 

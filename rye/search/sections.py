@@ -20,6 +20,7 @@ from urllib.parse import quote
 import numpy as np
 
 from rye.errors import UnavailableError
+from rye.index.arrays import unique
 from rye.index.chunks import chunks_of
 from rye.index.reader import Floats
 from rye.index.reading import ReadItem, read_item
@@ -34,10 +35,11 @@ from rye.search.engine import Search, World
 from rye.search.evaluate import Evaluation
 from rye.search.fields import TEXT_FIELDS
 from rye.search.fusion import by_similarity, fuse, keyword_score, reaching
+from rye.search.marks import Ranges
 from rye.search.meaning import any_of
 from rye.search.order import ranked
 from rye.search.outline import Leafing, Spot, keyword_scores, outline
-from rye.search.passages import Matches, Ranges, passage, places
+from rye.search.passages import Matches, passage, places
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan, make_plan
 from rye.search.rereading import Reread, Rereading
@@ -185,7 +187,7 @@ class SectionSearch:
         at = np.searchsorted(near.docs, found)
         similarity = near.blend.similarity[at]
         meant = np.where(reaching(similarity, near.threshold), similarity, 0.0)
-        return np.union1d(self._best(found, near.blend.keyword[at]), self._best(found, meant))
+        return unique(self._best(found, near.blend.keyword[at]), self._best(found, meant))
 
     def _shown(self, found: Docs) -> Docs:
         if self.request.search.include_superseded:

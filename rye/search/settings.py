@@ -99,7 +99,7 @@ def read_choice(user: Path) -> Choice:
     table, problem = _table(path, _USERS)
     if problem:
         raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))
-    chosen = table.get("semantic") or {}
+    chosen = _part(table, "semantic")
     if not (fault := _choice_fault(chosen)):
         try:
             return Choice(**{"kind" if key == "embedder" else key: value for key, value in chosen.items()}).checked()
@@ -127,7 +127,7 @@ def _read(root: Root, problems: list[str]) -> tuple[Overrides, Mapping[str, floa
     if problem:
         problems.append(problem)
         return _SILENT
-    weights, boosts = table.get("weights") or {}, table.get("source_boosts") or {}
+    weights, boosts = _part(table, "weights"), _part(table, "source_boosts")
     faults = {"weights": _fault(weights), "source_boosts": _boosts_fault(boosts)}
     problems += [_left_out(path, part, fault) for part, fault in faults.items() if fault]
     kept = {} if faults["weights"] else weights
@@ -143,13 +143,20 @@ def _table(path: Path, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
     """Return what a file holds, or why all of it is left out."""
     try:
         data = _bytes(path)
-        table = load_yaml(data.decode("utf-8")) or {}
+        table = load_yaml(data.decode("utf-8"))
     except OSError as error:
         return {}, f"{path} cannot be read: {error.strerror}"
     except (ItemError, UnicodeDecodeError) as error:
         return {}, f"{path} is left out: {error}"
+    table = {} if table is None else table
     fault = f"it has more than {_MAX_BYTES:,} bytes" if len(data) > _MAX_BYTES else _stray(table, known)
     return ({}, f"{path} is left out: {fault}") if fault else (table, "")
+
+
+def _part(table: Mapping[str, Any], name: str) -> Any:
+    """Return a part of a file; one that is named and left empty says as much as one that is not named."""
+    part = table.get(name)
+    return {} if part is None else part
 
 
 def _bytes(path: Path) -> bytes:

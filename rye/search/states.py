@@ -204,7 +204,7 @@ class States:
 
 
 def _holds(ordered: Ints, number: int) -> bool:
-    at = int(np.searchsorted(ordered, number))
+    at = int(ordered.searchsorted(number)) if len(ordered) else 0
     return at < len(ordered) and int(ordered[at]) == number
 
 

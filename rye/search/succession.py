@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import TYPE_NAMES
@@ -140,7 +141,7 @@ class Succession:
     def _claims(self, at: int, doc: int) -> Ints:
         """Return the documents that say they supersede one: of the source of the item asked about first."""
         edges = self._graph.naming(np.asarray([at]))
-        docs = np.unique(edges.docs[(edges.kinds == _SUPERSEDES) & (edges.counts == 1)])
+        docs = unique(edges.docs[(edges.kinds == _SUPERSEDES) & (edges.counts == 1)])
         docs = docs[self._graph.names.items_of(docs) != self._graph.names.item_of(at)]
         sources = [part.root.source for part in self._reader.parts]
         own = self._reader.locate(doc)[0].root.source

@@ -143,7 +143,8 @@ class Mending:
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
         back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
         command, _, said = mend.partition("  # ")
-        return f"{back}  # what was committed; or {said.partition(';')[0] or 'once it is reviewed'}: {command}"
+        when = said.partition(";")[0] or "once it is reviewed"
+        return f"{back}  # what was committed, if it was; or {when}: {command}"
 
 
 def _root_of(ref: str, path: str) -> str:

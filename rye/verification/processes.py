@@ -15,8 +15,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from itertools import chain, islice
+from itertools import chain, groupby, islice
 from multiprocessing import connection, get_context, parent_process
+from operator import itemgetter
 from types import ModuleType
 from typing import Any, cast
 
@@ -218,6 +219,9 @@ def _unpacked(packed: _Packed) -> Outcome:
 def _check_all(verifier: Verifier, roots: Sequence[Root], chunk: list[Place]) -> list[Outcome]:
     reader = FolderReader()
     try:
-        return verifier.check_all(((roots[number], file) for number, file in chunk), reader.read)
+        outcomes: list[Outcome] = []
+        for number, places in groupby(chunk, itemgetter(0)):
+            outcomes += verifier.check_all(roots[number], map(itemgetter(1), places), reader.read)
+        return outcomes
     finally:
         reader.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import lru_cache
 from typing import Final
@@ -46,24 +46,21 @@ class Shadowing:
 
     def look(self, item: VerifiedItem) -> None:
         """Note it if an item hides one that another key signed."""
-        for root, file in self._copies(item):
-            copy = self._verifier.check(root, file)
-            if not isinstance(copy, VerifiedItem):
-                continue
-            text = foreign_copy(item.ref, (item.source, item.signature), (root.source, copy.signature))
-            if text and len(self._said) < MAX_HIDING_WARNINGS:
-                self._said.append(text)
-            elif text:
-                self._more += 1
-
-    def _copies(self, item: VerifiedItem) -> Iterator[tuple[Root, ItemFile]]:
-        """Yield the files of lower spaces that have an item's type and id."""
         category, _, stem = item.id.rpartition("/")
         for root, folder, names in self._below(item.space, item.bundle, item.type, category):
-            if root.holds(item.id):
-                for name in names:
-                    if name.startswith(stem) and split_name(ItemType(item.type), name)[0] == stem:
-                        yield root, ItemFile.at(f"{folder}/{name}")
+            for name in names if root.holds(item.id) else ():
+                if name.startswith(stem) and split_name(ItemType(item.type), name)[0] == stem:
+                    self._compare(item, root, ItemFile.at(f"{folder}/{name}"))
+
+    def _compare(self, item: VerifiedItem, root: Root, file: ItemFile) -> None:
+        copy = self._verifier.check(root, file)
+        if not isinstance(copy, VerifiedItem):
+            return
+        text = foreign_copy(item.ref, (item.source, item.signature), (root.source, copy.signature))
+        if text and len(self._said) < MAX_HIDING_WARNINGS:
+            self._said.append(text)
+        elif text:
+            self._more += 1
 
     def _find_below(self, space: str, bundle: str, item_type: str, category: str) -> list[_Folder]:
         """Return the folders of lower spaces that could hold copies of the items in one: mostly there are none."""

@@ -20,6 +20,9 @@ __all__ = ["Outcome", "Verifier"]
 Outcome = VerifiedItem | Unchecked
 Read = Callable[[Root, str], bytes]
 
+_Inspected = tuple[str, ItemFile, bytes, Origin, Evidence]
+"""The whole path of a file, its place, its bytes, where these count, and what they prove."""
+
 _NOTHING: Mapping[str, str] = {}
 _TYPES = {each: each.value for each in ItemType}
 _SPACES = {each: each.value for each in Space}
@@ -44,34 +47,29 @@ class Verifier:
 
     def check(self, root: Root, file: ItemFile, read: Read = spaces.read_file) -> Outcome:
         """Read one file and return the verdict on exactly these bytes, or why there is none."""
-        return self.check_all([(root, file)], read)[0]
+        return self.check_all(root, [file], read)[0]
 
-    def check_all(self, files: Iterable[tuple[Root, ItemFile]], read: Read) -> list[Outcome]:
-        """Return the outcome of each file, in their order.
+    def check_all(self, root: Root, files: Iterable[ItemFile], read: Read) -> list[Outcome]:
+        """Return the outcome of each of some files of a root, in their order.
 
-        All are read before the first signature is checked: going from the one to the other for every file would empty
-        the processor's caches of both, and takes a tenth longer.
+        All are read, then all inspected, before the first signature is checked: going from the one to the other for
+        every file would empty the processor's caches of both, and takes a tenth longer.
         """
-        held = [(root, file, _content(root, file, read)) for root, file in files]
-        return [self._judge(*each) for each in held]
+        base = f"{root.path}/"
+        contents = [(file, _content(root, file, read)) for file in files]
+        inspected = [_inspect(root, base + file.rel_path, file, content) for file, content in contents]
+        return [each if isinstance(each, Unchecked) else self._judge(each) for each in inspected]
 
-    def _judge(self, root: Root, file: ItemFile, data: bytes | ItemError) -> Outcome:
-        rel_path, item_type, item_id, _ = file
-        path = f"{root.path}/{rel_path}"
-        if isinstance(data, ItemError):
-            return _unchecked(data, path)
-        origin = Origin(_SPACES[root.space], root.bundle, _TYPES[item_type], item_id)
+    def _judge(self, inspected: _Inspected) -> Outcome:
+        path, file, data, origin, evidence = inspected
         trust, now = self.trust, self.now
-        try:
-            evidence = signing.inspect(data, origin=origin, declared=_NOTHING, content_digest="")
-            if evidence.format != _V2 and not evidence.code:
+        signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
+        if signature.code == "signature" or signature.verdict is _UNSIGNED:
+            try:
                 evidence = _with_declared(evidence, data, file, origin)
+            except ItemError as error:
+                return _unchecked(error, path)
             signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
-            if signature.code == "signature" or signature.verdict is _UNSIGNED:
-                evidence = _with_declared(evidence, data, file, origin)
-                signature = signing.judge(evidence, origin=origin, trust=trust, now=now)
-        except ItemError as error:
-            return _unchecked(error, path)
         space, bundle, kind, item_id = origin
         digest = sha256(data).hexdigest() if self.digests or signature.verdict is not _TRUSTED else ""
         return VerifiedItem(kind, item_id, space, bundle, path, signature, _line(data, evidence), digest, len(data))
@@ -79,9 +77,23 @@ class Verifier:
 
 def _content(root: Root, file: ItemFile, read: Read) -> bytes | ItemError:
     try:
-        return read(root, file[0])
+        return read(root, file.rel_path)
     except ItemError as error:
         return error
+
+
+def _inspect(root: Root, path: str, file: ItemFile, content: bytes | ItemError) -> _Inspected | Unchecked:
+    """Return what :meth:`Verifier._judge` needs, or why there can be no verdict."""
+    if isinstance(content, ItemError):
+        return _unchecked(content, path)
+    origin = Origin(_SPACES[root.space], root.bundle, _TYPES[file.item_type], file.item_id)
+    evidence = signing.inspect(content, origin=origin, declared=_NOTHING, content_digest="")
+    if evidence.format != _V2 and not evidence.code:
+        try:
+            evidence = _with_declared(evidence, content, file, origin)
+        except ItemError as error:
+            return _unchecked(error, path)
+    return path, file, content, origin, evidence
 
 
 def _unchecked(error: ItemError, path: str) -> Unchecked:

@@ -7,6 +7,7 @@ import hashlib
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from functools import partial
+from multiprocessing import get_context
 from pathlib import Path
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy as np
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Files, Manifest
 from rye.index.reader import Reader
+from rye.index.runs import ALONE_BELOW, PIECES_EACH, join
 from rye.index.schema import Place
 from rye.index.store import Commit, Store
 from rye.items import Item, ItemType
@@ -24,6 +26,10 @@ from rye.signing import Evidence, TrustSet
 from rye.spaces import Root, Space
 from tests.benchmarks.asking import DISTANCE, Query
 from tests.benchmarks.engine import Answer, Ask
+
+Row = tuple[Item, Place, Evidence]
+
+PROCESSES = 2
 
 OPTIONS = {**PLAIN, "relax": False, "include_superseded": True}
 """Of every search: the one query is measured, without the further stages that follow when it finds nothing."""
@@ -69,7 +75,7 @@ class Rye:
     def __init__(self) -> None:
         self.lacks: dict[str, str] = {}
 
-    def prepare(self, items: Sequence[Item]) -> list[tuple[Item, Place, Evidence]]:
+    def prepare(self, items: Sequence[Item]) -> list[Row]:
         """Return what reading the files would have given, which is not timed."""
         suffix = {ItemType.TOOL: ".py"}
         rows = []
@@ -79,16 +85,13 @@ class Rye:
             rows.append((item, place, evidence(item)))
         return rows
 
-    def build(self, rows: list[tuple[Item, Place, Evidence]], folder: Path) -> None:
-        """Write one generation of the index."""
-        store, builder = Store(folder), SegmentBuilder()
-        for item, place, found in rows:
-            builder.add(item, place, found)
+    def build(self, rows: list[Row], folder: Path) -> None:
+        """Write one generation of the index, as a refresh does: on two processors, in runs that are joined."""
+        store = Store(folder)
         files = Files(tuple(place.path for _, place, _ in rows), np.zeros((len(rows), 4), np.int64))
-        manifest = Manifest(files)
         with store.locked() as held:
             assert held
-            store.commit(None, Commit((), builder.write, manifest))
+            store.commit(None, Commit((), partial(_write, rows, folder), Manifest(files)))
 
     def open(self, folder: Path) -> Ask:
         """Return what answers queries from the index in a folder."""
@@ -97,6 +100,36 @@ class Rye:
         reader = Reader([(Root(Space.PROJECT, folder / "nowhere"), snapshot)])
         world = World(reader, reader, lambda: TrustSet(()), (), datetime(2026, 2, 18, tzinfo=UTC))
         return partial(_ask, world)
+
+
+def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
+    """Write a segment; the other process takes every second piece."""
+    size = -(-len(rows) // (PROCESSES * PIECES_EACH))
+    if len(rows) < ALONE_BELOW:
+        return _builder(rows).write(path)
+    pieces = [(rows[at : at + size], folder / f"run-{at}") for at in range(0, len(rows), size)]
+    other = get_context("fork").Process(target=_spill, args=(pieces[1::2],))
+    other.start()
+    _spill(pieces[::2])
+    other.join()
+    assert other.exitcode == 0
+    try:
+        return join([run for _, run in pieces], path)
+    finally:
+        for _, run in pieces:
+            run.unlink()
+
+
+def _spill(pieces: Sequence[tuple[Sequence[Row], Path]]) -> None:
+    for rows, run in pieces:
+        _builder(rows).spill(run)
+
+
+def _builder(rows: Sequence[Row]) -> SegmentBuilder:
+    builder = SegmentBuilder()
+    for item, place, found in rows:
+        builder.add(item, place, found)
+    return builder
 
 
 def _ask(world: World, query: Query) -> Answer:

@@ -534,6 +534,7 @@ def test_prefixes_reach_the_server_and_make_another_model(sim: SpaceSim) -> None
     [
         ("semantic: []", ""),
         ("semantic: [a]", "must be a mapping"),
+        ("semantic: ''", "must be a mapping"),
         ("semantic: {embeder: ollama}", "may hold only embedder, model"),
         ("semantic: {embedder: ollama}", "needs the name of a model"),
         ("semantic: {embedder: x}", "no embedder 'x'"),

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
-from rye.items import EXTENSIONS, Item, ItemType, parse, yaml_safe
+from rye.items import EXTENSIONS, Item, ItemType, _yaml_events, parse, yaml_safe
 
 FORMATS = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
 
@@ -128,6 +128,29 @@ values = st.recursive(
 def test_yaml_reads_json_as_json_does(value: object) -> None:
     """JSON is YAML: what is written as JSON is read as the same value."""
     assert yaml_safe.load(json.dumps(value, ensure_ascii=False)) == value
+
+
+_YAML_PIECES = (
+    *("a: ", "b:", "tags:", "version: ", "null: ", "~: ", "on: ", "1: ", "x-y: ", "<<: ", "  c: ", "Ü: ", "? "),
+    *("- ", "  - ", "-", "[", "]", ", ", ",", "{", "}", "'", '"', "''", "\\", ": ", ":", " #", "#", "\t", "\n", "\n\n"),
+    *("1.10", "0x1F", "12:30", ".5", "...", "---", "null", "True", "~", "a b", "é", "\u2028", "\xa0", "😀", " "),
+    *("&x", "*x", "!!str", "|", ">", "%", "@", "`", "=", "http://x/y#z", "word", "(x)", "+1", "$x", "/a", "\ufeff"),
+    *('a: "b"\n', "tags: [a, 'b', \"c d\"]\n", "version: 1.10\n", "b:\n  - x\n  - 'y'\n", "n: 7\n"),
+)
+
+
+@settings(max_examples=400)
+@given(st.lists(st.one_of(st.sampled_from(_YAML_PIECES), st.characters()), max_size=12).map("".join))
+def test_yaml_told_without_the_parser_is_what_the_parser_tells(text: str) -> None:
+    """The values, their types and the order of keys are the same, and nothing is told of what the parser refuses."""
+    as_text = frozenset({"version", "tags"})
+    try:
+        expected = _yaml_events.parse(text, as_text, 1)
+    except ItemError:
+        with pytest.raises(ItemError):
+            yaml_safe.load(text, as_text=as_text)
+        return
+    assert repr(yaml_safe.load(text, as_text=as_text)) == repr(expected)
 
 
 @given(st.text(max_size=100))

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:04:13Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:Sx3IIuuipwK8SZ3W4UCrIqi1fVPAq6sL4yLjO9NzsHXO6IYhiHY9E3EjptrPi4_xDM5t8F7H298TRd4TGZQCDA:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
+# rye:signed:v2:2026-11-22T09:53:33Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:vgEdal7rfZlVokQuANPqdkhh_WK_0wQEURY8n6fKnt4Z3ICpaOXWce4oKHmSDGfuCcCcyYxpu2GVuKLpOd7QCQ:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

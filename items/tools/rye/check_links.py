@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:04:13Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:v4TnFkCthV1Bmft9nbsh_Eb6RdCS1PXgqGEOAS8MFag7SGxO6WHzxB0UCznvE8tii0sF5eOaZiqv4FpVOvdGBQ:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
+# rye:signed:v2:2026-11-22T09:53:33Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:ajeTc93i5JFDPbLhH7XDz7ZC9j1ysWPm5R82gkPwlEDhastes14K67HdsIk4z8WTEnZ2s5A5VD-uJmFGDAduCQ:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:04:13Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:nFjBWm_cUpRISabqSEsuA-Xv0_BRfnXxTW10SyGfsJe-I0X5NHJFbRe8B5xD2C9DeIgGeK7Emtxol00N9ZSqCQ:3e3dba2c385986d245e457413eb0f2e96c473ac68cfcf01de189c7f172a35473
+# rye:signed:v2:2026-11-22T09:53:33Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Pe8n-tXEYKjqK9SGmiwpVqA-IJlBkP3mYR-DGcnZzGC-sW3ROsQ31ZEcmrsOnhQtYa6mB9830hkL4Czpksk7DA:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.reports import LoadedItem
 from rye.signing import REASONS
 from rye.signing.model import Signature
-from rye.verification.mending import Mending
+
+if TYPE_CHECKING:
+    from rye.reports import LoadedItem
 
 __all__ = ["plural", "remedy", "signed_by", "size", "source_label", "standing", "verdict_label", "warning_lines"]
 
@@ -55,6 +57,8 @@ def remedy(loaded: LoadedItem) -> str:
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
+    from rye.verification.mending import Mending
+
     return Mending.find().of_item(loaded, loaded.signature.code)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
 from rye.embedding import Choice, open_embedder
@@ -103,3 +105,19 @@ def test_a_model_without_a_server_takes_no_prefix() -> None:
         Choice("none", "m", "http://x").checked()
     with pytest.raises(ArgumentError, match="embedder 'ollama': ollama needs the name of a model"):
         Choice("ollama").checked()
+
+
+@pytest.mark.parametrize(
+    "url", ["https://user:hu/nter2@host/v1", "user:hunter2@host", "https://host/v1?key=hunter2", "http://host/#hunter2"]
+)
+@pytest.mark.parametrize("kind", ["openai", "wordllama", "nonsense"])
+def test_a_password_in_a_url_is_not_repeated_in_the_error_that_refuses_it(kind: str, url: str) -> None:
+    """Errors are logged and pasted; what is secret in a URL is left out, wherever the URL came from."""
+    for refused in (
+        partial(Choice.parse, f"{kind}:model@{url}"),
+        Choice(kind=kind, model="model", url=url).checked,
+    ):
+        with pytest.raises(ArgumentError) as error:
+            refused()
+        assert "nter2" not in str(error.value)
+        assert "nter2" not in repr(error.value.details)

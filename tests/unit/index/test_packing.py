@@ -10,7 +10,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index import blocks, container, packing, paths
-from rye.index import segment as segment_room
 from rye.index.blocks import BLOCK, Blocks
 from rye.index.container import Container, DamagedError
 from rye.index.packing import Positions, pack_positions, pack_postings
@@ -98,27 +97,23 @@ def test_a_tf_beyond_its_bits_is_read_from_the_table(tmp_path: Path, monkeypatch
 
 
 @pytest.mark.parametrize("tight", [{}, {"MIN_TF_BITS": 99}, {"MIN_TF_BITS": 99, "WIDE_TF_BITS": 2}])
-@pytest.mark.parametrize("signed", [63, 6])
-def test_merged_postings_are_those_of_their_terms_in_order(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tight: dict[str, int], signed: int
+def test_rows_of_several_terms_are_those_of_each_in_turn(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tight: dict[str, int]
 ) -> None:
-    """In words of 32 bits and of 64, with a table of large tf and without, with bits to spare or too few."""
+    """In words of 32 bits and of 64, with a table of large tf and without."""
     for name, value in tight.items():
         monkeypatch.setattr(packing, name, value)
-    monkeypatch.setattr(segment_room, "_SIGNED_BITS", signed)
     rng = np.random.default_rng(3)
     words = [f"w{number}x" for number in range(30)]
     found = [item(f"x{at}", title=words[at], body=" ".join(rng.choice(words, 60))) for at in range(30)]
     segment = Segment(write(tmp_path / "a", found))
     every = np.arange(len(segment.terms))
     for terms in (every[:0], every[3:4], every[2:9:3], every):
-        slots, tf, which = segment.merged(terms)
-        postings, owner = segment.postings(terms) if len(terms) else (terms, terms)
-        expected = zip(segment.slots(postings), owner, segment.frequencies(postings), strict=True)
-        got = list(zip(slots.tolist(), which.tolist(), tf.tolist(), strict=True))
-        assert sorted(got) == sorted((int(slot), int(term), int(count)) for slot, term, count in expected)
-        assert slots.tolist() == sorted(slots.tolist())
-        assert sorted(segment.slots_of(terms).tolist()) == slots.tolist()
+        slots, tf = segment.rows_of(terms)
+        runs = [segment.run(term) for term in terms.tolist()]
+        assert slots.tolist() == [slot for run in runs for slot in segment.slots(run).tolist()]
+        assert tf.tolist() == [count for run in runs for count in segment.frequencies(run).tolist()]
+        assert segment.slots_of(terms).tolist() == slots.tolist()
         assert segment.slot_codes is not None
         assert (segment.slot_codes.take(slots) >> LENGTH_BITS).tolist() == (slots & ((1 << FIELD_BITS) - 1)).tolist()
 

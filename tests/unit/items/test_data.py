@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import ItemError
-from rye.items import yaml_safe
+from rye.items import _flat_yaml, _yaml_events, _yaml_scalars, yaml_safe
+from rye.items._flat_yaml import read_flat
 from tests.support.files import read
 
 
@@ -179,11 +180,43 @@ def test_depth_64_is_still_read() -> None:
     assert value == 1
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ('a: "b: c # d"\nn: 7\n\nt: 12:30', {"a": "b: c # d", "n": 7, "t": "12:30"}),
+        ("tags: [on, '1', \"c, d\", 0x1F]\nversion: 1.10\n", {"tags": ["on", "1", "c, d", "0x1F"], "version": "1.10"}),
+        ("l:\n  - a b \n  - 'c'\nm:\nm2: ''", {"l": ["a b", "c"], "m": None, "m2": ""}),
+        ("a: b: c", None),
+        ("a: b #c", None),
+        ("a: 'it''s'", None),
+        ("a: b\n  c", None),
+        ("l:\n  - a\n - b", None),
+        ("a: [b, [c]]", None),
+        ("a: !!str 1", None),
+        ("a: " + "b" * 9000, None),
+    ],
+)
+def test_most_metadata_is_told_without_the_parser(text: str, told: object) -> None:
+    """Plain, quoted and listed values are; whatever may mean anything else is left to the parser."""
+    as_text = frozenset({"version", "tags"})
+    assert read_flat(text, lambda plain, key: _yaml_scalars.plain(plain, raw=key in as_text)) == told
+    if told is not None:
+        assert _yaml_events.parse(text, as_text, 1) == told
+
+
+@pytest.mark.parametrize("text", ["a: x{}#", "a:{}#", "a: [x{}#", "a: [{}#", "a:\n  - x{}#", "a:\n{}- x #", "a: 'x{}"])
+def test_attack_endless_blanks_in_metadata_cost_no_more_than_their_length(text: str) -> None:
+    """Telling that the parser has to be asked goes over the text once."""
+    written = text.format(" " * 300_000)
+    entry = _flat_yaml._ENTRY.match(written)
+    assert entry is None or entry.end() < len(written)
+
+
 def test_yaml_reads_alike_without_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where libyaml is missing, PyYAML's own parser gives the same values and errors."""
     import yaml
 
-    monkeypatch.setattr(yaml_safe, "_LOADER", yaml.SafeLoader)
+    monkeypatch.setattr(_yaml_events, "_LOADER", yaml.SafeLoader)
     assert load("a: &x [1, on, '2']\nb: {<<: {c: *x}}") == {"a": [1, "on", "2"], "b": {"c": [1, "on", "2"]}}
     for text, code in (("[" * 2000, "too-deep"), ("a: b: c", "unparsable"), ("a: \x01", "unparsable")):
         with pytest.raises(ItemError) as caught:

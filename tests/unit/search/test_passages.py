@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from rye.index import analysis
 from rye.items.model import Item, ItemType
-from rye.search import passages
-from rye.search.passages import LEAD, PREVIEW_LENGTH, Matched, Matches, Ranges, _clusters, matched
+from rye.search.marks import Ranges, Sought, _clusters, mark
+from rye.search.passages import LEAD, PREVIEW_LENGTH, Matched, Matches, matched
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -183,25 +183,38 @@ def test_attack_a_body_of_nothing_but_marks_is_quick(tmp_path: Path) -> None:
         assert "match" in marked(found.preview, found.highlights["preview"])
 
 
+@settings(max_examples=300)
 @given(
-    st.lists(st.sampled_from(["file", "System", "file", "a", "1", "-", "_", ".", "/", " ", "\n", "\t", ",", "\x0b"])),
+    st.lists(
+        st.sampled_from(
+            [*("file", "System", "file", "a", "A", "ab", "Aba", "ABa", "1", "x", "X"), *"-_./ ,\n\t\x0b", " ", "-"]
+        )
+    ),
     st.frozensets(
-        st.sampled_from(["file", "system", "filesystem", "a", "aa", "a1", "le", "1", "filea", "café"]), min_size=1
+        st.sampled_from(
+            [
+                *("file", "system", "filesystem", "a", "aa", "a1", "le", "1", "filea", "café"),
+                *("aba", "ab", "ba", "abaa"),
+            ]
+        ),
+        min_size=1,
     ),
 )
 def test_only_chunks_that_may_have_a_word_are_looked_at(pieces: list[str], words: frozenset[str]) -> None:
     """In ASCII text exactly the words are found that looking at every chunk finds, joined forms too."""
     text = "".join(pieces)
-    every = [
-        (base + token.start, base + token.end)
+    expected = {
+        place
         for base, chunk in analysis.locate_chunks(text)
         for token in analysis.locate(chunk)
         if token.term in words
-    ]
-    assert sorted(passages._worded(text, words)) == sorted(every)
-    ahead = " " * 200
-    shifted = [(start + len(ahead), end + len(ahead)) for start, end in every]
-    assert sorted(passages._worded(ahead + text, words)) == sorted(shifted)
+        for place in range(base + token.start, base + token.end)
+    }
+    many = words | {f"never{number}" for number in range(100)}
+    for sought in (words, many):
+        ranges = mark(text, Sought(sought))
+        marked(text, ranges)
+        assert {place for start, end in ranges for place in range(start, end)} == expected
 
 
 def test_words_of_endless_chunks_are_not_kept() -> None:

@@ -1,0 +1,22 @@
+"""What numpy has no quick way to do with whole arrays."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+Number = TypeVar("Number", bound=np.integer[Any])
+
+__all__ = ["unique"]
+
+
+def unique(*several: npt.NDArray[Number]) -> npt.NDArray[Number]:
+    """Return the numbers of one or more arrays, each once, ascending.
+
+    As ``np.unique`` and ``np.union1d``, which hash before they sort since numpy 2.3, and take ten times as long.
+    """
+    numbers = np.concatenate(several)
+    numbers.sort()
+    return numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])] if len(numbers) else numbers

@@ -1,0 +1,191 @@
+"""YAML by a parser: values are built from its events, so nothing recurses and no tag can name a type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import yaml
+
+from rye.errors import ItemError
+from rye.items._text import clean
+from rye.items._values import MAX_DEPTH, MAX_VALUES, iso, too_deep, too_many
+from rye.items._yaml_scalars import plain, resolve
+
+__all__ = ["parse"]
+
+_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+_TIMESTAMP_TAG = "tag:yaml.org,2002:timestamp"
+_TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
+
+
+def parse(text: str, as_text: frozenset[str], first_line: int) -> Any:
+    """Do what :func:`rye.items.yaml_safe.load` does, whatever the text is; its length is the caller's to bound."""
+    parser = None
+    try:
+        parser = _LOADER(text)
+        return _Builder(parser, as_text, first_line).document()
+    except yaml.YAMLError as error:
+        raise _unparsable(error, first_line) from None
+    except (ValueError, RecursionError) as error:  # the pure Python scanner lets a few through
+        raise ItemError("unparsable", f"not YAML: {error}", hint="mend or quote the value") from None
+    finally:
+        if parser is not None:
+            parser.dispose()
+
+
+def _unparsable(error: yaml.YAMLError, first_line: int) -> ItemError:
+    began = getattr(error, "context", None) == "while scanning a quoted scalar"
+    mark = getattr(error, "context_mark" if began else "problem_mark", None)
+    line = first_line + mark.line if mark is not None else first_line
+    problem = getattr(error, "problem", None) or getattr(error, "reason", None) or "not YAML"
+    return ItemError(
+        "unparsable",
+        f"line {line}: {clean(str(problem))}",
+        hint="mend the YAML there; text with ': ' or ' #' in it needs quotes",
+        line=line,
+    )
+
+
+class _Open:
+    """A mapping or sequence whose end has not been read yet."""
+
+    __slots__ = ("anchor", "before", "key", "merges", "raw", "value")
+
+    def __init__(self, value: dict[str, Any] | list[Any], *, anchor: str | None, before: int, raw: bool) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.before = before  # how many values had been counted when it opened
+        self.raw = raw  # its plain scalars stay text
+        self.key: str | None = None
+        self.merges: list[Any] | None = None
+
+
+class _Builder:
+    """Turns parser events into values with a stack of its own."""
+
+    def __init__(self, parser: Any, as_text: frozenset[str], first_line: int) -> None:
+        self._parser = parser
+        self._as_text = as_text
+        self._first_line = first_line
+        self._stack: list[_Open] = []
+        self._anchors: dict[str, tuple[Any, int]] = {}  # value and how many values it holds
+        self._count = 0
+
+    def document(self) -> Any:
+        """Read events until the first document is complete."""
+        next_event = self._parser.get_event
+        while True:
+            event = next_event()
+            kind = type(event)
+            if kind is yaml.ScalarEvent:
+                value = self._scalar(event)
+            elif kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+                value = self._close()
+            elif kind is yaml.AliasEvent:
+                value = self._alias(event)
+            elif kind is yaml.StreamEndEvent:
+                return None
+            else:
+                if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+                    self._open(event, {} if kind is yaml.MappingStartEvent else [])
+                continue
+            if not self._stack:
+                next_event()  # the end of the document
+                next_event()  # the end of the stream or another document, or an error about what follows
+                return value
+            self._place(value)
+
+    def _counted(self, size: int) -> None:
+        self._count += size
+        if self._count > MAX_VALUES:
+            raise too_many()
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Any:
+        self._counted(1)
+        text = event.value
+        value: Any
+        if event.implicit[0] and event.tag != "!":
+            value = plain(text, raw=self._is_raw())
+        elif event.tag == _TIMESTAMP_TAG:
+            value = iso(text)
+        elif event.tag is None or event.tag in _TEXT_TAGS or event.tag == "tag:yaml.org,2002:binary":
+            value = text
+        else:
+            value = resolve(text)
+        if type(value) is str:
+            value = clean(value)
+        if event.anchor is not None:
+            self._anchors[event.anchor] = (value, 1)
+        return value
+
+    def _is_raw(self) -> bool:
+        stack = self._stack
+        if not stack:
+            return False
+        top = stack[-1]
+        if top.raw or len(stack) > 1:
+            return top.raw
+        return top.key in self._as_text
+
+    def _open(self, event: Any, value: dict[str, Any] | list[Any]) -> None:
+        if len(self._stack) >= MAX_DEPTH:
+            raise too_deep(self._first_line + event.start_mark.line)
+        self._counted(1)
+        if event.anchor is not None:
+            self._anchors.pop(event.anchor, None)
+        raw = self._is_raw()
+        self._stack.append(_Open(value, anchor=event.anchor, before=self._count - 1, raw=raw))
+
+    def _close(self) -> Any:
+        top = self._stack.pop()
+        if top.merges is not None and isinstance(top.value, dict):
+            _merge(top.value, top.merges)
+        if top.anchor is not None:
+            self._anchors[top.anchor] = (top.value, self._count - top.before)
+        return top.value
+
+    def _alias(self, event: Any) -> Any:
+        found = self._anchors.get(event.anchor)
+        if found is None:
+            line = self._first_line + event.start_mark.line
+            raise ItemError(
+                "unparsable",
+                f"line {line}: the alias *{clean(event.anchor)[:80]} stands for nothing complete",
+                hint="an alias must follow its anchor and must not contain itself",
+                line=line,
+            )
+        value, size = found
+        self._counted(size)
+        return value
+
+    def _place(self, value: Any) -> None:
+        top = self._stack[-1]
+        if isinstance(top.value, list):
+            top.value.append(value)
+        elif top.key is None:
+            top.key = _key(value)
+        elif top.key == "<<" and isinstance(value, dict | list):
+            top.merges = top.merges if top.merges is not None else []
+            top.merges.extend(value if isinstance(value, list) else [value])
+            top.key = None
+        else:
+            top.value[top.key] = value
+            top.key = None
+
+
+def _merge(target: dict[str, Any], sources: list[Any]) -> None:
+    for source in sources:
+        if isinstance(source, dict):
+            for key, value in source.items():
+                target.setdefault(key, value)
+
+
+def _key(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, bool):
+        return "null" if value is None else str(value).lower()
+    if isinstance(value, dict | list):
+        return "[complex key]"
+    return str(value)

@@ -1,0 +1,47 @@
+"""What a scored leaf looks for: parts in a row, words in a window, or neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rye.search.expand import How, Pattern
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Parts at fixed offsets; one part is a plain word. ``joined`` matches the parts written as one term."""
+
+    parts: tuple[Pattern, ...]
+    offsets: tuple[int, ...]
+    joined: Pattern | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Words in any order within a window of as many positions as they are, plus ``slop``."""
+
+    words: tuple[str, ...]
+    slop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """Operands, each a choice, with the greatest distance between neighbours."""
+
+    operands: tuple[tuple[Run | Window, ...], ...]
+    distances: tuple[int, ...]
+
+
+def patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:
+    """Yield every part of it; one may recur."""
+    if isinstance(pattern, Run):
+        yield from pattern.parts
+        if pattern.joined is not None:
+            yield pattern.joined
+    elif isinstance(pattern, Window):
+        yield from (Pattern(word, How.EXACT) for word in pattern.words)
+    else:
+        for runs in pattern.operands:
+            for run in runs:
+                yield from patterns(run)
