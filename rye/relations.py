@@ -125,16 +125,16 @@ def relations_of(state: State, item: str, *, direction: str = "both", depth: int
     _check("limit", limit, MAX_RELATIONS)
     (part, local), *_ = locate(state.everywhere, item)
     graph = graph_of(state.everywhere)
-    start = int(graph.nodes.of_doc[part.base + local])
+    start = graph.names.item_of(part.base + local)
     found = walk(graph, start, Direction(direction), depth)
     shown = list(_shown(graph, found, limit))
     distances = {start: 0}
-    for relation, nodes in shown:
-        for node in nodes:
-            distances.setdefault(node, max(int(found.nodes[node]), 0) or relation.distance)
+    for relation, ends in shown:
+        for end in ends:
+            distances.setdefault(end, found.items.get(end, relation.distance))
     items, warnings = _items(state, graph, distances)
     return Relations(
-        item=":".join(graph.key_of(start)),
+        item=":".join(graph.names.key_of(start)),
         direction=str(Direction(direction)),
         depth=depth,
         relations=tuple(relation for relation, _ in shown),
@@ -153,18 +153,19 @@ def _check(name: str, value: object, most: int) -> None:
 
 
 def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
-    """Yield the first relations, each with the nodes at its ends as far as they are known."""
-    edges, numbers = graph.edges, found.edges[:limit]
-    written = graph.written(edges.targets[numbers])
-    for number, text, distance in zip(numbers.tolist(), written, found.distances.tolist(), strict=False):
-        source = int(graph.nodes.of_doc[edges.docs[number]])
+    """Yield the first relations, each with the items at its ends as far as they are known."""
+    numbers = found.edges[:limit]
+    edges = graph.at(numbers)
+    written, sources = graph.written(edges.targets), graph.names.items_of(edges.docs).tolist()
+    for number, distance in zip(edges.numbers.searchsorted(numbers).tolist(), found.distances.tolist(), strict=False):
+        source = sources[number]
         named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
-        keys = tuple(sorted(":".join(graph.key_of(node)) for node in named))
+        keys = tuple(sorted(":".join(graph.names.key_of(item)) for item in named))
         relation = Relation(
-            item=":".join(graph.key_of(source)),
+            item=":".join(graph.names.key_of(source)),
             target=keys[0] if len(keys) == 1 else "",
             kind=KINDS[edges.kinds[number]],
-            written=text,
+            written=written[number],
             line=int(edges.lines[number]),
             state=("dangling", "resolved")[len(keys)] if len(keys) < 2 else "ambiguous",
             candidates=keys if len(keys) > 1 else (),
@@ -174,14 +175,14 @@ def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tu
 
 
 def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
-    """Read and verify the items of some nodes, nearest first; return them, and a sentence for each that cannot be."""
+    """Read and verify some items, nearest first; return them, and a sentence for each that cannot be."""
     found: list[RelatedItem] = []
     warnings: list[str] = []
     now, trust = signing.system_clock(), state.trust.trust
     states = States(state.everywhere, state.everywhere, lambda: trust, now)
-    for node, distance in distances.items():
-        part, local = graph.place_of(node)
-        kind, item_id = graph.key_of(node)
+    for item, distance in distances.items():
+        part, local = graph.names.place_of(item)
+        kind, item_id = graph.names.key_of(item)
         path = part.segment.paths[local]
         title = description = verdict = ""
         try:

@@ -135,8 +135,8 @@ class Anatomy:
         graph, doc = self.states.graph, self.states.there(self.doc)
         if name == "references":
             return _listed(graph.written_in(doc))
-        others = graph.inward.of(graph.nodes.of_doc[[doc]])
-        count = len(set(graph.nodes.of_doc[graph.edges.docs[others]].tolist()))
+        others = graph.naming(np.asarray([doc])).docs
+        count = len(set(graph.names.items_of(others).tolist()))
         return f"{count} item{'s' * (count != 1)}, as rye refs tells" if count else "missing"
 
 

@@ -36,8 +36,8 @@ def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
         case bound.Has(name="referenced-by"):
             return states.here(states.graph.masks["referred"])
         case bound.Refers(name=name, pattern=pattern):
-            asked = states.graph.asked
-            return states.here(asked.referring_to(pattern) if name == "references" else asked.referred_to_by(pattern))
+            graph = states.graph
+            return states.here(graph.referring_to(pattern) if name == "references" else graph.referred_to_by(pattern))
     return _by_value(reader, node)
 
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
 import numpy as np
 
 from rye.index.arrays import unique
-from rye.index.segment import Ints
-from rye.index.strings import ranges
+from rye.index.segment import Bools, Ints
 from rye.search.graph import Graph
 
 MAX_DEPTH = 32
@@ -28,36 +28,37 @@ class Walk(NamedTuple):
     """What is reached.
 
     Attributes:
-        edges: Numbers of references in :attr:`rye.search.graph.Graph.edges`, nearest first, then as items stand.
+        edges: Numbers of references (:attr:`rye.search.graph.Edges.numbers`), nearest first, then as items stand.
         distances: Steps from the item to the farther end of each, from 1.
-        nodes: Shape ``(n,)``: steps to each node, -1 where it is not reached.
+        items: Steps to each item that is reached.
     """
 
     edges: Ints
     distances: Ints
-    nodes: Ints
+    items: Mapping[int, int]
 
 
-def walk(graph: Graph, node: int, direction: Direction, depth: int) -> Walk:
-    """Go from a node along the references of winning documents, each node and reference once, so cycles end."""
-    edges, outward, inward = graph.edges, graph.outward, graph.inward
-    sources = graph.nodes.of_doc[edges.docs]
-    distance, seen = np.full(len(graph.nodes.keys), -1, np.int64), np.zeros(len(edges.docs), bool)
-    distance[node] = 0
-    frontier = np.asarray([node], np.int64)
-    found: list[Ints] = [np.empty(0, np.int64)]
-    steps: list[Ints] = [np.empty(0, np.int64)]
-    for step in range(1, depth + 1):
-        forth = outward.of(frontier) if direction is not Direction.IN else frontier[:0]
-        back = inward.of(frontier) if direction is not Direction.OUT else frontier[:0]
-        fresh = unique(forth, back)
-        fresh = fresh[~seen[fresh]]
-        seen[fresh] = True
-        found.append(fresh)
-        steps.append(np.full(len(fresh), step))
-        ends = np.concatenate([edges.named[ranges(edges.starts[forth], edges.starts[forth + 1])], sources[back]])
-        frontier = unique(ends[distance[ends] < 0])
+def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
+    """Go from an item along the references of winning documents, each item and reference once, so cycles end."""
+    nothing, frontier = np.empty(0, np.int64), np.asarray([item], np.int64)
+    edges, items = [nothing], [frontier]
+    reached, met = (np.zeros(size, bool) for size in graph.size)
+    reached[item] = True
+    for _ in range(depth):
+        forth = graph.stated_by(graph.names.winning(frontier) if direction is not Direction.IN else nothing)
+        back = graph.naming(frontier if direction is not Direction.OUT else nothing)
+        edges.append(_new(np.concatenate([forth.numbers, back.numbers]), met))
+        frontier = _new(np.concatenate([forth.named, graph.names.items_of(back.docs)]), reached)
         if not len(frontier):
             break
-        distance[frontier] = step
-    return Walk(np.concatenate(found), np.concatenate(steps), distance)
+        items.append(frontier)
+    distances = np.repeat(np.arange(len(edges)), list(map(len, edges)))
+    steps = {one: step for step, some in enumerate(items) for one in some.tolist()}
+    return Walk(np.concatenate(edges), distances, steps)
+
+
+def _new(numbers: Ints, known: Bools) -> Ints:
+    """Return those of some numbers that are not known, ascending, each once; they are known from then on."""
+    found: Ints = unique(numbers[~known[numbers]])
+    known[found] = True
+    return found

@@ -38,10 +38,10 @@ _SUPERSEDES, _SUPERSEDED_BY = KIND_NUMBER["supersedes"], KIND_NUMBER["superseded
 
 
 class _Step(NamedTuple):
-    """What is named as taking the place of an item: its node, or just the words where they name no item or several."""
+    """What is named as taking the place of an item: that item, or just the words where they name none or several."""
 
     name: str
-    node: int | None = None
+    item: int | None = None
 
 
 class Succession:
@@ -81,16 +81,15 @@ class Succession:
         """
         verdict, end = self._judged(doc).verdict, self._end(doc)
         itself = self._name(doc) if verdict is Verdict.TRUSTED else self._whose(doc)
-        heir = -1 if end.node is None else int(self._graph.nodes.first[end.node])
-        same = heir < 0 or self._judged(heir).verdict is verdict
-        return itself, end.name if same else self._whose(heir)
+        same = end.item is None or self._judged(end.item).verdict is verdict
+        return itself, end.name if same or end.item is None else self._whose(end.item)
 
     def doubts(self, doc: int) -> list[str]:
         """Return sentences: that what takes its place is less than trusted, or whose claims to do so do not count."""
         end = self._end(doc)
-        if end.node is not None:
-            part, local = self._graph.place_of(end.node)
-            found = self._signature(part, local).verdict
+        if end.item is not None:
+            part, _ = self._reader.locate(end.item)
+            found = self._judged(end.item).verdict
             if self._judged(doc).verdict is Verdict.TRUSTED and found is not Verdict.TRUSTED:
                 return [f"{end.name} of {part.root.source}, which takes its place, is {found}"]
         if end.name:
@@ -110,14 +109,13 @@ class Succession:
 
     def _end(self, doc: int) -> _Step:
         """Follow the chain."""
-        nodes = self._graph.nodes
-        at, found, seen = doc, _Step(""), {int(nodes.of_doc[doc])}
-        while (step := next(self._steps(at, doc), None)) and step.node not in seen:
+        at, found, seen = doc, _Step(""), {self._graph.names.item_of(doc)}
+        while (step := next(self._steps(at, doc), None)) and step.item not in seen:
             found = step
-            if step.node is None:
+            if step.item is None:
                 break
-            seen.add(step.node)
-            at = int(nodes.first[step.node])
+            seen.add(step.item)
+            at = step.item
             if not np.isin(at, self._withdrawn):
                 break
         return found
@@ -128,28 +126,23 @@ class Succession:
             yield from self._stated(at)
         for claim in self._claims(at, doc).tolist():
             if self._counts(claim, doc):
-                node = int(self._graph.nodes.of_doc[claim])
-                yield _Step(self._name(claim), node)
+                yield _Step(self._name(claim), self._graph.names.item_of(claim))
 
     def _stated(self, doc: int) -> Iterator[_Step]:
         """Yield what a document says takes its place, but for itself; what may be several items is left as words."""
-        graph, edges = self._graph, self._graph.edges
-        low, high = np.searchsorted(edges.docs, np.asarray([doc, doc + 1], edges.docs.dtype)).tolist()
-        for number in (low + np.flatnonzero(edges.kinds[low:high] == _SUPERSEDED_BY)).tolist():
+        edges = self._graph.stated_by(np.asarray([doc]))
+        for number in np.flatnonzero(edges.kinds == _SUPERSEDED_BY).tolist():
             named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
             if len(named) != 1:
-                yield _Step(graph.written(edges.targets[[number]])[0])
-            elif named[0] != graph.nodes.of_doc[doc]:
-                yield _Step(":".join(graph.key_of(named[0])), named[0])
+                yield _Step(self._graph.written(edges.targets[[number]])[0])
+            elif named[0] != self._graph.names.item_of(doc):
+                yield _Step(self._name(named[0]), named[0])
 
     def _claims(self, at: int, doc: int) -> Ints:
         """Return the documents that say they supersede one: of the source of the item asked about first."""
-        graph, edges = self._graph, self._graph.edges
-        node = graph.nodes.of_doc[at]
-        found = graph.inward.of(np.asarray([node]))
-        found = found[(edges.kinds[found] == _SUPERSEDES) & (edges.counts[found] == 1)]
-        docs = unique(edges.docs[found]).astype(np.int64)
-        docs = docs[graph.nodes.of_doc[docs] != node]
+        edges = self._graph.naming(np.asarray([at]))
+        docs = unique(edges.docs[(edges.kinds == _SUPERSEDES) & (edges.counts == 1)])
+        docs = docs[self._graph.names.items_of(docs) != self._graph.names.item_of(at)]
         sources = [part.root.source for part in self._reader.parts]
         own = self._reader.locate(doc)[0].root.source
         elsewhere = np.asarray([source != own for source in sources], bool)[self._reader.part_numbers(docs)]
