@@ -52,13 +52,16 @@ class Paths:
 
     def take(self, docs: npt.NDArray[np.integer]) -> list[str]:
         """Return several paths."""
-        return [self[doc] for doc in docs.tolist()]
+        return self._joined(self._numbers[docs], self._types[docs], self._ids.take(docs))
 
     @cached_property
     def everything(self) -> list[str]:
         """All paths."""
+        return self._joined(self._numbers, self._types, self._ids.everything)
+
+    def _joined(self, numbers: npt.NDArray[Any], types: npt.NDArray[np.uint8], ids: list[str]) -> list[str]:
         rests = self._rests.everything
-        rows = zip(self._numbers.tolist(), self._types.tolist(), self._ids.everything, strict=True)
+        rows = zip(numbers.tolist(), types.tolist(), ids, strict=True)
         return [
             rests[number][1:] if rests[number][0] == _WHOLE else f"{_STARTS[kind]}{item_id}{rests[number][1:]}"
             for number, kind, item_id in rows
