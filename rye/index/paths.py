@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from operator import add, eq
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ _AFTER, _WHOLE = "+", "="
 
 def pack(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays ``path*`` of the path of each document, given its type number and id."""
-    rests = []
-    for path, kind, item_id in zip(paths, types, ids, strict=True):
-        start = f"{_STARTS[kind]}{item_id}"
-        rests.append(f"{_AFTER}{path[len(start) :]}" if path.startswith(start) else f"{_WHOLE}{path}")
+    starts = map(add, map(_STARTS.__getitem__, types), ids)
+    rests = list(map(str.removeprefix, paths, starts))
+    whole = map(eq, map(len, rests), map(len, paths))
+    rests = list(map(add, map((_AFTER, _WHOLE).__getitem__, whole), rests))
     return pack_table("path", rests)
 
 

@@ -32,7 +32,8 @@ def rank_arrays(ids: Sequence[str], types: Sequence[int], paths: Sequence[str]) 
         kinds = ranked(TYPE_NAMES)[1][np.asarray(types, np.int64)]
         rows = [ranked(paths)[1], kinds, places]
     by_id = np.lexsort(rows)
-    by_name = by_id[np.argsort(ranked(list(map(name_key, ids)))[1][by_id], kind="stable")]
+    names = list(map(str.casefold, [item_id[item_id.rfind("/") + 1 :] for item_id in ids]))  # as name_key() says
+    by_name = by_id[np.argsort(ranked(names)[1][by_id], kind="stable")]
     return {"doc.rank": _places(by_id), "doc.name": _places(by_name)}
 
 
