@@ -123,7 +123,9 @@ class PostingWriter:
         found = []
         for keys, positions in self._in_order(np.split(ranks << width, np.cumsum(list(map(len, tables)))[:-1]), width):
             stopping.check()
-            first = np.flatnonzero(np.diff(keys, prepend=-1))
+            fresh = np.ones(len(keys), bool)
+            np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+            first = np.flatnonzero(fresh)
             posting, tf = keys[first], np.diff(first, append=len(keys))
             counts += np.bincount(posting >> width, minlength=len(ordered))
             found.append((smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions)))
@@ -153,12 +155,19 @@ class PostingWriter:
             return
         rows = np.empty(sum(sizes), np.int64)
         for end, size, (table, terms, slots, places) in zip(np.cumsum(sizes).tolist(), sizes, tokens, strict=True):
-            rows[end - size : end] = ((starts[table][terms] + slots) << low) | places
+            row = rows[end - size : end]
+            np.take(starts[table], terms, out=row, mode="clip")
+            row += slots
+            row <<= low
+            row |= places
         rows.sort()
         term = width + low
         borders = np.searchsorted(rows, rows[::AT_A_TIME] >> term << term)
         for begin, end in pairwise([*sorted({0, *borders.tolist()}), len(rows)]):
-            yield rows[begin:end] >> low, rows[begin:end] & ((1 << low) - 1)
+            some = rows[begin:end]
+            positions = some & ((1 << low) - 1)
+            some >>= low
+            yield some, positions
 
 
 def _value_bases(slots: Ints, value_parts: Ints) -> Ints:
