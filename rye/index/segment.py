@@ -59,6 +59,7 @@ POSITION_BITS = 26
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.integer[Any]]
 """Integers as narrow as they are stored."""
 Some = Ids | slice
@@ -246,22 +247,29 @@ class Segment:
 
     def slots_of(self, terms: Ids) -> Numbers:
         """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
-        return _signed(self._words(terms) >> self._key_shift)
+        return _signed(self._words(terms)[0] >> self._key_shift)
 
-    def rows_of(self, terms: Ids) -> tuple[Ints, Numbers]:
-        """Return ``(slots, tf)`` of all postings of several terms, term by term."""
-        words = self._words(terms)
+    def rows_of(self, terms: Ids, weights: Floats | None = None) -> tuple[Ints, Numbers | Floats]:
+        """Return ``(slots, tf)`` of all postings of several terms, term by term.
+
+        Args:
+            terms: Their numbers.
+            weights: What tf is multiplied with, term by term.
+        """
+        words, sizes = self._words(terms)
         tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
-        return (words >> self._key_shift).astype(np.int64), tf
+        slots: Ints = (words >> self._key_shift).astype(np.int64)
+        return slots, tf if weights is None else tf * weights.repeat(sizes)
 
-    def _words(self, terms: Ids) -> Numbers:
-        """Return all postings of several terms, term by term."""
+    def _words(self, terms: Ids) -> tuple[Numbers, Ints | list[int]]:
+        """Return all postings of several terms, term by term, and how many each has."""
         if len(terms) > _FEW:
             starts, stops = self._bounds(self.term_postings, terms)
             if (stops - starts).sum() < len(terms) * _SHORT:
-                return self._posting.take(ranges(starts, stops))
-        runs = [self._posting[self.run(term)] for term in terms.tolist()]
-        return runs[0] if len(runs) == 1 else np.concatenate([self._posting[:0], *runs])
+                return self._posting.take(ranges(starts, stops)), stops - starts
+        bound = self.term_postings.item
+        runs = [self._posting[bound(term) : bound(term + 1)] for term in terms.tolist()]
+        return np.concatenate(runs) if runs else self._posting[:0], list(map(len, runs))
 
     def _lift(self, tf: Ints, postings: Some) -> None:
         """Replace every tf that did not fit its bits."""

@@ -89,7 +89,7 @@ class Evaluation:
         self.states = states
         self._found = {id(leaf): Found(reader, leaf) for leaf in _leaves(query)}
         self._matching: Docs | None = None
-        self._scored: list[Scored] | None = None
+        self._scored: tuple[list[Scored], float] | None = None
 
     def found(self) -> list[Found]:
         """Return all leaves, in query order."""
@@ -138,22 +138,27 @@ class Evaluation:
     @property
     def scored(self) -> list[Scored]:
         """The positive leaves."""
-        if self._scored is None:
-            found = [self._found[id(leaf)] for leaf in _positive(self.query)]
-            self._scored = [Scored(one, idf(self.reader.count, one.df)) for one in found]
-        return self._scored
+        return self._weighed()[0]
 
     @property
     def norm(self) -> float:
         """``Σ boost · idf`` over the positive leaves."""
-        return sum(row.weight for row in self.scored)
+        return self._weighed()[1]
+
+    def _weighed(self) -> tuple[list[Scored], float]:
+        if self._scored is None:
+            found = [self._found[id(leaf)] for leaf in _positive(self.query)]
+            rows = [Scored(one, idf(self.reader.count, one.df)) for one in found]
+            self._scored = rows, sum([row.weight for row in rows])
+        return self._scored
 
     def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
         """Return documents, ascending, and scores: all of some that by rounded score may be the first ``wanted``."""
         many = len(found) >= max(_MANY, _FEW * wanted)
-        if len(self.scored) == 1 and self.norm > 0:
-            return self._best_of_one(self.scored[0].found, found, wanted if many else len(found))
-        if many and self.norm > 0 and len(found) >= min((row.found.df for row in self.scored), default=0):
+        scored, norm = self._weighed()
+        if len(scored) == 1 and norm > 0:
+            return self._best_of_one(scored[0].found, found, wanted if many else len(found))
+        if many and norm > 0 and len(found) >= min(row.found.df for row in scored):
             return self._best_of_several(found, wanted)
         docs, scores = found.numbers, self.scores(found.numbers)
         if not many:

@@ -65,7 +65,7 @@ class Found:
     @property
     def _terms(self) -> dict[Pattern, Terms]:
         if self._expanded is None:
-            several = dict.fromkeys(patterns(self.leaf.pattern))
+            several = {*patterns(self.leaf.pattern)}
             self._expanded = {one: expand(self.reader, one, self.leaf.fields) for one in several}
         return self._expanded
 

@@ -172,10 +172,7 @@ def in_order(slots: Ints, tf: Floats | Numbers) -> Rows:
 def rows_of(part: Part, choice: Choice, fields: Bools | None) -> Rows | Heap:
     """Return the rows of some terms: of live documents, in some fields, None for all."""
     segment, (terms, weights) = part.segment, choice
-    tf: Floats | Numbers
-    slots, tf = segment.rows_of(terms)
-    if set(weights.tolist()) != {1.0}:
-        tf = tf * (weights.repeat(segment.sizes(terms)) if len(terms) > 1 else weights)
+    slots, tf = segment.rows_of(terms, weights if set(weights.tolist()) != {1.0} else None)
     if fields is not None or not part.intact:
         keep = _kept(part, slots, fields)
         slots, tf = slots.take(keep), tf.take(keep)
