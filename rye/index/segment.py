@@ -269,7 +269,8 @@ class Segment:
                 return self._posting.take(ranges(starts, stops)), stops - starts
         bound = self.term_postings.item
         runs = [self._posting[bound(term) : bound(term + 1)] for term in terms.tolist()]
-        return np.concatenate(runs) if runs else self._posting[:0], list(map(len, runs))
+        words = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else self._posting[:0]
+        return words, list(map(len, runs))
 
     def _lift(self, tf: Ints, postings: Some) -> None:
         """Replace every tf that did not fit its bits."""
@@ -331,9 +332,10 @@ class Segment:
     def _begins_in(self, term: int, postings: Ids) -> Ints:
         """Return where the positions of postings of one term begin."""
         run = self.run(term)
-        tf, within = self.frequencies(run), postings - run.start
+        tf = self.frequencies(run) if len(self._large) else self._posting[run] & self._tf_mask
+        within = postings - run.start
         several = (tf > 1).nonzero()[0]  # all others have one position each
-        more = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf.take(several) - 1)])
+        more = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf.take(several).astype(np.int64) - 1)])
         begins: Ints = self._term_positions.item(term) + within + more.take(several.searchsorted(within))
         return begins
 

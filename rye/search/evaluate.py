@@ -38,11 +38,11 @@ _MANY = 1_000
 _FEW = 8
 """Scoring is put off when it is spared all documents but one in so many."""
 
-_GROUPS = 1_024
+_GROUPS = 256
 """Groups, at least, that the greatest of many values are looked for in."""
 
 _PART = 8
-"""The greatest of the first documents, one in so many of all, say how great a value must be at least."""
+"""Of few documents that are wanted, the greatest among one in so many of all say how great a value must be at least."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
@@ -284,7 +284,8 @@ def _highest(values: Floats, found: Docs, wanted: int, before: Callable[[float],
         wanted: How many.
         before: Returns how great a value must be where the greatest are at least so great.
     """
-    floor = _reached(values[: len(values) // _PART], wanted) or _reached(values, wanted)
+    few = wanted * _PART**2 < len(found)
+    floor = (few and _reached(values[: len(values) // _PART], wanted)) or _reached(values, wanted)
     docs = (values >= before(floor)).nonzero()[0]
     docs = docs[found.mask.take(docs)]
     if np.count_nonzero(values.take(docs) >= floor) < wanted:  # others reach that high
@@ -297,7 +298,7 @@ def _reached(values: Floats, wanted: int) -> float:
     """Return a value that at least so many of some values reach, if only 0, mostly little below the greatest such."""
     if len(values) < wanted:
         return 0.0
-    groups = max(_GROUPS, 16 * wanted)
+    groups = max(_GROUPS, 4 * wanted)
     if len(values) > 4 * groups:  # the greatest of each group are few, and found faster than all are partitioned
         values = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
     return float(np.partition(values, -wanted)[-wanted])

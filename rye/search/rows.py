@@ -93,8 +93,9 @@ class Rows:
 
     def weigh(self, docs: Ints, part: Part, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where there are no rows."""
-        rows = self.among(docs, part.segment.docs) if len(docs) * _FEW < len(self.docs) else self
-        own, values = rows.weighed(part, weights)
+        if len(docs) * _FEW < len(self.docs):
+            return _weigh_few(self, docs, part, weights)
+        own, values = self.weighed(part, weights)
         at, found = look_up(own, docs)
         total = np.zeros(len(docs))
         total[found] = values.take(at[found])
@@ -144,7 +145,7 @@ class Heap:
     def weigh(self, docs: Ints, part: Part, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where there are no rows."""
         if len(docs) * _FEW < len(self.docs):
-            return self.among(docs, part.segment.docs).weigh(docs, part, weights)
+            return _weigh_few(self, docs, part, weights)
         total = np.zeros(part.segment.docs)
         self.add(total, part, weights)
         return total.take(docs)
@@ -161,6 +162,14 @@ class Heap:
         own[self.docs] = gained  # the same for all rows of a document
         np.add(total, own, out=total)
         return float(gained.max(initial=0.0))
+
+
+def _weigh_few(rows: Rows | Heap, docs: Ints, part: Part, weights: Weights) -> Floats:
+    """Return tf~ in some documents, ascending; only their rows are weighed."""
+    which = mask(docs, part.segment.docs).take(rows.docs).nonzero()[0]
+    values = weights.normalized(part, rows.slots.take(which)) * rows.tf.take(which)
+    at = docs.searchsorted(rows.docs.take(which))
+    return np.bincount(at, values, len(docs)).astype(np.float64, copy=False)
 
 
 def in_order(slots: Ints, tf: Floats | Numbers) -> Rows:
