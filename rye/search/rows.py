@@ -138,7 +138,7 @@ class Heap:
 
     def weighed(self, part: Part, weights: Weights) -> tuple[Ints, Floats]:
         """Return the documents, ascending, and tf~ in each."""
-        total, numbers = np.zeros(part.segment.docs), self.mask.nonzero()[0]
+        total, numbers = zeros("tf~", part.segment.docs), self.mask.nonzero()[0]
         self.add(total, part, weights)
         return numbers, total.take(numbers)
 
@@ -146,7 +146,7 @@ class Heap:
         """Return tf~ in some documents, ascending; 0 where there are no rows."""
         if len(docs) * _FEW < len(self.docs):
             return _weigh_few(self, docs, part, weights)
-        total = np.zeros(part.segment.docs)
+        total = zeros("tf~", part.segment.docs)
         self.add(total, part, weights)
         return total.take(docs)
 
