@@ -34,8 +34,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import stems
+from rye.index import codes, stems
 from rye.index.blocks import Blocks
+from rye.index.codes import Codes
 from rye.index.container import Container, DamagedError
 from rye.index.dictionary import perhaps_near
 from rye.index.packing import Positions
@@ -45,13 +46,10 @@ from rye.index.relations_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, Strings, ranges
 
-__all__ = ["EXTENSION", "LENGTH_BITS", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
+__all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""
-
-LENGTH_BITS = 16 - FIELD_BITS
-"""The length of a field fits, in parts, unless it is very long."""
 
 POSITION_BITS = 26
 """A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
@@ -136,6 +134,8 @@ class Segment:
             raise DamagedError(message) from error
         word = self._posting.dtype.type
         self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
+        self._codes: Codes | None = None
+        self._looked_up = 0
         self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
 
@@ -190,17 +190,9 @@ class Segment:
         return self._array("doc.time")
 
     @cached_property
-    def slot_codes(self) -> npt.NDArray[np.uint16] | None:
-        """Shape ``(docs · 2^FIELD_BITS,)``: ``field · 2^LENGTH_BITS + length`` by slot, see :func:`slot_keys`.
-
-        None where the length of some field does not fit.
-        """
-        if int(self.lengths.max(initial=0)) >> LENGTH_BITS:
-            return None
-        found = np.zeros((self.docs, 1 << FIELD_BITS), np.uint16)
-        found[:, : len(self.lengths)] = self.lengths.T
-        found |= np.arange(1 << FIELD_BITS, dtype=np.uint16) << np.uint16(LENGTH_BITS)
-        return found.ravel()
+    def slot_codes(self) -> Codes | None:
+        """Shape ``(docs · 2^FIELD_BITS,)``: by slot, see :mod:`rye.index.codes`; None where they do not fit."""
+        return codes.codes_by_slot(self.lengths)
 
     @cached_property
     def rank(self) -> Array:
@@ -247,7 +239,7 @@ class Segment:
 
     def slots_of(self, terms: Ids) -> Numbers:
         """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
-        return _signed(self._words(terms)[0] >> self._key_shift)
+        return _signed(self._of(terms, self._posting)[0] >> self._key_shift)
 
     def rows_of(self, terms: Ids, weights: Floats | None = None) -> tuple[Ints, Numbers | Floats]:
         """Return ``(slots, tf)`` of all postings of several terms, term by term.
@@ -256,21 +248,29 @@ class Segment:
             terms: Their numbers.
             weights: What tf is multiplied with, term by term.
         """
-        words, sizes = self._words(terms)
+        words, sizes = self._of(terms, self._posting)
         tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
         slots: Ints = (words >> self._key_shift).astype(np.int64)
         return slots, tf if weights is None else tf * weights.repeat(sizes)
 
-    def _words(self, terms: Ids) -> tuple[Numbers, Ints | list[int]]:
-        """Return all postings of several terms, term by term, and how many each has."""
+    def codes_of(self, terms: Ids) -> Codes | None:
+        """Return the slot codes of all postings of several terms, term by term, once they are in their order."""
+        if self._codes is None and len(self._posting) <= codes.MOST and self.slot_codes is not None:
+            self._looked_up += int(self.sizes(terms).sum())
+            if self._looked_up * codes.OFTEN > len(self._posting):
+                self._codes = codes.codes_in_order(self.slot_codes, self._posting, self._key_shift)
+        return None if self._codes is None else self._of(terms, self._codes)[0]
+
+    def _of(self, terms: Ids, column: Array) -> tuple[Array, Ints | list[int]]:
+        """Return what a column has for all postings of several terms, term by term, and how many each has."""
         if len(terms) > _FEW:
             starts, stops = self._bounds(self.term_postings, terms)
             if (stops - starts).sum() < len(terms) * _SHORT:
-                return self._posting.take(ranges(starts, stops)), stops - starts
+                return column.take(ranges(starts, stops)), stops - starts
         bound = self.term_postings.item
-        runs = [self._posting[bound(term) : bound(term + 1)] for term in terms.tolist()]
-        words = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else self._posting[:0]
-        return words, list(map(len, runs))
+        runs = [column[bound(term) : bound(term + 1)] for term in terms.tolist()]
+        values = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else column[:0]
+        return values, list(map(len, runs))
 
     def _lift(self, tf: Ints, postings: Some) -> None:
         """Replace every tf that did not fit its bits."""

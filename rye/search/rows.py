@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rye.index.codes import Codes
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Bools, Ints, Numbers
@@ -119,11 +120,12 @@ class Heap:
     To add the rows up where their documents are among all takes less time than to put them in order.
     """
 
-    __slots__ = ("docs", "mask", "slots", "tf")
+    __slots__ = ("_codes", "docs", "mask", "slots", "tf")
 
-    def __init__(self, slots: Ints, tf: Floats | Numbers, size: int) -> None:
+    def __init__(self, slots: Ints, tf: Floats | Numbers, size: int, codes: Codes | None = None) -> None:
         self.slots = slots
         self.tf = tf
+        self._codes = codes
         self.docs: Ints = slots >> FIELD_BITS
         self.mask = mask(self.docs, size)
 
@@ -152,7 +154,7 @@ class Heap:
 
     def add(self, total: Floats, part: Part, weights: Weights) -> None:
         """Add tf~ to a total for every document of the segment."""
-        np.add.at(total, self.docs, weights.normalized(part, self.slots) * self.tf)
+        np.add.at(total, self.docs, weights.normalized(part, self.slots, self._codes) * self.tf)
 
     def add_gains(self, total: Floats, part: Part, weights: Weights, gain: Gain) -> float:
         """Add what comes of tf~ to a total for every document of the segment; return the most that is added."""
@@ -182,12 +184,14 @@ def rows_of(part: Part, choice: Choice, fields: Bools | None) -> Rows | Heap:
     """Return the rows of some terms: of live documents, in some fields, None for all."""
     segment, (terms, weights) = part.segment, choice
     slots, tf = segment.rows_of(terms, weights if set(weights.tolist()) != {1.0} else None)
+    keep = None
     if fields is not None or not part.intact:
         keep = _kept(part, slots, fields)
         slots, tf = slots.take(keep), tf.take(keep)
-    if len(slots) * _MUCH > segment.docs:
-        return Heap(slots, tf, segment.docs)
-    return in_order(slots, tf) if len(terms) > 1 else Rows(slots, tf)
+    if len(slots) * _MUCH <= segment.docs:
+        return in_order(slots, tf) if len(terms) > 1 else Rows(slots, tf)
+    codes = segment.codes_of(terms)
+    return Heap(slots, tf, segment.docs, codes if codes is None or keep is None else codes.take(keep))
 
 
 def _kept(part: Part, slots: Numbers, fields: Bools | None) -> Ints:
