@@ -237,6 +237,13 @@ class Segment:
         starts, stops = self._bounds(self.term_postings, terms)
         return stops - starts
 
+    def count(self, terms: Ids) -> int:
+        """Return how many postings several terms have together."""
+        if len(terms) > _FEW:
+            return int(self.sizes(terms).sum())
+        bound = self.term_postings.item
+        return sum([bound(term + 1) - bound(term) for term in terms.tolist()])
+
     def slots_of(self, terms: Ids) -> Numbers:
         """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
         return _signed(self._of(terms, self._posting)[0] >> self._key_shift)
@@ -256,7 +263,7 @@ class Segment:
     def codes_of(self, terms: Ids) -> Codes | None:
         """Return the slot codes of all postings of several terms, term by term, once they are in their order."""
         if self._codes is None and len(self._posting) <= codes.MOST and self.slot_codes is not None:
-            self._looked_up += int(self.sizes(terms).sum())
+            self._looked_up += self.count(terms)
             if self._looked_up * codes.OFTEN > len(self._posting):
                 self._codes = codes.codes_in_order(self.slot_codes, self._posting, self._key_shift)
         return None if self._codes is None else self._of(terms, self._codes)[0]
