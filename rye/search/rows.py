@@ -27,7 +27,7 @@ _SOON = 512
 _FEW = 4
 """Rows of documents so many times fewer are picked before they are weighed."""
 
-_MUCH = 10
+_MUCH = 20
 """A row for one document in so many is much."""
 
 
