@@ -7,6 +7,7 @@ What installs rye from this tree, with what a package index gives, takes a minut
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -96,6 +97,42 @@ def test_the_hook_runs_under_pre_commit(shop: Workshop, source: Path, tmp_path: 
     passed = run(shop, *words, PRE_COMMIT_HOME=str(tmp_path / "hooks"))
     assert passed.returncode == 0, passed.stdout + passed.stderr
     assert re.search(r"^rye verify\.+Passed$", passed.stdout, re.MULTILINE)
+
+
+def hooked(shop: Workshop, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """Run the hook under pre-commit for what is staged, with the rye of this tree in place of an installed one."""
+    (hook,) = yaml_safe.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    entry = f"{sys.executable} -P -m {hook['entry']}"
+    config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system", "entry": entry}]}]}
+    path = tmp_path / "hooks.yaml"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    env = {"PRE_COMMIT_HOME": str(tmp_path / "hooks"), "PYTHONPATH": str(ROOT)}
+    return run(shop, sys.executable, "-m", "pre_commit", "run", "--config", str(path), **env)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pre_commit") is None, reason="pre-commit is not installed")
+@pytest.mark.parametrize("change", ["only deletes", "links", "deletes all"])
+def test_a_commit_without_a_file_of_an_item_is_verified_too(shop: Workshop, tmp_path: Path, change: str) -> None:
+    """pre-commit counts no file below ``.ai`` where items are only removed, or a link takes its place."""
+    sign(shop)
+    words = [sys.executable, "-m", "rye", "manifest", "write"]
+    subprocess.run(words, cwd=shop.project, env={**shop.env, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
+    commit(shop.project)
+    passed = hooked(shop, tmp_path)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert "Passed" in passed.stdout
+    if change == "only deletes":
+        (shop.project / ".ai/tools/demo/deploy.py").unlink()
+    elif change == "links":
+        (shop.project / ".ai").rename(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere/tools/demo/deploy.py").write_text("# do evil", encoding="utf-8")
+        (shop.project / ".ai").symlink_to(tmp_path / "elsewhere")
+    else:
+        shutil.rmtree(shop.project / ".ai")
+    subprocess.run(["git", "add", "-A"], cwd=shop.project, check=True)
+    failed = hooked(shop, tmp_path)
+    assert failed.returncode == 1, failed.stdout + failed.stderr
+    assert re.search(r"exit code: [12]$", failed.stdout, re.MULTILINE), failed.stdout
 
 
 def given(step: Mapping[str, Any], inputs: Mapping[str, str], action: Path) -> dict[str, str]:
