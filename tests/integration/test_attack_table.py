@@ -462,6 +462,21 @@ def bundle_vouches_for_another(arena: Arena) -> Found:
 
 
 @attack
+def bundle_signed_anew_by_another(arena: Arena) -> Found:
+    """Who changes a bundle signs it anew and puts their own key into it: by itself it is well, whatever else one trusts."""
+    honest = key("shop").public.fingerprint
+    arena.sim.add("system:shop", OTHER, TEXT)
+    assert arena.verify("--signer", honest, space="system").status == 0
+    for path in (arena.sim.root("system:shop") / "config/keys/trusted").iterdir():
+        path.unlink()
+    arena.sim.trust(EVE, "system:shop", owner="shop")
+    arena.sim.add("system:shop", OTHER, TEXT, EVE)
+    mine = arena.sim.root("user") / "config/keys/trusted"
+    assert arena.verify("--trust", str(mine), space="system").status == 0
+    return arena.verify("--signer", honest, space="system")
+
+
+@attack
 def key_outside_its_namespace(arena: Arena) -> Found:
     """A key limited to ``other/*`` that signs ``demo/hello``."""
     arena.sim.trust(NARROW, owner="narrow", namespaces=("other/*",))
