@@ -463,7 +463,7 @@ def bundle_vouches_for_another(arena: Arena) -> Found:
 
 @attack
 def bundle_signed_anew_by_another(arena: Arena) -> Found:
-    """Who changes a bundle signs it anew and puts their own key into it: by itself it is well, whatever else one trusts."""
+    """Who changes a bundle signs it anew and puts their own key into it: by itself it is well."""
     honest = key("shop").public.fingerprint
     arena.sim.add("system:shop", OTHER, TEXT)
     assert arena.verify("--signer", honest, space="system").status == 0
