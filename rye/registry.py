@@ -392,8 +392,7 @@ class Registry:
         Args:
             targets: Scopes, ``type:id``, or paths of files and folders; none means every item.
             space: Which spaces to look in.
-            processes: How many may work on many items; None for one on each processor. More than one needs a main
-                module that can be imported, as :mod:`multiprocessing` says.
+            processes: How many may work on many items; None for one on each processor.
 
         Raises:
             ArgumentError: A target is neither.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from rye._helpers import find_program
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.signing import TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file
@@ -42,7 +42,7 @@ def changed_since(revision: str, folder: Path, *, roots: Sequence[Root]) -> Call
         ArgumentError: ``bad-revision``: there is no such revision, or no repository.
         EnvironmentFault: ``no-git``: git is not installed, or failed.
     """
-    git = shutil.which("git")
+    git = find_program("git")
     if git is None:
         raise EnvironmentFault("no-git", "git is not installed", hint="install it, or leave out --changed-since")
     top, ok = _run(git, folder, "rev-parse", "--show-toplevel")

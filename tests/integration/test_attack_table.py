@@ -6,16 +6,20 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
+from contextlib import chdir
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from rye import signing
+from rye.cli.app import main
 from rye.observing import observe
 from rye.signing import EnvelopeFormat
+from rye.verification.processes import SERIAL_BELOW
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.signed import (
     ANN,
@@ -458,6 +462,21 @@ def bundle_vouches_for_another(arena: Arena) -> Found:
 
 
 @attack
+def bundle_signed_anew_by_another(arena: Arena) -> Found:
+    """Who changes a bundle signs it anew and puts their own key into it: by itself it is well."""
+    honest = key("shop").public.fingerprint
+    arena.sim.add("system:shop", OTHER, TEXT)
+    assert arena.verify("--signer", honest, space="system").status == 0
+    for path in (arena.sim.root("system:shop") / "config/keys/trusted").iterdir():
+        path.unlink()
+    arena.sim.trust(EVE, "system:shop", owner="shop")
+    arena.sim.add("system:shop", OTHER, TEXT, EVE)
+    mine = arena.sim.root("user") / "config/keys/trusted"
+    assert arena.verify("--trust", str(mine), space="system").status == 0
+    return arena.verify("--signer", honest, space="system")
+
+
+@attack
 def key_outside_its_namespace(arena: Arena) -> Found:
     """A key limited to ``other/*`` that signs ``demo/hello``."""
     arena.sim.trust(NARROW, owner="narrow", namespaces=("other/*",))
@@ -530,6 +549,36 @@ def search_made_to_run_code(arena: Arena) -> Found:
     assert arena.sim.registry().search("hello").total
     arena.sim.delete("project", "tools/demo/evil.py")
     found = arena.verify()
+    assert not marker.exists()
+    return found
+
+
+@attack
+def module_of_the_checkout_imported(arena: Arena) -> Found:
+    """Traps in the working directory, and so many items that helpers verify them: nobody imports the traps."""
+    marker = arena.sim.folder / "ran"
+    for number in range(SERIAL_BELOW):
+        arena.sim.add("project", f"tools/many/t{number}.py", '"""One of many."""\n')
+    for name in ("multiprocessing", "encodings", "rye", "json", "cryptography"):
+        (arena.sim.project / name).mkdir()
+        (arena.sim.project / name / "__init__.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    with chdir(arena.sim.project):
+        found = arena.verify()
+    assert not marker.exists()
+    return found
+
+
+@attack
+def program_of_the_checkout_started(arena: Arena) -> Found:
+    """A program named git, found first by whoever follows the path."""
+    marker = arena.sim.folder / "ran"
+    program = arena.sim.project / "git"
+    program.write_text(f"#!/bin/sh\n: > '{marker}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    with chdir(arena.sim.project), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
+        assert main(["verify", "--changed-since", "HEAD"]) == 2
+        found = arena.verify()
     assert not marker.exists()
     return found
 

@@ -82,8 +82,9 @@ class Arena:
         self._capsys.readouterr()
         status = main(words)
         answer = json.loads(self._capsys.readouterr().out)
-        bad = {item["code"] for item in answer["items"] if item["verdict"] != "trusted"}
-        well = {item["code"] for item in answer["items"] if item["verdict"] == "trusted"}
+        amiss = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
+        bad = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if is_amiss}
+        well = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if not is_amiss}
         for report in answer["manifests"]:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
         bad |= {"link-escape" for problem in answer["problems"] if "leads out of the space root" in problem}
