@@ -16,7 +16,7 @@ from rye.errors import ItemError
 from rye.items._flat_yaml import read_flat
 from rye.items._yaml_scalars import NOT_TEXT, plain
 
-__all__ = ["MAX_CHARS", "load"]
+__all__ = ["MAX_CHARS", "ambiguity", "load"]
 
 MAX_CHARS = 1 << 20
 """How long a YAML text may be."""
@@ -45,3 +45,16 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
     from rye.items._yaml_events import parse  # PyYAML takes longer to import than most searches
 
     return parse(text, as_text, first_line)
+
+
+def ambiguity(text: str, *, first_line: int = 1) -> tuple[str, int] | None:
+    """Return what :func:`load` passes over in silence, and its line: a key that stands twice, a second document.
+
+    For files in which a value must not be lost; asked of a text that :func:`load` has read.
+
+    Raises:
+        ItemError: ``unparsable``, for what follows the first document.
+    """
+    from rye.items._yaml_events import ambiguity as found
+
+    return found(text, first_line)
