@@ -116,7 +116,7 @@ def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tupl
         if not (found or missed):
             message = f"nothing matches {target.text!r} in {space} space"
             raise ArgumentError("nothing-to-sign", message, hint="rye search --ids lists what there is")
-        outside = [root.source for root, _ in found if root.space != space]
+        outside = [root.source for root, _ in found if root not in layout.in_space(space)]
         if outside:
             message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
             raise ArgumentError("bad-target", message, hint="name items of the space given by --space")

@@ -62,6 +62,7 @@ def load_trust(
     *,
     user: Path | None = None,
     project: Path | None = None,
+    others: Mapping[str, Path] | None = None,
     bundles: Mapping[str, Path] | None = None,
     named: Sequence[Path] = (),
 ) -> TrustLoad:
@@ -70,6 +71,7 @@ def load_trust(
     Args:
         user: Root of the user space: the folder that holds ``config/keys/trusted``.
         project: Root of the project space.
+        others: Root of each other project, by its name.
         bundles: Root of each bundle, by bundle id.
         named: Trust files, or folders of them, that the caller trusts for this run.
 
@@ -84,12 +86,12 @@ def load_trust(
     anchors = _named_entries(named, warnings)
     if user is not None:
         anchors += _folder_entries(user / TRUSTED_FOLDER, Scope.USER, warnings)
-    others: list[TrustEntry] = []
-    if project is not None:
-        others += _folder_entries(project / TRUSTED_FOLDER, Scope.PROJECT, warnings, anchors=anchors)
+    entries = list(anchors)
+    for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
+        entries += _folder_entries(root / TRUSTED_FOLDER, Scope.PROJECT, warnings, bundle=name, anchors=anchors)
     for bundle, root in (bundles or {}).items():
-        others += _folder_entries(root / TRUSTED_FOLDER, Scope.BUNDLE, warnings, bundle=bundle)
-    return TrustLoad(TrustSet((*anchors, *others)), tuple(warnings))
+        entries += _folder_entries(root / TRUSTED_FOLDER, Scope.BUNDLE, warnings, bundle=bundle)
+    return TrustLoad(TrustSet(tuple(entries)), tuple(warnings))
 
 
 def _named_entries(named: Sequence[Path], warnings: list[str]) -> list[TrustEntry]:

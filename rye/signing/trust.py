@@ -50,7 +50,7 @@ class TrustEntry:
         public: The key.
         owner: As the file names it; printable, on one line.
         scope: Where the file was found.
-        bundle: Bundle id when the scope is ``bundle``, else empty.
+        bundle: Bundle id when the scope is ``bundle``; name of the project when it was named by its path; else empty.
         namespaces: Patterns of ids it may sign; None for all, empty for none.
         not_after: Last moment at which the key counts; None for no end.
         revoked: Set when the file revokes the key.
@@ -132,7 +132,7 @@ class TrustSet:
         if entry.scope is _BUNDLE:
             return origin.space == "system" and entry.bundle == origin.bundle
         if entry.scope is _PROJECT:
-            return origin.space == "project" and self.stands(entry, now)
+            return origin.space == "project" and entry.bundle == origin.bundle and self.stands(entry, now)
         return True
 
     def revokes(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:

@@ -227,6 +227,8 @@ def start_run(
         processes=processes,
         progress=progress,
     )
+    if not demanded.names_signers:
+        checking.warnings += checking.self_vouched
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
     manifests = Manifests(checking, require_manifest) if require_manifest or not texts else None
     return Run(checking, demanded, accepted, system_clock(), manifests)

@@ -116,7 +116,7 @@ class Mending:
         """Return what mends that a manifest has something against an item, or that itself is not well."""
         path = found.path or "config/manifest"
         root = amiss.path.removesuffix(f"/{path}")
-        where = f" --bundle {quote(root)}" if amiss.bundle else self._project(amiss.space, root)
+        where = f" --bundle {quote(root)}" if amiss.space == "system" else self._project(amiss.space, root)
         where += " --space user" if amiss.space == "user" else ""
         mend = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
         return self._restoring(found.code, root, path, mend)

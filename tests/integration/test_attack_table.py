@@ -21,6 +21,7 @@ from rye.observing import observe
 from rye.signing import EnvelopeFormat
 from rye.verification.processes import SERIAL_BELOW
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
+from tests.support.files import lay
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
@@ -444,6 +445,34 @@ def project_vouches_for_itself(arena: Arena) -> Found:
     arena.sim.trust(PAT, "project", owner="pat")
     arena.sim.add("project", HELLO, TEXT, PAT)
     return arena.verify()
+
+
+@attack
+def project_named_by_its_path(arena: Arena) -> Found:
+    """Their project is not the one worked in, but named: as it is, by its ``.ai``, and through a link."""
+    evil = of_one_hand(arena, "evil/.ai")
+    (arena.sim.folder / "link").symlink_to(evil)
+    found = {name: arena.verify(str(arena.sim.folder / name)) for name in ("evil", "evil/.ai", "link")}
+    assert found["evil"] == found["evil/.ai"] == found["link"]
+    return found["evil"]
+
+
+@attack
+def bundle_vouches_for_itself(arena: Arena) -> Found:
+    """Nobody but the folder says whose it is: verify says that, and with a signer demanded it does not pass."""
+    folder = str(of_one_hand(arena, "theirs"))
+    assert arena.verify(folder, "--signer", ANN.public.fingerprint).status == 1
+    return arena.verify(folder)
+
+
+def of_one_hand(arena: Arena, place: str) -> Path:
+    """Lay an item, signed by pat, with pat's trust file beside it, in a folder that is none of the spaces."""
+    root = arena.sim.folder / place
+    data = arena.sim.add("project", OTHER, TEXT, PAT).read_bytes()
+    arena.sim.delete("project", OTHER)
+    name = signing.TRUSTED_FOLDER / signing.trust_file_name(PAT.public)
+    lay(root, {OTHER: data, name.as_posix(): signing.write_trust_file(PAT.public, owner="ann")})
+    return root
 
 
 @attack
