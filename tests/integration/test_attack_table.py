@@ -7,6 +7,7 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 from __future__ import annotations
 
 import re
+import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -320,6 +321,32 @@ def old_manifest_served_again(arena: Arena) -> Found:
     arena.put_manifest(old_files)
     arena.hello.write_bytes(old_item)
     return arena.verify()
+
+
+@attack
+def old_space_behind_a_link(arena: Arena) -> Found:
+    """The same, with a link to a copy of the old state in the place of the space's folder."""
+    _link_to_an_old_copy(arena)
+    return arena.verify()
+
+
+@attack
+def manifest_removed_behind_a_link(arena: Arena) -> Found:
+    """The same, and the manifest taken out of the copy."""
+    shutil.rmtree(_link_to_an_old_copy(arena) / "config")
+    return arena.verify()
+
+
+def _link_to_an_old_copy(arena: Arena) -> Path:
+    arena.list_items()
+    root = arena.sim.root("project")
+    copy = shutil.copytree(root, root.with_name("old"))
+    _sign_later(arena)
+    arena.list_items()
+    assert arena.verify().status == 0
+    shutil.rmtree(root)
+    root.symlink_to(copy.name)
+    return copy
 
 
 @attack
