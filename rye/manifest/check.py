@@ -83,7 +83,7 @@ def check_manifest(
     """
     if not files:
         code = "manifest-missing" if seen is None else "manifest-gone"
-        said = "" if seen is None else f", but version {seen.versions.get('timestamp', 0)} was seen before"
+        said = "" if seen is None else f", but version {seen.newest('timestamp')} was seen before"
         return ManifestCheck((Finding(code, f"there is no manifest{said}"),), seen=seen)
     check = _Check(files, Keys(place, trust, now), seen)
     try:
@@ -134,8 +134,9 @@ class _Check:
         self._note("root", root, roots.name)
         self._root = self.files[roots.name]
         # 2. It follows on what was seen: a newer root needs the signatures of the keys seen before.
-        if self.seen is not None and self.seen.root:
-            roots.follows(self.seen.root)
+        for seen in self.seen.all if self.seen is not None else ():
+            if seen.root:
+                roots.follows(seen.root)
         # 3. The timestamp says which snapshot is current, the snapshot which version of each list is.
         timestamp = self._role("timestamp.json", Timestamp, "timestamp", root.signed)
         version = timestamp.signed.snapshot_meta.version
@@ -179,11 +180,14 @@ class _Check:
         self.expiries.append(signed.expires)
         if signed.is_expired(self.keys.now):
             self.findings.append(Finding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path))
-        last = self.seen.versions.get(role, 0) if self.seen is not None else 0
+        before = self.seen.all if self.seen is not None else ()
+        last = max((seen.versions.get(role, 0) for seen in before), default=0)
         if signed.version < last:
             words = f"{name} is of version {signed.version}, but version {last} was seen before"
             self.findings.append(Finding("manifest-rollback", words, path))
-        elif self.seen is not None and signed.version == last and self.seen.digests.get(role) != self.digests[role]:
+        elif signed.version == last and any(
+            seen.versions.get(role) == last and seen.digests.get(role) != part.digest for seen in before
+        ):
             words = f"{name} differs from what was seen before under the same version {last}"
             self.findings.append(Finding("manifest-fork", words, path))
 

@@ -209,8 +209,19 @@ class Seen:
         versions: Role → version.
         digests: Role → SHA-256 of what was signed.
         root: The last root, as it was.
+        also: What was seen under other names of the same folder, where that is not the same: it must be met as well.
     """
 
     versions: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     root: bytes = b""
+    also: tuple[Seen, ...] = ()
+
+    @property
+    def all(self) -> tuple[Seen, ...]:
+        """This and what was seen under other names."""
+        return (self, *self.also)
+
+    def newest(self, role: str) -> int:
+        """Return the highest version of a role that was seen, 0 where none was."""
+        return max(seen.versions.get(role, 0) for seen in self.all)

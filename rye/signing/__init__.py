@@ -16,6 +16,7 @@ Importing this room does not load the cryptography library; the first signature 
     'digest'
 """
 
+from rye.signing._line import COMMENT_MARKS
 from rye.signing.account import Account, account
 from rye.signing.endorse import endorse, endorser
 from rye.signing.evidence import disagreements, inspect, with_declared
@@ -23,7 +24,7 @@ from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
 from rye.signing.reasons import REASONS, Reason
-from rye.signing.sign import COMMENT_MARKS, sign_bytes, unsigned_bytes
+from rye.signing.sign import sign_bytes, unsigned_bytes
 from rye.signing.store import (
     TRUSTED_FOLDER,
     TrustLoad,

@@ -15,6 +15,7 @@ from rye.spaces import ItemFile, Root, Space
 from rye.targets import Target, read_targets
 from rye.verification.processes import cores, verify_files
 from rye.verification.shadowing import Shadowing
+from rye.verification.twins import with_twins
 from rye.verification.verifier import Outcome, Verifier
 
 __all__ = ["Checking", "Progress", "start_checking", "verify_targets"]
@@ -91,7 +92,7 @@ class Checking:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
         for number, root in enumerate(roots):
             targets = [target for target in self._targets if root in target.roots]
-            for file in spaces.walk_along(root):
+            for file in with_twins(root, spaces.walk_along(root)):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named

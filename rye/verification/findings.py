@@ -222,7 +222,11 @@ def start_run(
         layout,
         space=space,
         named_trust=named_trust,
-        wanted=None if changed_since is None else lambda roots: find_changes(changed_since, folder, roots=roots),
+        wanted=None
+        if changed_since is None
+        else lambda roots: find_changes(
+            changed_since, folder, roots=roots, named=[root for root in roots if root not in layout.roots]
+        ),
         digests=not demanded.is_plain,
         processes=processes,
         progress=progress,

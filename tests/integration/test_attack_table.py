@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 from collections.abc import Iterator
 from contextlib import chdir
 from datetime import UTC, datetime
@@ -17,6 +18,7 @@ import pytest
 
 from rye import signing
 from rye.cli.app import main
+from rye.errors import ItemError
 from rye.observing import observe
 from rye.signing import EnvelopeFormat
 from rye.verification.processes import SERIAL_BELOW
@@ -173,6 +175,13 @@ def bare_hash_signed_by_an_oracle(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def comment_mark_of_another_language(arena: Arena) -> Found:
+    """The mark before a line, which no signature binds: with this one the file is no Python any more."""
+    arena.replace(b"# rye:signed:", b"// rye:signed:")
+    return arena.verify()
+
+
 # Where an item is
 
 
@@ -247,6 +256,47 @@ def _swap(arena: Arena) -> None:
     one, other = arena.hello.read_bytes(), arena.sim.path("project", OTHER).read_bytes()
     arena.sim.write("project", HELLO, other)
     arena.sim.write("project", OTHER, one)
+
+
+@attack
+def extension_of_another_language(arena: Arena) -> Found:
+    """A signed YAML tool is called a script in a language whose comments begin otherwise."""
+    arena.sim.add("project", "tools/demo/other.yaml", "version: 1.0.0\ndescription: Other\n")
+    arena.hello.unlink()
+    arena.sim.move("project", "tools/demo/other.yaml", "tools/demo/other.js")
+    return arena.verify()
+
+
+@attack
+def extension_with_the_same_mark(arena: Arena) -> Found:
+    """A Python tool is called a shell script, where the manifest tells."""
+    arena.list_items()
+    arena.sim.move("project", HELLO, "tools/demo/hello.sh")
+    return arena.verify()
+
+
+@attack
+def extension_with_the_same_mark_without_manifest(arena: Arena) -> Found:
+    """The same where nothing but the line tells."""
+    arena.sim.move("project", HELLO, "tools/demo/hello.sh")
+    return arena.verify()
+
+
+@attack
+def item_under_two_extensions(arena: Arena) -> Found:
+    """A copy with the same mark: one signature is good for both, and neither can be asked for."""
+    arena.sim.copy("project", HELLO, "tools/demo/hello.sh")
+    with pytest.raises(ItemError, match="is in 2 files of project"):
+        arena.sim.registry().load("tool", "demo/hello")
+    return arena.verify()
+
+
+@attack
+def item_under_two_spellings(arena: Arena) -> Found:
+    """The name of a folder composed and decomposed: one signature is good for both."""
+    arena.sim.add("project", "tools/d\u00e9mo/hello.py", TEXT.replace("demo", "d\u00e9mo"))
+    arena.sim.copy("project", "tools/d\u00e9mo/hello.py", "tools/de\u0301mo/hello.py")
+    return arena.verify("tool:d*mo/hello")
 
 
 @attack
@@ -325,6 +375,32 @@ def old_manifest_served_again(arena: Arena) -> Found:
     arena.put_manifest(old_files)
     arena.hello.write_bytes(old_item)
     return arena.verify()
+
+
+@attack
+def old_space_behind_a_link(arena: Arena) -> Found:
+    """The same, with a link to a copy of the old state in the place of the space's folder."""
+    _link_to_an_old_copy(arena)
+    return arena.verify()
+
+
+@attack
+def manifest_removed_behind_a_link(arena: Arena) -> Found:
+    """The same, and the manifest taken out of the copy."""
+    shutil.rmtree(_link_to_an_old_copy(arena) / "config")
+    return arena.verify()
+
+
+def _link_to_an_old_copy(arena: Arena) -> Path:
+    arena.list_items()
+    root = arena.sim.root("project")
+    copy = shutil.copytree(root, root.with_name("old"))
+    _sign_later(arena)
+    arena.list_items()
+    assert arena.verify().status == 0
+    shutil.rmtree(root)
+    root.symlink_to(copy.name)
+    return copy
 
 
 @attack
