@@ -8,12 +8,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rye.errors import EnvironmentFault
 from rye.index import cache
+from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.reader import Reader
-from rye.index.refresh import Progress, Refreshed, SpaceIndex
+from rye.index.refresh import Progress, Refreshed, SpaceIndex, told
 from rye.index.stopping import Cancelled, stoppable
 from rye.index.store import Snapshot
 from rye.layout import Layout
@@ -23,6 +24,8 @@ from rye.spaces import Root
 
 if TYPE_CHECKING:
     from rye.reports import RefreshReport, SpaceStatus
+
+T = TypeVar("T")
 
 MAX_FILE_WARNINGS = 20
 """Files named in the warnings of one response; the rest are counted."""
@@ -99,6 +102,7 @@ class Indexes:
         self._cancelled = cancelled
         self._lock = threading.RLock()
         self._state: State | None = None
+        self._suspected = False
 
     @cached_property
     def _cache(self) -> tuple[Path, str]:
@@ -125,6 +129,43 @@ class Indexes:
             if state is None or not time.monotonic() - state.when < max_age:
                 state = self._take(lambda index: index.refresh(max_age=max_age))
             return state
+
+    def answer(self, work: Callable[[State], T], max_age: float) -> T:
+        """Return what a function makes of the current state, or of a mended one where that turns out to be damaged.
+
+        Args:
+            work: Only reads.
+            max_age: As for :meth:`current`.
+        """
+        state = self.current(max_age)
+        try:
+            return work(state)
+        except (DamagedError, *SYMPTOMS) as error:
+            mended = self._mended(state, error)
+            if mended is None:
+                raise
+        return work(mended)
+
+    def _mended(self, state: State, error: Exception) -> State | None:
+        """Return a state with every index made anew that is damaged; None where the error does not come of damage.
+
+        Where the error may be one of the program as well, and all bytes are as they were written, everything is made
+        anew once: who wrote nonsense with right checksums is not believed.
+        """
+        with self._lock:
+            before = {root.source: one.snapshot for root, one in state.refreshed if one.snapshot is not None}
+            reasons = {source: snapshot.damage() for source, snapshot in before.items()}
+            if not any(reasons.values()):
+                if self._suspected and not isinstance(error, DamagedError):
+                    return None
+                self._suspected = True
+                reasons = dict.fromkeys(before, told(error))
+
+            def mended(index: SpaceIndex) -> Refreshed:
+                source = index.root.source
+                return index.mend(before[source], reasons[source]) if reasons.get(source) else index.refresh()
+
+            return self._take(mended)
 
     def scan(self) -> State:
         """Compare all files with the indexes now."""

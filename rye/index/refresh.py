@@ -15,7 +15,7 @@ import numpy as np
 from rye import spaces
 from rye.errors import EnvironmentFault
 from rye.index import runs, stopping
-from rye.index.container import DamagedError
+from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.manifest import Files, Manifest, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
 from rye.spaces import ItemFile, Root
@@ -126,6 +126,22 @@ class SpaceIndex:
                 raise
             return _stale(current, fault.message)
 
+    def mend(self, damaged: Snapshot, reason: str) -> Refreshed:
+        """Index every file anew because a snapshot is damaged, unless another process has done so meanwhile.
+
+        Raises:
+            EnvironmentFault: Another process holds the lock and does not let go, or the index cannot be written.
+        """
+        with self._store.locked(wait=LOCK_WAIT) as held:
+            if held:
+                current = self.snapshot()
+                if current and not _parts(current) & _parts(damaged):
+                    return _as_it_is(current)
+                self._rebuild_reason = self._rebuild_reason or reason
+                return self._update(None, _walk(self.root))
+        message = f"the index of {self.root.source} is damaged, and another process holds its lock"
+        raise EnvironmentFault("index-busy", message, hint="try again in a moment")
+
     def rebuild(self) -> Refreshed:
         """Index every file anew, whatever the last snapshot says."""
         with self._store.locked(wait=LOCK_WAIT) as held:
@@ -138,17 +154,22 @@ class SpaceIndex:
         try:
             if not manifest.files.same(walked.files):
                 return False
-        except DamagedError:  # making a plan comes to it again, and rebuilds
+        except (DamagedError, *SYMPTOMS):  # making a plan comes to it again, and rebuilds
             return False
         return set(walked.problems) == {one for one in manifest.problems if not _among(walked.files.paths, one.path)}
 
     def _update(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
-        """Read what changed and commit it; the lock is held."""
+        """Read what changed and commit it, or everything where the base turns out to be damaged; the lock is held."""
         try:
-            plan = _Plan.make(base, walked)
-        except DamagedError as error:
-            self._rebuild_reason = str(error)
-            base, plan = None, _Plan.make(None, walked)
+            return self._written(base, walked)
+        except (DamagedError, *SYMPTOMS) as error:
+            if base is None:
+                raise
+            self._rebuild_reason = told(error)
+            return self._written(None, walked)
+
+    def _written(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
+        plan = _Plan.make(base, walked)
         started = time.time_ns()
         work = runs.Work(self.root, plan.to_read, plan.sizes, plan.digests, self.folder, self._teller(plan))
         with self._store.writing(), runs.built(work) as found:
@@ -277,6 +298,15 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
     """Return whether a path is one of some in ascending order."""
     at = bisect_left(paths, path)
     return at < len(paths) and paths[at] == path
+
+
+def _parts(snapshot: Snapshot) -> frozenset[int]:
+    return frozenset(id(listed.segment) for listed in snapshot.segments)
+
+
+def told(error: Exception) -> str:
+    """Return what a warning says of an error that comes of damage."""
+    return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
 
 
 def _walk(root: Root) -> _Walked:

@@ -24,7 +24,7 @@ from whoosh.index import TOC, clean_files
 
 from rye.errors import EnvironmentFault
 from rye.index import stopping
-from rye.index.container import DamagedError
+from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.listing import ColumnarSegment
 from rye.index.manifest import Manifest
 from rye.index.merge import merge, to_merge
@@ -88,6 +88,15 @@ class Snapshot:
             return _manifest_path(self.folder, self.generation).stat().st_mtime
         except OSError:
             return 0.0
+
+    def damage(self) -> str:
+        """Return what is wrong with its segments, each of which is read whole; empty where nothing is."""
+        try:
+            for listed in self.segments:
+                listed.segment.check()
+        except DamagedError as error:
+            return str(error)
+        return ""
 
 
 def _manifest_path(folder: Path, generation: int) -> Path:
@@ -157,22 +166,30 @@ class Store:
         raise DamagedError(message)
 
     def _read(self, generation: int) -> Snapshot:
+        entries, listing = self._table(generation)
+        try:
+            manifest = Manifest.read(_manifest_path(self.folder, generation))
+            if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
+                message = f"table of contents {generation} lists other segments than its manifest"
+                raise DamagedError(message)
+            manifest = self._same(generation, manifest)
+            listed = tuple(self._list(entry) for entry in entries)
+        except SYMPTOMS as error:
+            message = f"generation {generation} is not what this version writes: {error}"
+            raise DamagedError(message) from error
+        self._segments = {entry.segment_id(): self._segments[entry.segment_id()] for entry in entries}
+        return Snapshot(self.folder, generation, listed, manifest)
+
+    def _table(self, generation: int) -> tuple[list[ColumnarSegment], str]:
+        """Return the segments that a table of contents lists, and the digest of that."""
         try:
             entries = TOC.read(self._storage, INDEX_NAME, gen=generation, schema=whoosh_schema()).segments
-            listing = _listing(entries)
+            return entries, _listing(entries)
         except Exception as error:  # a damaged pickle can raise anything; all of it means the same
             message = f"table of contents {generation}: {error}"
             raise DamagedError(message) from error
         finally:
             self._storage.close_files()
-        manifest = Manifest.read(_manifest_path(self.folder, generation))
-        if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
-            message = f"table of contents {generation} lists other segments than its manifest"
-            raise DamagedError(message)
-        manifest = self._same(generation, manifest)
-        listed = tuple(self._list(entry) for entry in entries)
-        self._segments = {entry.segment_id(): self._segments[entry.segment_id()] for entry in entries}
-        return Snapshot(self.folder, generation, listed, manifest)
 
     def _same(self, generation: int, manifest: Manifest) -> Manifest:
         """Return the last manifest, which is unpacked already, where it is this one: its segments have random names."""
@@ -235,6 +252,7 @@ class Store:
 
         Raises:
             EnvironmentFault: The disk refused; the base snapshot still serves.
+            DamagedError: A segment to be merged is damaged, or the new files are gone already.
             CancelledError: It has been cancelled; what was written for it is gone.
         """
         listed = base.segments if base else ()
@@ -301,6 +319,8 @@ class Store:
         if not chosen:
             return entries
         parts = [(listed.segment, listed.live) for listed in (self._list(entries[i]) for i in chosen)]
+        for segment, _ in parts:
+            segment.check()  # or what is damaged gets a new checksum
         rest = [entry for i, entry in enumerate(entries) if i not in set(chosen)]
         return [*rest, self._write(lambda path: merge(parts, path))]
 
