@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:vgEdal7rfZlVokQuANPqdkhh_WK_0wQEURY8n6fKnt4Z3ICpaOXWce4oKHmSDGfuCcCcyYxpu2GVuKLpOd7QCQ:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:03:34Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:iqMvOB-BZz8UiqEdvJeruWthJb1gIhEAP4xdQ3DtgYnxW8I63riOsCmNCQJSDlJzWbwwMnfPeSWydaurpGZKAg:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

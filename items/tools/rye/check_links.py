@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:ajeTc93i5JFDPbLhH7XDz7ZC9j1ysWPm5R82gkPwlEDhastes14K67HdsIk4z8WTEnZ2s5A5VD-uJmFGDAduCQ:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:03:34Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:9m1bF07IqyLqoPnVBh2oemUPB32ch4aPNg5J-BHD1VoxC9Z8papWz8guuS82FB4K9VHI8os5uTEU5e4xzFhEBg:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

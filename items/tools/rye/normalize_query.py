@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:Kv6IIcocbXHTqhzyQJNr_y_vTt1lM357bhB1sWbFTzu2ds1qm1uLR-8f1FaoOK9QSHcBSvaiJliOY8Om45fADg:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:03:34Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:5EWNuFYn47usV9OV1EU85Hffax7bCFN3JQCnhGk-saZhtq-oGs5W5o3VZIgmYDknutL7WplwSqjywxx26Ba4BQ:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:MM5YXs4gOANQVT37X5FVEG7LbqXVzWU8sjlLs9fVyLa5GsCN8qJvhzEU2ROD2C3XjTuD3fSGkxdc26kxbpAlCw:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:03:34Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:0lDatCFbrc_0UIeVYc6qmxL59jM_ahPh0H4Fszo4xp4OnitWhXXuLgpULbDeeisAwMVIKn0bHv8-gGtBEsq0Cw:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
