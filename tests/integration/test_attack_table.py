@@ -15,8 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rye import signing
-from rye.cli.app import main
+from rye import cli, signing
 from rye.observing import observe
 from rye.signing import EnvelopeFormat
 from rye.verification.processes import SERIAL_BELOW
@@ -577,7 +576,7 @@ def program_of_the_checkout_started(arena: Arena) -> Found:
     program.chmod(0o755)
     with chdir(arena.sim.project), pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
-        assert main(["verify", "--changed-since", "HEAD"]) == 2
+        assert cli.main(["verify", "--changed-since", "HEAD"]) == 2
         found = arena.verify()
     assert not marker.exists()
     return found
