@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from rye import cli, signing
+from rye import signing
 from rye.observing import observe
 from rye.signing import EnvelopeFormat
 from rye.verification.processes import SERIAL_BELOW
@@ -570,13 +570,15 @@ def module_of_the_checkout_imported(arena: Arena) -> Found:
 @attack
 def program_of_the_checkout_started(arena: Arena) -> Found:
     """A program named git, found first by whoever follows the path."""
+    from rye.cli.app import main
+
     marker = arena.sim.folder / "ran"
     program = arena.sim.project / "git"
     program.write_text(f"#!/bin/sh\n: > '{marker}'\n", encoding="utf-8")
     program.chmod(0o755)
     with chdir(arena.sim.project), pytest.MonkeyPatch.context() as patch:
         patch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
-        assert cli.main(["verify", "--changed-since", "HEAD"]) == 2
+        assert main(["verify", "--changed-since", "HEAD"]) == 2
         found = arena.verify()
     assert not marker.exists()
     return found
