@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from rye import signing
+from rye.cli.app import main
 from rye.observing import observe
 from rye.signing import EnvelopeFormat
 from rye.verification.processes import SERIAL_BELOW
@@ -570,8 +571,6 @@ def module_of_the_checkout_imported(arena: Arena) -> Found:
 @attack
 def program_of_the_checkout_started(arena: Arena) -> Found:
     """A program named git, found first by whoever follows the path."""
-    from rye.cli.app import main
-
     marker = arena.sim.folder / "ran"
     program = arena.sim.project / "git"
     program.write_text(f"#!/bin/sh\n: > '{marker}'\n", encoding="utf-8")
