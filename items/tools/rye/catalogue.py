@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:03:34Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:iqMvOB-BZz8UiqEdvJeruWthJb1gIhEAP4xdQ3DtgYnxW8I63riOsCmNCQJSDlJzWbwwMnfPeSWydaurpGZKAg:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
+# rye:signed:v2:2026-11-22T11:13:47Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:HPQPvW1GJ7lVHIOigcsp3J38YyGSD6Dxsl_U7Z_UMDa9KFdJihNJzwnqjPydFsGeHZzF_r0h2XFvR4yeGcyaBA:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:03:34Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:9m1bF07IqyLqoPnVBh2oemUPB32ch4aPNg5J-BHD1VoxC9Z8papWz8guuS82FB4K9VHI8os5uTEU5e4xzFhEBg:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
+# rye:signed:v2:2026-11-22T11:13:47Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:5l782GkIgiONZTlCj3g9E907ZIkd157yXR2GO1pQqfrgDG5pOag8sQ6xHhh8kv9qWiEJbADzvKl1Ghu2H1-mCA:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:03:34Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:R7vqOTe1gj6FoyzFG-zVdp3dfOdIp6UXACrz6tYCZfSuAz3sqHebpsrTcH1kkhV6mDsE1-T6QOgQmsZgIqVsAw:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
+# rye:signed:v2:2026-11-22T11:13:47Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:JxYQp3bIHd7a14-J5x6DEzjZyA8hGMcke-5W5AF_YEf3eSNVEcIzXkaTgRcB9fVrOgdRTzkTfr-ibkDbVcYvBg:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

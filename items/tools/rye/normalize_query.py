@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:03:34Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:5EWNuFYn47usV9OV1EU85Hffax7bCFN3JQCnhGk-saZhtq-oGs5W5o3VZIgmYDknutL7WplwSqjywxx26Ba4BQ:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
+# rye:signed:v2:2026-11-22T11:13:47Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:KQW5_ZRez3RuZox_seYfhxXuGBSRICCTYn_dtjU9bOAOTcZ05fO-OGAVsPNl1iqlgLtj60Hggd1-GMQTsLBsBg:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:03:34Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:0lDatCFbrc_0UIeVYc6qmxL59jM_ahPh0H4Fszo4xp4OnitWhXXuLgpULbDeeisAwMVIKn0bHv8-gGtBEsq0Cw:1bb5dea80054a7f38246e2c8b589f37e97e560d71ccc775c97a5fe12c229f720
+# rye:signed:v2:2026-11-22T11:13:47Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:ClCGytnQeauppvHLAQ5dh7E9AHoaNaOZHp13VdnV876vJh--4Y0AxP6OzJ8U_UyNmlxe_0Oj1HbLIVBZ100UCg:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
