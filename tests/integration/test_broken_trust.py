@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,7 @@ from rye import Registry, SigningError, signing
 from rye.cli import main
 from rye.errors import EnvironmentFault
 from rye.layout import Layout
+from rye.publishing import sign_bundle
 from rye.trusting.files import Trust
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, PAT, key
@@ -245,6 +247,17 @@ def test_no_trust_command_writes_to_the_user_through_a_linked_folder(sim: SpaceS
             write()
         assert caught.value.code == "not-a-file"
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_signing_a_bundle_neither_adds_to_nor_clears_the_users_folder(sim: SpaceSim) -> None:
+    """A bundle whose folder of trust files is a link to the user's: its new key would be an anchor, all others gone."""
+    folder, mine = sim.root("system:shop") / signing.TRUSTED_FOLDER, sim.root("user") / signing.TRUSTED_FOLDER
+    shutil.rmtree(folder)
+    folder.symlink_to(mine)
+    before = sorted(mine.iterdir())
+    with pytest.raises(SigningError, match="leads out of"):
+        sign_bundle(sim.root("system:shop"), owner="shop")
+    assert sorted(mine.iterdir()) == before
 
 
 @pytest.mark.parametrize("source", ["project", "system:shop"])
