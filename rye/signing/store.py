@@ -186,9 +186,11 @@ class _Found:
         try:
             _refuse_leading_out(folder, root)
             paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
-        except (FileNotFoundError, NotADirectoryError):
+        except NotADirectoryError:
             return
         except OSError as error:
+            if isinstance(error, FileNotFoundError) and not _dangles(folder):
+                return
             message = f"trust files in {folder} cannot be read: {error.strerror}"
             fault = EnvironmentFault("unreadable", message, hint="check its permissions")
             self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
@@ -199,7 +201,8 @@ class _Found:
         for path in paths:
             endorsed_by = ""
             try:
-                _refuse_leading_out(path, root)
+                if path.is_symlink():
+                    _refuse_leading_out(path, root)
                 data = _read(path, MAX_TRUST_FILE)
                 endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
                 entry = parse_trust_file(data, scope=scope, bundle=bundle, endorsed_by=endorsed_by, source=str(path))
@@ -209,6 +212,11 @@ class _Found:
                 self._unread.append(UnreadTrust(path, message, scope, fault, bundle, endorsed_by, name))
             else:
                 self.entries.append(entry)
+
+
+def _dangles(folder: Path) -> bool:
+    """Return whether a folder is missing because a link on the way leads nowhere."""
+    return any(place.is_symlink() and not place.exists() for place in (folder, *folder.parents))
 
 
 def _refuse_leading_out(path: Path, root: Path | None) -> None:

@@ -139,8 +139,10 @@ class TrustSet:
         """Return whether an entry has a say about what stands at ``origin``."""
         if entry.unread:
             return False
-        if entry.scope is _BUNDLE or entry.scope is _PROJECT:
-            return _is_of(entry, origin) and self.stands(entry, now)
+        if entry.scope is _BUNDLE:
+            return origin.space == "system" and entry.bundle == origin.bundle
+        if entry.scope is _PROJECT:
+            return origin.space == "project" and entry.bundle == origin.bundle and self.stands(entry, now)
         return True
 
     def revokes(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
@@ -150,8 +152,11 @@ class TrustSet:
         """
         if not entry.bars:
             return False
-        if entry.scope is _BUNDLE or (entry.unread and _is_of(entry, origin)):
-            return _is_of(entry, origin)
+        at_home = entry.bundle == origin.bundle
+        if entry.scope is _BUNDLE:
+            return origin.space == "system" and at_home
+        if entry.scope is _PROJECT and entry.unread and origin.space == "project" and at_home:
+            return True
         return self.stands(entry, now)
 
     def may_sign(self, fingerprint: str, origin: Origin, now: datetime) -> bool:
@@ -187,12 +192,6 @@ class TrustSet:
             for entry in self.entries
         )
         return hashlib.sha256("\n".join(rows).encode()).hexdigest()
-
-
-def _is_of(entry: TrustEntry, origin: Origin) -> bool:
-    """Return whether a bundle's or project's entry is of the place that ``origin`` is in."""
-    space = "system" if entry.scope is _BUNDLE else "project"
-    return entry.scope in {_BUNDLE, _PROJECT} and origin.space == space and entry.bundle == origin.bundle
 
 
 def in_namespaces(patterns: tuple[str, ...], item_type: str, item_id: str) -> bool:

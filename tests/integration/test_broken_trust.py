@@ -116,7 +116,7 @@ def test_a_named_folder_is_held_to_the_same(sim: SpaceSim) -> None:
     assert code(sim, trust=[named, folder]) == "trust-unread"
 
 
-@pytest.mark.parametrize("where", ["user", "named", "folder"])
+@pytest.mark.parametrize("where", ["user", "named", "folder", "link"])
 def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
     sim: SpaceSim, capsys: pytest.CaptureFixture[str], where: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -129,6 +129,11 @@ def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
         lay(sim.root("user") / signing.TRUSTED_FOLDER, {"pat.toml": "revoked"})
     elif where == "named":
         options = ["--trust", str(lay(sim.folder / "team", {"pat.toml": "revoked"}))]
+    elif where == "link":
+        mine = sim.root("user") / "config"
+        mine.rename(sim.folder / "elsewhere")
+        mine.symlink_to(sim.folder / "gone")
+        options = ["--trust", str(sim.folder / "elsewhere" / "keys" / "trusted")]
     else:
         real = Path.iterdir
 
@@ -143,7 +148,7 @@ def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
     answer = json.loads(capsys.readouterr().out)
     (unchecked,) = answer["unchecked"]
     assert "is not known" in unchecked["message"]
-    assert unchecked["code"] == ("unreadable" if where == "folder" else "trust-file")
+    assert unchecked["code"] == ("unreadable" if where in {"folder", "link"} else "trust-file")
     registry = sim.registry(trust=options[1:])
     assert len(registry.verify(space="project").problems) == 1
     assert any("left out" in text or "cannot be read" in text for text in registry.search("hello").warnings)
