@@ -10,7 +10,7 @@ from rye import signing, spaces
 from rye.errors import ItemError
 from rye.layout import Layout
 from rye.reports import Unchecked, VerifiedItem, VerifyReport
-from rye.signing import Scope, TrustSet
+from rye.signing import Scope, TrustSet, UnreadTrust
 from rye.spaces import ItemFile, Root, Space
 from rye.targets import Target, read_targets
 from rye.verification.processes import cores, verify_files
@@ -148,15 +148,18 @@ def start_checking(
     named = (root for target in targets for root in target.roots)
     extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *named))))
     load = extended.load_trust(named_trust)
+    doubts = {each.message: each for each in load.doubts}
+    told = (text for text in load.warnings if text not in doubts)
     checking = Checking(
         extended,
-        (*layout.warnings, *load.warnings, *((load.emptiness,) if load.emptiness else ())),
+        (*layout.warnings, *told, *((load.emptiness,) if load.emptiness else ())),
         tuple(_self_vouched(extended.roots[len(layout.roots) :], load.trust)),
         _targets=targets,
         _all_named=not texts,
         _verifier=Verifier(load.trust, signing.system_clock(), digests),
         _processes=cores() if processes is None else max(1, processes),
         _progress=progress,
+        _problems=[_not_known(text, each) for text, each in doubts.items()],
     )
     if wanted is not None:
         checking._wanted = wanted(checking.roots)  # noqa: SLF001 - its own factory
@@ -192,6 +195,16 @@ def verify_targets(
 def _is_other(root: Root) -> bool:
     """Return whether a root is a project named by its path, whose items hide none of the layout's."""
     return root.space is Space.PROJECT and bool(root.bundle)
+
+
+def _not_known(text: str, unread: UnreadTrust) -> Unchecked:
+    """Say that nothing could be checked in full, for whatever key a file revokes that cannot be read."""
+    return Unchecked(
+        f"{text}; which key it is about, and may revoke, is not known",
+        unread.fault.code,
+        unread.fault.hint,
+        str(unread.path),
+    )
 
 
 def _self_vouched(roots: Iterable[Root], trust: TrustSet) -> Iterator[str]:

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from rye import signing
-from rye.cli.app import main
+from rye.cli import main
 from rye.errors import ItemError
 from rye.observing import observe
 from rye.signing import EnvelopeFormat
@@ -611,6 +611,43 @@ def revoked_key_still_shipped(arena: Arena) -> Found:
     arena.sim.add("system:shop", OTHER, TEXT)
     arena.sim.revoke(key("shop"))
     return arena.verify(space="system")
+
+
+@attack
+def revocation_broken(arena: Arena) -> Found:
+    """It is cut off in the middle of a word; emptied and mistyped files are no better."""
+    arena.sim.add("system:shop", OTHER, TEXT)
+    path = arena.sim.revoke(key("shop"))
+    whole = path.read_bytes()
+    for broken in (b"", b"revokd = true\n" + whole.split(b"\n", 1)[1], whole[:40]):
+        path.write_bytes(broken)
+        assert arena.verify(space="system").codes >= {"trust-unread"}
+    arena.sim.add("project", HELLO, TEXT, key("shop"))
+    return arena.verify()
+
+
+@attack
+def revocation_broken_and_renamed(arena: Arena) -> Found:
+    """Under a name that is no fingerprint, it may be about any key."""
+    path = arena.sim.revoke(key("shop"))
+    path.write_bytes(b"rev")
+    path.rename(path.with_name("shop.toml"))
+    return arena.verify()
+
+
+@attack
+def trust_folder_linked_to_the_users(arena: Arena) -> Found:
+    """A cloned project waits for its reader to trust a key in it, and in it alone."""
+    mine = arena.sim.root("user") / signing.TRUSTED_FOLDER
+    theirs = arena.sim.root("project") / signing.TRUSTED_FOLDER
+    theirs.parent.mkdir(parents=True)
+    theirs.symlink_to(mine)
+    before = sorted(mine.iterdir())
+    pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
+    project = ["--project", str(arena.sim.project)]
+    assert main(["trust", "add", str(pem), "--space", "project", *project]) == 2
+    assert sorted(mine.iterdir()) == before
+    return arena.verify()
 
 
 @attack

@@ -87,6 +87,7 @@ class Arena:
         well = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if not is_amiss}
         for report in answer["manifests"]:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
+        bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
         bad |= {"link-escape" for problem in answer["problems"] if "leads out of the space root" in problem}
         bad |= {"ambiguous-item" for problem in answer["problems"] if " files of project: " in problem}
         return Found(status, frozenset(bad), frozenset(well))
