@@ -17,6 +17,7 @@ __all__ = [
     "MAX_MANIFEST_FILE",
     "MAX_ROLES",
     "MAX_ROOTS",
+    "TRUST",
     "Delegation",
     "Finding",
     "FindingKind",
@@ -41,6 +42,10 @@ MAX_ROLES: Final = 256
 
 MAX_DELEGATED_DEPTH: Final = 8
 """How many folders below a namespace ``a/*`` a delegation of it reaches."""
+
+
+TRUST: Final = "trust"
+"""What stands for the type of a trust file, whose id is the stem of its name."""
 
 
 class Severity(StrEnum):
@@ -147,11 +152,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ListedItem:
-    """One item, as a manifest lists it or as it was found on disk.
+    """One item or trust file, as a manifest lists it or as it was found on disk.
 
     Attributes:
         path: Below the space's root, slashes always.
-        item_type, item_id: By its path.
+        item_type, item_id: By its path; :data:`TRUST` and the stem for a trust file.
         length: Of the file in bytes.
         sha256: Hex digest of all bytes of the file, signature line included.
         signed_at: Time in its signature line; empty when it has none.

@@ -26,6 +26,7 @@ __all__ = [
     "sweep",
     "sync_folder",
     "system_clock",
+    "trust_paths",
     "write_atomically",
 ]
 
@@ -115,7 +116,7 @@ def _folder_entries(
     anchors: Sequence[TrustEntry] = (),
 ) -> list[TrustEntry]:
     try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
+        paths = trust_paths(folder)
     except (FileNotFoundError, NotADirectoryError):
         return []
     except OSError as fault:
@@ -132,6 +133,15 @@ def _folder_entries(
         else:
             entries.append(entry)
     return entries
+
+
+def trust_paths(folder: Path) -> list[Path]:
+    """Return what counts as a trust file in a folder of them, by name.
+
+    Raises:
+        OSError: The folder is not there or cannot be listed.
+    """
+    return sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
 
 
 def read_trust_bytes(path: Path) -> bytes:
