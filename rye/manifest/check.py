@@ -12,7 +12,7 @@ from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 from rye.manifest._compare import compare
 from rye.manifest._metadata import Part, Refused, listed_items, load
 from rye.manifest._roots import Keys, Roots, holders
-from rye.manifest.model import Finding, ListedItem, Place, Seen, Severity
+from rye.manifest.model import TRUST, Finding, ListedItem, Place, Seen, Severity
 from rye.signing import TrustSet
 
 __all__ = ["ManifestCheck", "check_manifest"]
@@ -74,7 +74,7 @@ def check_manifest(
     Args:
         files: Name → bytes of the files below ``config/manifest``; none at all is ``manifest-missing``, or
             ``manifest-gone`` where one was seen before.
-        found: The items on disk.
+        found: The items and trust files on disk.
         place: Which space it is.
         trust: The keys of this run.
         now: The moment of checking.
@@ -99,7 +99,7 @@ def check_manifest(
         (*check.findings, *compare(check.listed, found, unread)),
         version=check.versions["timestamp"],
         expires=min(check.expiries),
-        listed=len(check.listed),
+        listed=sum(item.item_type != TRUST for item in check.listed.values()),
         signers=check.signers,
         seen=check.now_seen if good else seen,
     )

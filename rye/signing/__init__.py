@@ -34,6 +34,7 @@ from rye.signing.store import (
     read_trust_bytes,
     sweep,
     system_clock,
+    trust_paths,
     write_atomically,
 )
 from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
@@ -105,6 +106,7 @@ __all__ = [
     "sweep",
     "system_clock",
     "trust_file_name",
+    "trust_paths",
     "unsigned_bytes",
     "with_declared",
     "write_atomically",

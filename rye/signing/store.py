@@ -28,6 +28,7 @@ __all__ = [
     "sweep",
     "sync_folder",
     "system_clock",
+    "trust_paths",
     "write_atomically",
 ]
 
@@ -185,7 +186,7 @@ class _Found:
         """Read the trust files of a folder; of a ``root``, none that a link leads out of it to."""
         try:
             _refuse_leading_out(folder, root)
-            paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
+            paths = trust_paths(folder)
         except NotADirectoryError:
             return
         except OSError as error:
@@ -229,6 +230,15 @@ def leads_out(path: Path, root: Path) -> bool:
     """Return whether links on the way lead a path below a root to somewhere else."""
     base = os.path.realpath(root)
     return not os.path.realpath(path).startswith(base.rstrip(os.sep) + os.sep)
+
+
+def trust_paths(folder: Path) -> list[Path]:
+    """Return what counts as a trust file in a folder of them, by name.
+
+    Raises:
+        OSError: The folder is not there or cannot be listed.
+    """
+    return sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
 
 
 def read_trust_bytes(path: Path) -> bytes:

@@ -14,7 +14,7 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.signing import TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file
 
-__all__ = ["changed_since"]
+__all__ = ["changed_since", "is_blob", "staged"]
 
 _TIMEOUT = 120
 _SETTINGS = (
@@ -83,6 +83,27 @@ def changed_since(
     return is_changed
 
 
+def staged(folder: Path) -> dict[str, str]:
+    """Return the digest that git's index has of each regular file below a folder, by its path below that.
+
+    Empty where there is no git, no repository, or it cannot be read: it only tells what git could bring back.
+    """
+    git = find_program("git")
+    try:
+        if git is None or not folder.is_dir():
+            return {}
+        out, ok, _ = _Repository.find(git, folder).run("ls-files", "--stage", "-z")
+    except (ArgumentError, EnvironmentFault, OSError):
+        return {}
+    rows = (row.partition(b"\t") for row in out.split(b"\0") if ok and row.startswith(b"100"))
+    return {os.fsdecode(path): facts.split()[1].decode("ascii") for facts, _, path in rows}
+
+
+def is_blob(content: bytes, name: str) -> bool:
+    """Return whether git names a content so."""
+    return _HASHES[len(name)](b"blob %d\0%b" % (len(content), content)).hexdigest() == name
+
+
 def _locate(root: Path, top: str) -> str:
     """Return where a root is below a work tree, as it is called there and links unfollowed; empty where it is not."""
     called = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow the links that are looked for
@@ -105,7 +126,7 @@ def _is_same(root: Root, rel_path: str, place: str, committed: Mapping[str, str]
         content = read_file(root, rel_path)
     except ItemError:
         return False  # verification says what is wrong with it
-    return _HASHES[len(name)](b"blob %d\0%b" % (len(content), content)).hexdigest() == name
+    return is_blob(content, name)
 
 
 def _trust_changed(root: Root, base: str, committed: Mapping[str, str]) -> bool:

@@ -27,6 +27,7 @@ from tests.support.files import lay
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
+    ENDORSED,
     EVE,
     FRONT,
     NARROW,
@@ -611,6 +612,50 @@ def revoked_key_still_shipped(arena: Arena) -> Found:
     arena.sim.add("system:shop", OTHER, TEXT)
     arena.sim.revoke(key("shop"))
     return arena.verify(space="system")
+
+
+@attack
+def project_revocation_rolled_back(arena: Arena) -> Found:
+    """The trust file of a project's key as it was before it was revoked, where a manifest lists trust files."""
+    _revoke_and_roll_back(arena, manifest=True)
+    return arena.verify()
+
+
+@attack
+def project_revocation_removed(arena: Arena) -> Found:
+    """The trust file that revokes taken away: another one of the user's vouches for the key."""
+    arena.sim.trust(ENDORSED, owner="ed")
+    revoking = _revoke_and_roll_back(arena, manifest=True)
+    revoking.unlink()
+    return arena.verify()
+
+
+@attack
+def project_revocation_rolled_back_without_manifest(arena: Arena) -> Found:
+    """The same where nothing says which trust file is the newest."""
+    _revoke_and_roll_back(arena, manifest=False)
+    return arena.verify()
+
+
+@attack
+def project_revocation_rolled_back_after_the_user_revoked(arena: Arena) -> Found:
+    """The same to a user who has revoked the key in the user space, too."""
+    arena.sim.revoke(ENDORSED)
+    _revoke_and_roll_back(arena, manifest=False)
+    return arena.verify()
+
+
+def _revoke_and_roll_back(arena: Arena, *, manifest: bool) -> Path:
+    arena.sim.add("project", HELLO, TEXT, ENDORSED)
+    before = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN).read_bytes()
+    path = arena.sim.trust(
+        ENDORSED, "project", owner="ed", endorsed_by=ANN, revoked=signing.Revocation("stolen", "2026-05-01")
+    )
+    if manifest:
+        arena.list_items()
+    assert "revoked" in arena.verify().codes
+    path.write_bytes(before)
+    return path
 
 
 @attack
