@@ -48,6 +48,17 @@ def prepare(cache: Path, *, project: Path | None) -> tuple[Path, str]:
     return (cache, "") if os.access(cache, os.W_OK | os.X_OK) else _stand_in(cache)
 
 
+def make_private(folder: Path) -> None:
+    """Make a folder that only this user gets into, and whatever is missing above it likewise.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if not folder.is_dir():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
 def _stand_in(cache: Path, reason: str = "") -> tuple[Path, str]:
     folder = Path(tempfile.mkdtemp(prefix="rye-index-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)

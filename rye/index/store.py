@@ -13,17 +13,17 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from whoosh.filedb.filestore import FileStorage
-from whoosh.index import TOC, clean_files
+from whoosh.index import TOC
 
 from rye.errors import EnvironmentFault
-from rye.index import stopping
+from rye.index import folder
 from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.listing import ColumnarSegment
 from rye.index.manifest import Manifest
@@ -41,10 +41,14 @@ LOCK_WAIT = 60.0
 """Seconds to wait for another process that is making the very first index."""
 
 _RETRIES = 20
+_LOCK = f"{INDEX_NAME}_WRITELOCK"
 _COMPARED = "compared"
 
 RUNS = "run-*"
 """Names of files that were written only to be joined; none outlives its commit, but for a killed process."""
+
+_OWN = (f"{INDEX_NAME}_", f"_{INDEX_NAME}_", "files-", "run-")
+"""How the names of the files of an index begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,9 +145,9 @@ class _Files(FileStorage):  # type: ignore[misc]
 class Store:
     """The folder of one root's index."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._storage = _Files(str(folder))
+    def __init__(self, place: Path) -> None:
+        self.folder = place
+        self._storage = _Files(str(place))
         self._segments: dict[str, tuple[tuple[int, ...], Segment]] = {}
         self._manifest: tuple[int, Manifest | None] = (-1, None)
 
@@ -222,30 +226,14 @@ class Store:
         live[deleted] = False
         return Listed(entry, segment, live)
 
-    @contextmanager
-    def locked(self, *, wait: float = 0.0) -> Iterator[bool]:
-        """Hold Whoosh's write lock; yields False when another process has it, after ``wait`` seconds of trying.
+    def locked(self, *, wait: float = 0.0) -> AbstractContextManager[bool]:
+        """Hold Whoosh's write lock; gives False when another process has it, after ``wait`` seconds of trying.
 
         Raises:
             EnvironmentFault: The folder cannot be written to.
             CancelledError: It has been cancelled while waiting.
         """
-        lock = self._storage.lock(f"{INDEX_NAME}_WRITELOCK")
-        deadline = time.monotonic() + wait
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = lock.acquire()
-            while not held and time.monotonic() < deadline:
-                stopping.check()
-                time.sleep(0.02)
-                held = lock.acquire()
-        except OSError as error:
-            raise self._unwritable(error) from error
-        try:
-            yield held
-        finally:
-            if held:
-                lock.release()
+        return folder.held(self.folder, _LOCK, wait=wait)
 
     def commit(self, base: Snapshot | None, change: Commit) -> Snapshot:
         """Write a new generation on top of ``base`` and return it; the lock must be held.
@@ -261,7 +249,7 @@ class Store:
             entries[index] = entries[index].without(docs)
         entries = [entry for entry in entries if entry.doc_count() > 0]
         generation = 1 + max(TOC._latest_generation(self._storage, INDEX_NAME), -1)  # noqa: SLF001 - as in open()
-        with self.writing(), self._undone_if_unfinished():
+        with folder.writing(self.folder), self._undone_if_unfinished():
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
@@ -280,32 +268,13 @@ class Store:
             yield
         except BaseException:
             for path in set(self._committed()) - before:
-                path.unlink(missing_ok=True)
+                folder.sweep(path)
             raise
 
     def _committed(self) -> Iterator[Path]:
         """Return the files that only commits write."""
         for pattern in (f"{INDEX_NAME}_*{EXTENSION}", f"_{INDEX_NAME}_*", "files-*"):
             yield from self.folder.glob(pattern)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Turn what the disk refuses into a fault that says so.
-
-        Raises:
-            EnvironmentFault: Something in the folder could not be written.
-        """
-        try:
-            yield
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _unwritable(self, error: OSError) -> EnvironmentFault:
-        return EnvironmentFault(
-            "index-write",
-            f"the index could not be written to {self.folder}: {error.strerror or error}",
-            hint="free some space, or set RYE_CACHE_DIR to another folder",
-        )
 
     def _write(self, write: Callable[[Path], int]) -> ColumnarSegment:
         entry = ColumnarSegment(INDEX_NAME, 0)
@@ -324,14 +293,30 @@ class Store:
         rest = [entry for i, entry in enumerate(entries) if i not in set(chosen)]
         return [*rest, self._write(lambda path: merge(parts, path))]
 
+    def _strays(self, generation: int, entries: Iterable[Any]) -> list[Path]:
+        """Return what is of older generations than one, or was left by processes that were killed."""
+        needed = {_manifest_path(self.folder, generation).name, f"_{INDEX_NAME}_{generation}.toc"}
+        segments = {entry.segment_id() for entry in entries}
+        return [
+            path
+            for path in self.folder.glob("*")
+            if path.name.startswith(_OWN)
+            and not (path.name in needed or path.name.partition(".")[0] in segments or _is_lock(path))
+        ]
+
     def _sweep(self, generation: int, entries: Iterable[Any]) -> None:
         """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it."""
-        clean_files(self._storage, INDEX_NAME, generation, list(entries))
-        keep = _manifest_path(self.folder, generation)
-        unfinished = self.folder.glob(f"_{INDEX_NAME}_*.toc.*")
-        for path in (*unfinished, *self.folder.glob("files-*"), *self.folder.glob(RUNS)):
-            if path != keep:
-                path.unlink(missing_ok=True)
+        for path in self._strays(generation, entries):
+            folder.sweep(path)
+
+    def tidy(self, snapshot: Snapshot) -> None:
+        """Remove what killed processes have left beside the newest snapshot, if nobody is writing."""
+        entries = [listed.entry for listed in snapshot.segments]
+        if not self._strays(snapshot.generation, entries):
+            return
+        with suppress(EnvironmentFault), self.locked() as held:
+            if held and TOC._latest_generation(self._storage, INDEX_NAME) == snapshot.generation:  # noqa: SLF001 - as in open()
+                self._sweep(snapshot.generation, entries)
 
     def compared_within(self, seconds: float) -> bool:
         """Return whether the files were compared with the index at most so long ago."""
@@ -351,11 +336,22 @@ class Store:
             logger.info("time of comparison not kept: %s", error)
 
     def clear(self) -> int:
-        """Remove every file of the index and return how many bytes that freed."""
-        freed = 0
+        """Remove every file of the index, and whatever else is in the folder; return how many bytes that freed.
+
+        Raises:
+            EnvironmentFault: The folder cannot be written to, or another process does not let go of it.
+        """
         self._segments.clear()
-        for path in self.folder.glob("*"):
-            if path.is_file() and not path.name.endswith("LOCK"):
-                freed += path.stat().st_size
-                path.unlink(missing_ok=True)
-        return freed
+        if not self.folder.is_dir():
+            return 0
+        with ExitStack() as stack:
+            for name in sorted({_LOCK, *(path.name for path in self.folder.glob(f"*{folder.LOCK_SUFFIX}"))}):
+                if not stack.enter_context(folder.held(self.folder, name, wait=LOCK_WAIT)):
+                    message = f"another process is writing to {self.folder}"
+                    raise EnvironmentFault("index-busy", message, hint="try again when it is done")
+            stack.enter_context(folder.writing(self.folder))
+            return sum(map(folder.remove, (path for path in self.folder.iterdir() if not _is_lock(path))))
+
+
+def _is_lock(path: Path) -> bool:
+    return path.name.endswith(folder.LOCK_SUFFIX)
