@@ -1,7 +1,8 @@
 """Where indexes live on disk, and why that folder can be believed.
 
-Whoosh unpickles its table of contents, so an index is only ever read from a folder that belongs to this user, that
-nobody else can write to, and that no project could have brought along.
+An index decides what is found, so it is only ever read from a folder that belongs to this user, that nobody else can
+write to, and that no project could have brought along. Nothing in it is unpickled: Whoosh's table of contents, which is
+a pickle, is written for Whoosh's own searcher, and is only compared with its digest here.
 """
 
 from __future__ import annotations
@@ -65,8 +66,17 @@ def make_private(folder: Path) -> None:
 
 
 def stand_in() -> Path:
-    """Make a private temporary folder that goes with the process."""
-    folder = Path(tempfile.mkdtemp(prefix="rye-index-"))
+    """Make a private temporary folder that goes with the process.
+
+    Raises:
+        EnvironmentFault: There is no place for temporary files either.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="rye-index-"))
+    except OSError as error:
+        message = f"the index can be written neither to the cache folder nor to a temporary one: {error.strerror}"
+        hint = f"set {VARIABLE} to a folder that can be written to"
+        raise EnvironmentFault("index-write", message, hint=hint) from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
 

@@ -3,7 +3,8 @@
 A folder holds what Whoosh keeps (``_MAIN_<generation>.toc`` and its lock), one ``MAIN_<id>.ryx`` per segment, and one
 ``files-<generation>.ryx`` with the manifest of the files the generation was made from. A commit writes the new segment,
 then the manifest, then the table of contents, whose renaming makes all of it visible at once; killed before that, the
-last snapshot still serves and the next commit sweeps up.
+last snapshot still serves and the next process sweeps up. The table of contents is a pickle: it is for Whoosh's own
+searcher, and never read here, where the manifest lists the same.
 """
 
 from __future__ import annotations
@@ -19,13 +20,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from whoosh.filedb.filestore import FileStorage
+from whoosh.filedb.filestore import FileStorage, RamStorage
 from whoosh.index import TOC
 
 from rye.errors import EnvironmentFault
 from rye.index import folder
 from rye.index.container import SYMPTOMS, DamagedError
-from rye.index.listing import ColumnarSegment
+from rye.index.listing import INDEX_NAME, ColumnarSegment
 from rye.index.manifest import Manifest
 from rye.index.merge import merge, to_merge
 from rye.index.schema import SEPARATOR, clean, whoosh_schema
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-INDEX_NAME = "MAIN"
 LOCK_WAIT = 60.0
 """Seconds to wait for another process that is making the very first index."""
 
@@ -116,30 +116,19 @@ class Commit:
     manifest: Manifest
 
 
-def _listing(entries: Sequence[ColumnarSegment]) -> str:
-    """Return a digest of which segments there are, how long they are, and what is deleted in them."""
-    rows = [(entry.segment_id(), entry.doc_count_all(), sorted(entry.deleted_docs())) for entry in entries]
-    return hashlib.sha256(repr(rows).encode("utf-8", "backslashreplace")).hexdigest()
+def _toc_name(generation: int) -> str:
+    return f"_{INDEX_NAME}_{generation}.toc"
 
 
-class _Files(FileStorage):  # type: ignore[misc]
-    """Whoosh's folder, but a file that Whoosh could not read to its end is closed all the same."""
+def _table(entries: Sequence[ColumnarSegment], generation: int) -> bytes:
+    """Return the table of contents that lets Whoosh's own searcher open a generation."""
+    memory = RamStorage()
+    TOC(whoosh_schema(), list(entries), generation).write(memory, INDEX_NAME)
+    return bytes(memory.files[_toc_name(generation)])
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self._opened: list[Any] = []
 
-    def open_file(self, name: str, **options: Any) -> Any:
-        """Open a file for reading."""
-        self._opened.append(super().open_file(name, **options))
-        return self._opened[-1]
-
-    def close_files(self) -> None:
-        """Close what is still open."""
-        for file in self._opened:
-            if not file.is_closed:
-                file.close()
-        self._opened.clear()
+def _digest(table: bytes) -> str:
+    return hashlib.sha256(table).hexdigest()
 
 
 class Store:
@@ -147,7 +136,7 @@ class Store:
 
     def __init__(self, place: Path) -> None:
         self.folder = place
-        self._storage = _Files(str(place))
+        self._storage = FileStorage(str(place))
         self._segments: dict[str, tuple[tuple[int, ...], Segment]] = {}
         self._manifest: tuple[int, Manifest | None] = (-1, None)
 
@@ -170,13 +159,13 @@ class Store:
         raise DamagedError(message)
 
     def _read(self, generation: int) -> Snapshot:
-        entries, listing = self._table(generation)
         try:
             manifest = Manifest.read(_manifest_path(self.folder, generation))
-            if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
+            if manifest.listing != self._listing(generation):
                 message = f"table of contents {generation} lists other segments than its manifest"
                 raise DamagedError(message)
             manifest = self._same(generation, manifest)
+            entries = [ColumnarSegment.of(row) for row in manifest.segments]
             listed = tuple(self._list(entry) for entry in entries)
         except SYMPTOMS as error:
             message = f"generation {generation} is not what this version writes: {error}"
@@ -184,21 +173,18 @@ class Store:
         self._segments = {entry.segment_id(): self._segments[entry.segment_id()] for entry in entries}
         return Snapshot(self.folder, generation, listed, manifest)
 
-    def _table(self, generation: int) -> tuple[list[ColumnarSegment], str]:
-        """Return the segments that a table of contents lists, and the digest of that."""
+    def _listing(self, generation: int) -> str:
+        """Return the digest of a table of contents, which is a pickle, and so is compared but never read."""
         try:
-            entries = TOC.read(self._storage, INDEX_NAME, gen=generation, schema=whoosh_schema()).segments
-            return entries, _listing(entries)
-        except Exception as error:  # a damaged pickle can raise anything; all of it means the same
-            message = f"table of contents {generation}: {error}"
+            return _digest((self.folder / _toc_name(generation)).read_bytes())
+        except OSError as error:
+            message = f"table of contents {generation} cannot be read: {error.strerror or error}"
             raise DamagedError(message) from error
-        finally:
-            self._storage.close_files()
 
     def _same(self, generation: int, manifest: Manifest) -> Manifest:
         """Return the last manifest, which is unpacked already, where it is this one: its segments have random names."""
         known_generation, known = self._manifest
-        if known and known_generation == generation and known.listing == manifest.listing != _listing(()):
+        if known and known_generation == generation and known.listing == manifest.listing and manifest.segments:
             return known
         self._manifest = generation, manifest
         return manifest
@@ -253,9 +239,13 @@ class Store:
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
-            manifest = replace(change.manifest, listing=_listing(entries))
+            table = _table(entries, generation)
+            manifest = replace(change.manifest, listing=_digest(table), segments=tuple(one.row() for one in entries))
             manifest.write(_manifest_path(self.folder, generation))
-            TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
+            temporary = f"{_toc_name(generation)}.{time.time()}"
+            with self._storage.create_file(temporary) as file:
+                file.write(table)
+            self._storage.rename_file(temporary, _toc_name(generation), safe=True)
         self._sweep(generation, entries)
         self._manifest = generation, manifest
         return self._read(generation)
@@ -295,7 +285,7 @@ class Store:
 
     def _strays(self, generation: int, entries: Iterable[Any]) -> list[Path]:
         """Return what is of older generations than one, or was left by processes that were killed."""
-        needed = {_manifest_path(self.folder, generation).name, f"_{INDEX_NAME}_{generation}.toc"}
+        needed = {_manifest_path(self.folder, generation).name, _toc_name(generation)}
         segments = {entry.segment_id() for entry in entries}
         return [
             path

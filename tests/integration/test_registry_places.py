@@ -48,7 +48,7 @@ def fault(registry: Registry) -> EnvironmentFault:
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o720])
 @pytest.mark.parametrize("inner", ["", "v1", "index"])
 def test_a_cache_folder_that_others_may_write_to(sim: SpaceSim, mode: int, inner: str) -> None:
-    """Whoosh unpickles what lies there, so it is refused, as is any folder below it; the hint says what to run."""
+    """What lies there decides what is found, so it is refused, as is any folder below it; the hint says what to run."""
     sim.registry().search("deploy")
     place = sim.cache
     if inner:
