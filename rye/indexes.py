@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -103,18 +103,43 @@ class Indexes:
         self._lock = threading.RLock()
         self._state: State | None = None
         self._suspected = False
+        self._moved: dict[str, str] = {}
 
     @cached_property
     def _cache(self) -> tuple[Path, str]:
         return cache.prepare(self._cache_dir, project=self._layout.project)
 
     @cached_property
-    def _spaces(self) -> tuple[SpaceIndex, ...]:
-        return tuple(SpaceIndex(root, self.folder(root), self._progress) for root in self._layout.roots)
+    def _stand_in(self) -> Path:
+        return cache.stand_in()
+
+    @cached_property
+    def _spaces(self) -> list[SpaceIndex]:
+        return [self._opened(root) for root in self._layout.roots]
+
+    def _opened(self, root: Root) -> SpaceIndex:
+        return SpaceIndex(root, self.folder(root), self._progress)
 
     def folder(self, root: Root) -> Path:
         """Return the folder of a root's index."""
-        return cache.folder_for(self._cache[0], root.path, root.source)
+        place = self._stand_in if root.source in self._moved else self._cache[0]
+        return cache.folder_for(place, root.path, root.source, project=self._layout.project)
+
+    def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], Refreshed]) -> Refreshed:
+        """Return what a refresh comes to; where there is no index and it cannot be written, one in a temporary folder.
+
+        Raises:
+            EnvironmentFault: It cannot be written there either, or another process is making it.
+        """
+        try:
+            return refresh(index)
+        except EnvironmentFault as fault:
+            if fault.code != "index-write" or index.root.source in self._moved:
+                raise
+            self._moved[index.root.source] = cache.instead_of(index.folder, f"({fault.message}; {fault.hint})")
+        moved = self._opened(index.root)
+        self._spaces[self._spaces.index(index)] = moved
+        return moved.refresh()
 
     def current(self, max_age: float) -> State:
         """Return the state to search, scanning first unless the last scan is at most so many seconds old.
@@ -127,7 +152,7 @@ class Indexes:
         with self._lock:
             state = self._state
             if state is None or not time.monotonic() - state.when < max_age:
-                state = self._take(lambda index: index.refresh(max_age=max_age))
+                state = self._take(partial(self._or_beside, refresh=lambda index: index.refresh(max_age=max_age)))
             return state
 
     def answer(self, work: Callable[[State], T], max_age: float) -> T:
@@ -165,11 +190,11 @@ class Indexes:
                 source = index.root.source
                 return index.mend(before[source], reasons[source]) if reasons.get(source) else index.refresh()
 
-            return self._take(mended)
+            return self._take(partial(self._or_beside, refresh=mended))
 
     def scan(self) -> State:
         """Compare all files with the indexes now."""
-        return self._take(SpaceIndex.refresh)
+        return self._take(partial(self._or_beside, refresh=SpaceIndex.refresh))
 
     def rebuild(self) -> State:
         """Index every file anew."""
@@ -189,14 +214,14 @@ class Indexes:
     def _take(self, refresh: Callable[[SpaceIndex], Refreshed]) -> State:
         with self._lock, stoppable(self._cancelled):
             began = time.monotonic()
-            refreshed = tuple((index.root, refresh(index)) for index in self._spaces)
+            refreshed = tuple((index.root, refresh(index)) for index in tuple(self._spaces))
             missing = [root.source for root, found in refreshed if found.snapshot is None]
             if missing:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             trust = self._layout.load_trust(self._named_trust)
             ranking = read_ranking(self._layout.roots)
-            cached = (self._cache[1],) if self._cache[1] else ()
+            cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
             state = State(refreshed, trust, ranking, warnings, began)
             state.keep(self._state)

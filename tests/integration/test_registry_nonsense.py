@@ -193,7 +193,24 @@ def test_any_array_that_says_something_else_with_a_right_checksum(sim: SpaceSim,
         answers(sim.registry(cache_dir=cache))
 
 
-VALUES = (-1, 2**63, 10**30, 0, None, "x", [], [[]], 1.5, {}, "|O8", "<f8", "<i8", "|V4", "|b1", "<u2")
+VALUES: tuple[object, ...] = (
+    -1,
+    2**63,
+    10**30,
+    0,
+    None,
+    "x",
+    [],
+    [[]],
+    1.5,
+    {},
+    "|O8",
+    "<f8",
+    "<i8",
+    "|V4",
+    "|b1",
+    "<u2",
+)
 
 
 @pytest.mark.parametrize("which", ["segment", "files"])
