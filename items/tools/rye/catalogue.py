@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:13:47Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:HPQPvW1GJ7lVHIOigcsp3J38YyGSD6Dxsl_U7Z_UMDa9KFdJihNJzwnqjPydFsGeHZzF_r0h2XFvR4yeGcyaBA:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
+# rye:signed:v2:2026-11-22T11:21:04Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:soUuEHAnhO6eAzSlw9iTvj-CDtkqmrlncmX3-00VKBzsraVggRbti4ZeRXMF4FYjBkfqMrjswsB_HRx34kzJDw:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

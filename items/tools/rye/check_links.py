@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:13:47Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:5l782GkIgiONZTlCj3g9E907ZIkd157yXR2GO1pQqfrgDG5pOag8sQ6xHhh8kv9qWiEJbADzvKl1Ghu2H1-mCA:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
+# rye:signed:v2:2026-11-22T11:21:04Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:p2MJYWfD1VGWtqEJCkCLSTS7dMPeRGDE2jumixYMlypJ8_BmAWIKe0j2Mq3STl1vS1qcjBbLQbzKIlnS90WSDw:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:13:47Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:JxYQp3bIHd7a14-J5x6DEzjZyA8hGMcke-5W5AF_YEf3eSNVEcIzXkaTgRcB9fVrOgdRTzkTfr-ibkDbVcYvBg:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
+# rye:signed:v2:2026-11-22T11:21:04Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:oSCHXqz7nEiKOAgfcc5ugibKoducjYyOdMMCEd4jAN6qQ_xI-L-t1iPchwpc8DpR_bbs58YzDv3SBcxmyL0xBQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:13:47Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:KQW5_ZRez3RuZox_seYfhxXuGBSRICCTYn_dtjU9bOAOTcZ05fO-OGAVsPNl1iqlgLtj60Hggd1-GMQTsLBsBg:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
+# rye:signed:v2:2026-11-22T11:21:04Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:x98YPGjDhyk-d628x4I93nRQ7dcfPdhL4rfoxTMhpJe7lJSCxYKCE7wHHNYaZRmo7VIkzaf1_q0mrvBR8FQzDQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

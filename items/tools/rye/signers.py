@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:13:47Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:ClCGytnQeauppvHLAQ5dh7E9AHoaNaOZHp13VdnV876vJh--4Y0AxP6OzJ8U_UyNmlxe_0Oj1HbLIVBZ100UCg:47fbf2f4e957d5b350acbe1c9d10475bb6255e0a73029566f63057ebdc753a01
+# rye:signed:v2:2026-11-22T11:21:04Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:5XcQNI-evFB8qyvsAnmo4uK6O5WpZ6LQCNYZpz0-nu-I6NyIkyWSKM2WdgH59EGETrkXrVVEjU5MZJpMIiTFAQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
