@@ -10,7 +10,7 @@ __all__ = ["is_name", "is_remains", "list_versions", "root_versions"]
 
 _NAME: Final = re.compile(r"(?:timestamp|[1-9]\d{0,8}\.[a-z0-9_-]+)\.json", re.ASCII)
 _ROOT_NAME: Final = re.compile(r"([1-9]\d{0,8})\.root\.json", re.ASCII)
-_REMAINS: Final = re.compile(rf"\.(?:manifest|{_NAME.pattern})\.[0-9a-f]{{16}}\.tmp", re.ASCII)
+_REMAINS: Final = re.compile(rf"\.(?:(?:manifest|{_NAME.pattern})\.)?[0-9a-f]{{16}}\.tmp", re.ASCII)
 
 
 def is_name(name: str) -> bool:

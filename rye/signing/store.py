@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -11,6 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
@@ -33,9 +35,20 @@ __all__ = [
 ]
 
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
-_TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
+_TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
 _LEFT: Final = 3600.0
 """Seconds without a change after which a temporary file is nobody's."""
+
+_REMEDY: Final = "check the permissions of the folder"
+_REMEDIES: Final = MappingProxyType(
+    {
+        errno.ENAMETOOLONG: "give it a shorter name",
+        errno.ENOSPC: "make room on the disk",
+        errno.EDQUOT: "make room: your quota of the disk is used up",
+        errno.EROFS: "the disk can only be read: write elsewhere",
+    }
+)
+"""What to do about a file that cannot be written, by what the system said."""
 
 TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
 """Where trust files stand below the root of a space."""
@@ -274,7 +287,8 @@ def write_atomically(path: Path, data: bytes) -> None:
         EnvironmentFault: ``cannot-write``; the old file is untouched.
     """
     target = Path(os.path.realpath(path))
-    temporary = target.with_name(f".{target.name}.{os.urandom(8).hex()}.tmp")
+    # a name of its own, as one made from the target's may be too long where that is not
+    temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
         mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
         try:
@@ -292,7 +306,7 @@ def write_atomically(path: Path, data: bytes) -> None:
         sync_folder(target.parent)
     except OSError as fault:
         raise EnvironmentFault(
-            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check permissions and disk space"
+            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint=_REMEDIES.get(fault.errno or 0, _REMEDY)
         ) from fault
 
 

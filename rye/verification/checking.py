@@ -92,7 +92,7 @@ class Checking:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
         for number, root in enumerate(roots):
             targets = [target for target in self._targets if root in target.roots]
-            for file in with_twins(root, spaces.walk_along(root)):
+            for file in with_twins(spaces.walk_along(root)):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named

@@ -172,7 +172,7 @@ class Mending:
             if place.is_symlink() or not place.is_file() or place.stat().st_size > MAX_MANIFEST_FILE:
                 return True
             return not is_blob(place.read_bytes(), known[path])
-        except OSError:
+        except (OSError, ValueError):
             return True
 
 
@@ -180,8 +180,10 @@ def _why_unsignable(root: str, path: str) -> str:
     """Say of an item that cannot be signed as it is what has to be done before; empty for all others."""
     if path.lower().endswith(".json"):
         return "JSON has no comments for a signature line: write it as YAML"
-    base = os.path.realpath(root)
-    real = os.path.relpath(os.path.realpath(path), base).replace(os.sep, "/")
+    try:
+        real = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).replace(os.sep, "/")
+    except ValueError:  # no file has such a name
+        return ""
     if f"{root}/{real}" != path and real.partition("/")[0] in _FOLDERS.values():
         return f"it is a link to {quote(real)}, which is signed by its own name: put a copy in its place"
     return ""

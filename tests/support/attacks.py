@@ -89,7 +89,7 @@ class Arena:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
         bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
         bad |= {"link-escape" for problem in answer["problems"] if "leads out of the space root" in problem}
-        bad |= {"ambiguous-item" for problem in answer["problems"] if " files of project: " in problem}
+        bad |= {"ambiguous-item" for problem in answer["problems"] if " files: " in problem}
         return Found(status, frozenset(bad), frozenset(well))
 
     def replace(self, old: bytes, new: bytes) -> None:

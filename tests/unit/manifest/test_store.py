@@ -54,6 +54,7 @@ def test_what_a_killed_writer_left_is_removed(tmp_path: Path) -> None:
     board = written()
     folder = replace_manifest(tmp_path, board.files)
     remains = [folder / f".2.targets.json.{'a' * 16}.tmp", folder.parent / f".manifest.{'b' * 16}.tmp" / "1.root.json"]
+    remains.append(folder / f".{'c' * 16}.tmp")
     for path in [*remains, folder / ".mine.tmp"]:
         path.parent.mkdir(exist_ok=True)
         path.write_bytes(b"half")

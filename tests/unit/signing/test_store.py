@@ -236,6 +236,19 @@ def test_writing_keeps_mode_and_links(tmp_path: Path) -> None:
     assert {path.name for path in tmp_path.iterdir()} == {"tool.sh", "link.sh", "fresh.md"}
 
 
+@POSIX
+def test_a_name_as_long_as_names_may_be(tmp_path: Path) -> None:
+    """Where the file can have its name it can be written; where it cannot, the hint speaks of the name."""
+    longest = tmp_path / ("x" * (os.pathconf(tmp_path, "PC_NAME_MAX") - 3) + ".py")
+    longest.write_bytes(b"old")
+    write_atomically(longest, b"new")
+    assert longest.read_bytes() == b"new"
+    with pytest.raises(EnvironmentFault, match="too long") as caught:
+        write_atomically(longest.with_name(f"x{longest.name}"), b"new")
+    assert caught.value.hint == "give it a shorter name"
+    assert list(tmp_path.iterdir()) == [longest]
+
+
 def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A write that fails at any step leaves the old bytes and no rest."""
     target = tmp_path / "item.md"
@@ -249,7 +262,7 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
             patch.setattr(os if step == "fsync" else Path, step, fail)
             with pytest.raises(EnvironmentFault, match="No space left") as caught:
                 write_atomically(target, b"new")
-        assert caught.value.code == "cannot-write"
+        assert (caught.value.code, caught.value.hint) == ("cannot-write", "make room on the disk")
         assert target.read_bytes() == b"old"
         assert list(tmp_path.iterdir()) == [target]
 
@@ -273,14 +286,20 @@ def test_a_whole_round_on_disk(tmp_path: Path) -> None:
 
 def test_what_killed_writes_left_is_removed_once_it_is_nobodys(tmp_path: Path) -> None:
     """Old temporary files of our own making go; a fresh one, which may be in use, and what others made stay."""
-    old, fresh, other, link = (
+    older, old, fresh, other, link = (
         tmp_path / name
-        for name in (".a.md.0123456789abcdef.tmp", ".b.md.0123456789abcdef.tmp", ".a.tmp", ".l.0123456789abcdef.tmp")
+        for name in (
+            ".a.md.0123456789abcdef.tmp",
+            ".0123456789abcdee.tmp",
+            ".0123456789abcdef.tmp",
+            ".a.tmp",
+            ".l.0123456789abcdef.tmp",
+        )
     )
-    for path in (old, fresh, other):
+    for path in (older, old, fresh, other):
         path.write_bytes(b"half")
     link.symlink_to(other)
-    for path in (old, other):
+    for path in (older, old, other):
         os.utime(path, (0, 0))
     os.utime(link, (0, 0), follow_symlinks=False)
     sweep(tmp_path)

@@ -14,7 +14,7 @@ def ambiguous(folder: Path, *names: str) -> set[str]:
     """Lay files, and return the paths that have a twin."""
     lay(folder, dict.fromkeys(names, "x"))
     root = Root(Space.PROJECT, folder)
-    found = list(with_twins(root, walk_along(root)))
+    found = list(with_twins(walk_along(root)))
     files = [each for each in found if not isinstance(each, ItemError)]
     assert sorted(files) == list(walk(root)[0])
     errors = [each for each in found if isinstance(each, ItemError)]
