@@ -114,9 +114,11 @@ class Positions:
         if len(self._far):
             kind = self._far.dtype
             first = self._far.searchsorted(starts.astype(kind))
-            last = self._far.searchsorted(stops.astype(kind))
-            if (first == last).all():
+            within = self._far.take(first, mode="clip") < stops
+            within &= first < len(self._far)
+            if not within.any():
                 return found
+            last = self._far.searchsorted(stops.astype(kind))
             widths = stops - starts
             shift = np.cumsum(widths) - widths - starts
             chosen = ranges(first, last)

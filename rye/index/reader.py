@@ -161,6 +161,10 @@ class Reader:
         found: Ints = self._bases.searchsorted(docs, side="right") - 1
         return found
 
+    def in_one_part(self, docs: Ints) -> bool:
+        """Return whether some documents, ascending, all lie in one part."""
+        return len(self.parts) == 1 or not len(docs) or len({*self.part_numbers(docs[[0, -1]]).tolist()}) == 1
+
     @cached_property
     def _bases(self) -> Ints:
         return np.asarray([part.base for part in self.parts], np.int64)

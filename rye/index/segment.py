@@ -34,8 +34,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import stems
+from rye.index import codes, stems
 from rye.index.blocks import Blocks
+from rye.index.codes import Codes
 from rye.index.container import DamagedError
 from rye.index.dictionary import perhaps_near
 from rye.index.documents import Documents
@@ -43,13 +44,10 @@ from rye.index.packing import Positions
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.strings import Ids, ranges
 
-__all__ = ["EXTENSION", "LENGTH_BITS", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
+__all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""
-
-LENGTH_BITS = 16 - FIELD_BITS
-"""The length of a field fits, in parts, unless it is very long."""
 
 POSITION_BITS = 26
 """A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
@@ -57,6 +55,7 @@ POSITION_BITS = 26
 Array = npt.NDArray[Any]
 Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Numbers = npt.NDArray[np.integer[Any]]
 """Integers as narrow as they are stored."""
 Some = Ids | slice
@@ -133,6 +132,8 @@ class Segment(Documents):
             raise DamagedError(message) from error
         word = self._posting.dtype.type
         self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
+        self._codes: Codes | None = None
+        self._looked_up = 0
         self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
         self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
 
@@ -142,17 +143,9 @@ class Segment(Documents):
         return self._blocks("entry")
 
     @cached_property
-    def slot_codes(self) -> npt.NDArray[np.uint16] | None:
-        """Shape ``(docs · 2^FIELD_BITS,)``: ``field · 2^LENGTH_BITS + length`` by slot, see :func:`slot_keys`.
-
-        None where the length of some field does not fit.
-        """
-        if int(self.lengths.max(initial=0)) >> LENGTH_BITS:
-            return None
-        found = np.zeros((self.docs, 1 << FIELD_BITS), np.uint16)
-        found[:, : len(self.lengths)] = self.lengths.T
-        found |= np.arange(1 << FIELD_BITS, dtype=np.uint16) << np.uint16(LENGTH_BITS)
-        return found.ravel()
+    def slot_codes(self) -> Codes | None:
+        """Shape ``(docs · 2^FIELD_BITS,)``: by slot, see :mod:`rye.index.codes`; None where they do not fit."""
+        return codes.codes_by_slot(self.lengths)
 
     @cached_property
     def rank(self) -> Array:
@@ -197,24 +190,47 @@ class Segment(Documents):
         starts, stops = self._bounds(self.term_postings, terms)
         return stops - starts
 
+    def count(self, terms: Ids) -> int:
+        """Return how many postings several terms have together."""
+        if len(terms) > _FEW:
+            return int(self.sizes(terms).sum())
+        bound = self.term_postings.item
+        return sum([bound(term + 1) - bound(term) for term in terms.tolist()])
+
     def slots_of(self, terms: Ids) -> Numbers:
         """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
-        return _signed(self._words(terms) >> self._key_shift)
+        return _signed(self._of(terms, self._posting)[0] >> self._key_shift)
 
-    def rows_of(self, terms: Ids) -> tuple[Ints, Numbers]:
-        """Return ``(slots, tf)`` of all postings of several terms, term by term."""
-        words = self._words(terms)
+    def rows_of(self, terms: Ids, weights: Floats | None = None) -> tuple[Ints, Numbers | Floats]:
+        """Return ``(slots, tf)`` of all postings of several terms, term by term.
+
+        Args:
+            terms: Their numbers.
+            weights: What tf is multiplied with, term by term.
+        """
+        words, sizes = self._of(terms, self._posting)
         tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
-        return (words >> self._key_shift).astype(np.int64), tf
+        slots: Ints = (words >> self._key_shift).astype(np.int64)
+        return slots, tf if weights is None else tf * weights.repeat(sizes)
 
-    def _words(self, terms: Ids) -> Numbers:
-        """Return all postings of several terms, term by term."""
+    def codes_of(self, terms: Ids) -> Codes | None:
+        """Return the slot codes of all postings of several terms, term by term, once they are in their order."""
+        if self._codes is None and len(self._posting) <= codes.MOST and self.slot_codes is not None:
+            self._looked_up += self.count(terms)
+            if self._looked_up * codes.OFTEN > len(self._posting):
+                self._codes = codes.codes_in_order(self.slot_codes, self._posting, self._key_shift)
+        return None if self._codes is None else self._of(terms, self._codes)[0]
+
+    def _of(self, terms: Ids, column: Array) -> tuple[Array, Ints | list[int]]:
+        """Return what a column has for all postings of several terms, term by term, and how many each has."""
         if len(terms) > _FEW:
             starts, stops = self._bounds(self.term_postings, terms)
             if (stops - starts).sum() < len(terms) * _SHORT:
-                return self._posting.take(ranges(starts, stops))
-        runs = [self._posting[self.run(term)] for term in terms.tolist()]
-        return runs[0] if len(runs) == 1 else np.concatenate([self._posting[:0], *runs])
+                return column.take(ranges(starts, stops)), stops - starts
+        bound = self.term_postings.item
+        runs = [column[bound(term) : bound(term + 1)] for term in terms.tolist()]
+        values = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else column[:0]
+        return values, list(map(len, runs))
 
     def _lift(self, tf: Ints, postings: Some) -> None:
         """Replace every tf that did not fit its bits."""
@@ -276,9 +292,10 @@ class Segment(Documents):
     def _begins_in(self, term: int, postings: Ids) -> Ints:
         """Return where the positions of postings of one term begin."""
         run = self.run(term)
-        tf, within = self.frequencies(run), postings - run.start
+        tf = self.frequencies(run) if len(self._large) else self._posting[run] & self._tf_mask
+        within = postings - run.start
         several = (tf > 1).nonzero()[0]  # all others have one position each
-        more = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf.take(several) - 1)])
+        more = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf.take(several).astype(np.int64) - 1)])
         begins: Ints = self._term_positions.item(term) + within + more.take(several.searchsorted(within))
         return begins
 

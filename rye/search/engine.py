@@ -29,7 +29,7 @@ from rye.search.order import ranked
 from rye.search.page import Desk, Hit
 from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
-from rye.search.request import Request, Scope, bind_filters, require_field
+from rye.search.request import EVERY_SCOPE, Request, Scope, bind_filters, require_field
 from rye.search.results import Remark, Replaced, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean
@@ -316,10 +316,10 @@ class Search:
 
     def allowed(self) -> Docs:
         """Return which live documents scope and filters let through."""
-        size, docs = self.reader.size, Docs.live(self.reader)
-        if self.request.scopes != (Scope(""),):
-            docs &= Docs.union(size, [Docs(size, mask=self._in_scope(scope)) for scope in self.request.scopes])
-        for node in self.filters:
+        size, docs, request = self.reader.size, Docs.live(self.reader), self.request
+        if request.scopes is not EVERY_SCOPE:
+            docs &= Docs.union(size, [Docs(size, mask=self._in_scope(scope)) for scope in request.scopes])
+        for node in self.filters if request.filters else ():
             docs &= Evaluation(self.reader, node, self.weights, self.states).docs
         return docs
 

@@ -38,11 +38,11 @@ _MANY = 1_000
 _FEW = 8
 """Scoring is put off when it is spared all documents but one in so many."""
 
-_GROUPS = 1_024
+_GROUPS = 256
 """Groups, at least, that the greatest of many values are looked for in."""
 
 _PART = 8
-"""The greatest of the first documents, one in so many of all, say how great a value must be at least."""
+"""Of few documents that are wanted, the greatest among one in so many of all say how great a value must be at least."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
@@ -89,7 +89,7 @@ class Evaluation:
         self.states = states
         self._found = {id(leaf): Found(reader, leaf) for leaf in _leaves(query)}
         self._matching: Docs | None = None
-        self._scored: list[Scored] | None = None
+        self._scored: tuple[list[Scored], float] | None = None
 
     def found(self) -> list[Found]:
         """Return all leaves, in query order."""
@@ -138,22 +138,27 @@ class Evaluation:
     @property
     def scored(self) -> list[Scored]:
         """The positive leaves."""
-        if self._scored is None:
-            found = [self._found[id(leaf)] for leaf in _positive(self.query)]
-            self._scored = [Scored(one, idf(self.reader.count, one.df)) for one in found]
-        return self._scored
+        return self._weighed()[0]
 
     @property
     def norm(self) -> float:
         """``Σ boost · idf`` over the positive leaves."""
-        return sum(row.weight for row in self.scored)
+        return self._weighed()[1]
+
+    def _weighed(self) -> tuple[list[Scored], float]:
+        if self._scored is None:
+            found = [self._found[id(leaf)] for leaf in _positive(self.query)]
+            rows = [Scored(one, idf(self.reader.count, one.df)) for one in found]
+            self._scored = rows, sum([row.weight for row in rows])
+        return self._scored
 
     def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
         """Return documents, ascending, and scores: all of some that by rounded score may be the first ``wanted``."""
         many = len(found) >= max(_MANY, _FEW * wanted)
-        if len(self.scored) == 1 and self.norm > 0:
-            return self._best_of_one(self.scored[0].found, found, wanted if many else len(found))
-        if many and self.norm > 0 and len(found) >= min((row.found.df for row in self.scored), default=0):
+        scored, norm = self._weighed()
+        if len(scored) == 1 and norm > 0:
+            return self._best_of_one(scored[0].found, found, wanted if many else len(found))
+        if many and norm > 0 and len(found) >= min(row.found.df for row in scored):
             return self._best_of_several(found, wanted)
         docs, scores = found.numbers, self.scores(found.numbers)
         if not many:
@@ -279,7 +284,8 @@ def _highest(values: Floats, found: Docs, wanted: int, before: Callable[[float],
         wanted: How many.
         before: Returns how great a value must be where the greatest are at least so great.
     """
-    floor = _reached(values[: len(values) // _PART], wanted) or _reached(values, wanted)
+    few = wanted * _PART**2 < len(found)
+    floor = (few and _reached(values[: len(values) // _PART], wanted)) or _reached(values, wanted)
     docs = (values >= before(floor)).nonzero()[0]
     docs = docs[found.mask.take(docs)]
     if np.count_nonzero(values.take(docs) >= floor) < wanted:  # others reach that high
@@ -292,7 +298,7 @@ def _reached(values: Floats, wanted: int) -> float:
     """Return a value that at least so many of some values reach, if only 0, mostly little below the greatest such."""
     if len(values) < wanted:
         return 0.0
-    groups = max(_GROUPS, 16 * wanted)
+    groups = max(_GROUPS, 4 * wanted)
     if len(values) > 4 * groups:  # the greatest of each group are few, and found faster than all are partitioned
         values = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
     return float(np.partition(values, -wanted)[-wanted])

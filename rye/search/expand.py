@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
@@ -36,8 +35,7 @@ class How(StrEnum):
     FUZZY = "fuzzy"
 
 
-@dataclass(frozen=True, slots=True)
-class Pattern:
+class Pattern(NamedTuple):
     """One part as written: folded text or a glob, how it expands, and how far when fuzzy (None: automatic)."""
 
     text: str
@@ -84,8 +82,8 @@ def expand(reader: Reader, pattern: Pattern, fields: npt.NDArray[np.bool_]) -> T
         fields: Shape ``(fields,)``: in which fields a term's document frequency counts when terms must be left out.
     """
     choose = _CHOOSERS[pattern.how]
-    choices = tuple(choose(part, pattern) for part in reader.parts)
-    if sum(len(ids) for ids, _ in choices) <= MAX_EXPANSIONS:
+    choices = tuple([choose(part, pattern) for part in reader.parts])
+    if sum([len(ids) for ids, _ in choices]) <= MAX_EXPANSIONS:
         return Terms(reader, choices)
     return _cut(reader, choices, pattern.text, fields)
 

@@ -65,7 +65,7 @@ class Found:
     @property
     def _terms(self) -> dict[Pattern, Terms]:
         if self._expanded is None:
-            several = dict.fromkeys(patterns(self.leaf.pattern))
+            several = {*patterns(self.leaf.pattern)}
             self._expanded = {one: expand(self.reader, one, self.leaf.fields) for one in several}
         return self._expanded
 
@@ -119,7 +119,7 @@ class Found:
         """Number of postings of all terms, deleted documents included: an upper bound of ``df``, known at once."""
         choices = [terms.choices for terms in self._terms.values()]
         return sum(
-            int(part.segment.sizes(ids).sum())
+            part.segment.count(ids)
             for chosen in choices
             for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )

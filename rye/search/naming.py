@@ -59,11 +59,13 @@ def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictiona
     An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
     length and no other such word is rarer: ``search`` names no item in a question for restaurants.
     """
-    found = [np.empty(0, np.int64)]
+    found, few = [np.empty(0, np.int64)], len(words) <= PROSE
     for word in words if len(words) > 1 else ():
+        if few and analysis.is_plain(word.text):
+            continue
         for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
             plain = len(analysis.parts(text)) < 2
-            if plain and (len(words) <= PROSE or len(text) < LEAST_LETTERS):
+            if plain and (few or len(text) < LEAST_LETTERS):
                 continue
             docs = named_by(reader, text)
             if len(docs) and (not plain or _tells(text, words, dictionary)):

@@ -53,7 +53,7 @@ def ranked(
     if request.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
-    else:
+    elif len(exact) or len(withdrawn):
         apart = 1.0 + scores.max(initial=0.0)
         primary = primary - 2 * apart * np.isin(docs, exact) if len(exact) else primary
         primary = primary + apart * np.isin(docs, withdrawn) if len(withdrawn) else primary
@@ -67,13 +67,14 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     """
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
-        candidates = (primary <= np.partition(primary, wanted)[wanted]).nonzero()[0]
+        parted = primary.copy()
+        parted.partition(wanted)
+        candidates = (primary <= parted[wanted]).nonzero()[0]
         docs, primary = docs.take(candidates), primary.take(candidates)
     ranks = reader.ranks(docs, by_name=by_name)
-    numbers = reader.part_numbers(docs)
-    if not len(docs) or numbers[0] == numbers[-1]:  # ascending, so all are of one part
+    if reader.in_one_part(docs):
         return candidates.take(np.lexsort((ranks, primary))[:wanted])
-    order = np.lexsort((ranks, numbers, primary))
+    order = np.lexsort((ranks, reader.part_numbers(docs), primary))
 
     def key(at: int) -> tuple[Any, ...]:
         tie = reader.tie_key(int(docs[at]))

@@ -91,7 +91,7 @@ class Scope:
         return f"{self.item_type}.{path if '.' in path else path.replace('/', '.')}"
 
 
-_EVERY_SCOPE = (Scope(""),)
+EVERY_SCOPE = (Scope(""),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +99,7 @@ class Request:
     """One search, valid in all its parts."""
 
     query: str = ""
-    scopes: tuple[Scope, ...] = _EVERY_SCOPE
+    scopes: tuple[Scope, ...] = EVERY_SCOPE
     space: str = "all"
     limit: int = 10
     offset: int = 0
@@ -261,12 +261,12 @@ def parse_scope(text: Any) -> tuple[Scope, ...]:
         ArgumentError: ``bad-scope``.
     """
     if text == "*":
-        return _EVERY_SCOPE
+        return EVERY_SCOPE
     hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
     if not isinstance(text, str) or not text.strip():
         _refuse("bad-scope", f"scope is {text!r}", hint, valid=["*", *TYPE_NAMES])
     scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in text.split(",")))
-    return _EVERY_SCOPE if Scope("") in scopes else scopes
+    return EVERY_SCOPE if Scope("") in scopes else scopes
 
 
 def _one_scope(part: str, whole: str, hint: str) -> Scope:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rye.index.codes import Codes
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Bools, Ints, Numbers
@@ -26,7 +27,7 @@ _SOON = 512
 _FEW = 4
 """Rows of documents so many times fewer are picked before they are weighed."""
 
-_MUCH = 10
+_MUCH = 20
 """A row for one document in so many is much."""
 
 
@@ -93,8 +94,9 @@ class Rows:
 
     def weigh(self, docs: Ints, part: Part, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where there are no rows."""
-        rows = self.among(docs, part.segment.docs) if len(docs) * _FEW < len(self.docs) else self
-        own, values = rows.weighed(part, weights)
+        if len(docs) * _FEW < len(self.docs):
+            return _weigh_few(self, docs, part, weights)
+        own, values = self.weighed(part, weights)
         at, found = look_up(own, docs)
         total = np.zeros(len(docs))
         total[found] = values.take(at[found])
@@ -118,11 +120,12 @@ class Heap:
     To add the rows up where their documents are among all takes less time than to put them in order.
     """
 
-    __slots__ = ("docs", "mask", "slots", "tf")
+    __slots__ = ("_codes", "docs", "mask", "slots", "tf")
 
-    def __init__(self, slots: Ints, tf: Floats | Numbers, size: int) -> None:
+    def __init__(self, slots: Ints, tf: Floats | Numbers, size: int, codes: Codes | None = None) -> None:
         self.slots = slots
         self.tf = tf
+        self._codes = codes
         self.docs: Ints = slots >> FIELD_BITS
         self.mask = mask(self.docs, size)
 
@@ -137,21 +140,21 @@ class Heap:
 
     def weighed(self, part: Part, weights: Weights) -> tuple[Ints, Floats]:
         """Return the documents, ascending, and tf~ in each."""
-        total, numbers = np.zeros(part.segment.docs), self.mask.nonzero()[0]
+        total, numbers = zeros("tf~", part.segment.docs), self.mask.nonzero()[0]
         self.add(total, part, weights)
         return numbers, total.take(numbers)
 
     def weigh(self, docs: Ints, part: Part, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where there are no rows."""
         if len(docs) * _FEW < len(self.docs):
-            return self.among(docs, part.segment.docs).weigh(docs, part, weights)
-        total = np.zeros(part.segment.docs)
+            return _weigh_few(self, docs, part, weights)
+        total = zeros("tf~", part.segment.docs)
         self.add(total, part, weights)
         return total.take(docs)
 
     def add(self, total: Floats, part: Part, weights: Weights) -> None:
         """Add tf~ to a total for every document of the segment."""
-        np.add.at(total, self.docs, weights.normalized(part, self.slots) * self.tf)
+        np.add.at(total, self.docs, weights.normalized(part, self.slots, self._codes) * self.tf)
 
     def add_gains(self, total: Floats, part: Part, weights: Weights, gain: Gain) -> float:
         """Add what comes of tf~ to a total for every document of the segment; return the most that is added."""
@@ -163,6 +166,14 @@ class Heap:
         return float(gained.max(initial=0.0))
 
 
+def _weigh_few(rows: Rows | Heap, docs: Ints, part: Part, weights: Weights) -> Floats:
+    """Return tf~ in some documents, ascending; only their rows are weighed."""
+    which = mask(docs, part.segment.docs).take(rows.docs).nonzero()[0]
+    values = weights.normalized(part, rows.slots.take(which)) * rows.tf.take(which)
+    at = docs.searchsorted(rows.docs.take(which))
+    return np.bincount(at, values, len(docs)).astype(np.float64, copy=False)
+
+
 def in_order(slots: Ints, tf: Floats | Numbers) -> Rows:
     """Return rows from what is in order within each of several terms; such runs a stable sort only merges."""
     order = slots.argsort(kind="stable")
@@ -172,16 +183,15 @@ def in_order(slots: Ints, tf: Floats | Numbers) -> Rows:
 def rows_of(part: Part, choice: Choice, fields: Bools | None) -> Rows | Heap:
     """Return the rows of some terms: of live documents, in some fields, None for all."""
     segment, (terms, weights) = part.segment, choice
-    tf: Floats | Numbers
-    slots, tf = segment.rows_of(terms)
-    if set(weights.tolist()) != {1.0}:
-        tf = tf * (weights.repeat(segment.sizes(terms)) if len(terms) > 1 else weights)
+    slots, tf = segment.rows_of(terms, weights if set(weights.tolist()) != {1.0} else None)
+    keep = None
     if fields is not None or not part.intact:
         keep = _kept(part, slots, fields)
         slots, tf = slots.take(keep), tf.take(keep)
-    if len(slots) * _MUCH > segment.docs:
-        return Heap(slots, tf, segment.docs)
-    return in_order(slots, tf) if len(terms) > 1 else Rows(slots, tf)
+    if len(slots) * _MUCH <= segment.docs:
+        return in_order(slots, tf) if len(terms) > 1 else Rows(slots, tf)
+    codes = segment.codes_of(terms)
+    return Heap(slots, tf, segment.docs, codes if codes is None or keep is None else codes.take(keep))
 
 
 def _kept(part: Part, slots: Numbers, fields: Bools | None) -> Ints:

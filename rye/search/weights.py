@@ -9,9 +9,10 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rye.index.codes import LENGTH_BITS, Codes
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS, TYPE_NAMES
-from rye.index.segment import LENGTH_BITS, Ints, Numbers
+from rye.index.segment import Ints, Numbers
 from rye.search.fields import TEXT_FIELDS
 
 Overrides = Mapping[str, Mapping[str, float]]
@@ -44,16 +45,17 @@ class Weights:
         chosen: Floats = self.w[fields] if self.rows is None else self.w[self.rows[docs], fields]
         return chosen
 
-    def normalized(self, part: Part, slots: Numbers) -> Floats:
+    def normalized(self, part: Part, slots: Numbers, codes: Codes | None = None) -> Floats:
         """Return ``w / (1 − b + b · length / average length)`` for some documents and fields of a segment.
 
         Args:
             part: The segment.
             slots: As :func:`rye.index.segment.slot_keys` gives them.
+            codes: Their slot codes, where they are at hand.
         """
-        codes = part.segment.slot_codes
-        if self.rows is None and codes is not None:
-            found: Floats = self._table.take(codes.take(slots))
+        by_slot = part.segment.slot_codes
+        if self.rows is None and by_slot is not None:
+            found: Floats = self._table.take(by_slot.take(slots) if codes is None else codes)
             return found
         docs, fields = slots >> FIELD_BITS, slots & _FIELD_MASK
         return self.of(docs + part.base, fields) / self._norm(fields, part.segment.lengths[fields, docs])

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rye.index import codes
 from rye.query import ast
 from rye.search import evaluate, rows
 from tests.property.test_positions_leaves import Collection, collections, opened, text_queries
@@ -27,8 +28,9 @@ def test_rows_in_order_and_in_a_heap_say_the_same(
     over, live, _ = opened(tmp_path_factory, found)
     for node in asked:
         answers = []
-        for ways in (IN_ORDER, IN_ORDER | FEW_ROWS, IN_A_HEAP):
+        for ways, often in ((IN_ORDER, 0), (IN_ORDER | FEW_ROWS, 0), (IN_A_HEAP, 0), (IN_A_HEAP, 1 << 40)):
             with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(codes, "OFTEN", often)
                 for name, value in ways.items():
                     patch.setattr(rows, name, value)
                 patch.setattr(evaluate, "_MANY", 1)

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import blocks, container, packing, paths
+from rye.index import blocks, codes, container, packing, paths
 from rye.index.blocks import BLOCK, Blocks
+from rye.index.codes import LENGTH_BITS
 from rye.index.container import Container, DamagedError
 from rye.index.packing import Positions, pack_positions, pack_postings
 from rye.index.schema import FIELD_BITS, SEPARATOR, TYPE_NAMES
-from rye.index.segment import LENGTH_BITS, POSITION_BITS, Segment
+from rye.index.segment import POSITION_BITS, Segment
 from rye.index.strings import Strings, escape, ranges
 from rye.index.strings import pack as pack_strings
 from rye.items.model import ItemType
@@ -100,13 +101,14 @@ def test_a_tf_beyond_its_bits_is_read_from_the_table(tmp_path: Path, monkeypatch
 def test_rows_of_several_terms_are_those_of_each_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tight: dict[str, int]
 ) -> None:
-    """In words of 32 bits and of 64, with a table of large tf and without."""
+    """In words of 32 bits and of 64, with a table of large tf and without; their slot codes once they are in order."""
     for name, value in tight.items():
         monkeypatch.setattr(packing, name, value)
+    monkeypatch.setattr(codes, "OFTEN", 0)
     rng = np.random.default_rng(3)
     words = [f"w{number}x" for number in range(30)]
-    found = [item(f"x{at}", title=words[at], body=" ".join(rng.choice(words, 60))) for at in range(30)]
-    segment = Segment(write(tmp_path / "a", found))
+    items = [item(f"x{at}", title=words[at], body=" ".join(rng.choice(words, 60))) for at in range(30)]
+    segment = Segment(write(tmp_path / "a", items))
     every = np.arange(len(segment.terms))
     for terms in (every[:0], every[3:4], every[2:9:3], every):
         slots, tf = segment.rows_of(terms)
@@ -116,6 +118,14 @@ def test_rows_of_several_terms_are_those_of_each_in_turn(
         assert segment.slots_of(terms).tolist() == slots.tolist()
         assert segment.slot_codes is not None
         assert (segment.slot_codes.take(slots) >> LENGTH_BITS).tolist() == (slots & ((1 << FIELD_BITS) - 1)).tolist()
+        assert segment.codes_of(terms) is None
+    monkeypatch.setattr(codes, "OFTEN", 1 << 40)
+    monkeypatch.setattr(codes, "_AT_A_TIME", 100)
+    for terms in (every, every[:0], every[3:4], every[2:9:3]):
+        found = segment.codes_of(terms)
+        assert found is not None
+        assert segment.slot_codes is not None
+        assert found.tolist() == segment.slot_codes.take(segment.rows_of(terms)[0]).tolist()
 
 
 WORDS = st.text(st.sampled_from("ab*?\\é\U0001f600 "), max_size=4)
