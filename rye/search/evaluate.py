@@ -169,18 +169,16 @@ class Evaluation:
     def _best_of_one(self, leaf: Found, found: Docs, wanted: int) -> tuple[Ints, Floats]:
         """Return what :meth:`best` does; the score grows with tf~, and so that is compared."""
         if leaf.much and wanted < len(found):
-            tf = leaf.spread(self.weights)
-            docs = _highest(tf, found, wanted, _before)
-            tf = tf.take(docs)
+            spread = leaf.spread(self.weights)
+            docs = _highest(spread, found, wanted, _before)
+            tf = spread.take(docs)
+        elif found is leaf.docs:
+            docs, tf = leaf.weighed(self.weights)
         else:
-            docs, tf = (
-                leaf.weighed(self.weights)
-                if found is leaf.docs
-                else (found.numbers, leaf.weigh(found.numbers, self.weights))
-            )
-            if wanted < len(found):
-                keep = (tf >= _before(_reached(tf, wanted))).nonzero()[0]
-                docs, tf = docs.take(keep), tf.take(keep)
+            docs, tf = found.numbers, leaf.weigh(found.numbers, self.weights)
+        if wanted < len(docs):
+            keep = (tf >= _before(_reached(tf, wanted))).nonzero()[0]
+            docs, tf = docs.take(keep), tf.take(keep)
         return docs, tf / (K1 + tf)
 
     def _best_of_several(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
