@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +22,10 @@ from rye.search.rows import Gain, Heap, Rows, Slots, rows_of, sum_by
 from rye.search.sums import zeros
 from rye.search.weights import Weights
 
-__all__ = ["Found", "Leaf", "Nearby", "Run", "Window"]
+__all__ = ["Found", "Leaf", "Nearby", "Run", "Sought", "Window"]
+
+Sought: TypeAlias = tuple[Run | Window | Nearby, bytes]
+"""A pattern and the fields it is bound to: what leaves that find the same have in common."""
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
@@ -44,6 +47,11 @@ class Leaf:
     boost: float
     name: str
     node: ast.Node
+
+    @property
+    def sought(self) -> Sought:
+        """What it looks for, and where."""
+        return self.pattern, self.fields.tobytes()
 
     @property
     def label(self) -> str:

@@ -52,7 +52,7 @@ class Matches:
     """
 
     def __init__(self, leaves: Sequence[Found], docs: Iterable[int]) -> None:
-        self._leaves = leaves
+        self._leaves = leaves = list(dict.fromkeys(leaves))  # equal ones are evaluated as one
         self._plain = [isinstance(found.leaf.pattern, Run) and len(found.leaf.pattern.parts) == 1 for found in leaves]
         self._everywhere: dict[tuple[int, ...], Sought] = {}
         self._fields: dict[int, dict[int, list[int]]] = {}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rye.index.schema import TEXT_FIELDS
@@ -103,3 +104,14 @@ def test_places_are_the_positions_of_what_matched(tmp_path: Path) -> None:
     assert sorted(evaluation(over, "a NEAR/2 b").found()[0].places(1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
     assert evaluation(over, '"b a"~1').found()[0].places(1) == {content: [(0, 0), (1, 1), (3, 3), (5, 5)]}
     assert evaluation(over, '"a b"').found()[0].places(0) == {}
+
+
+def test_attack_by_one_phrase_again_and_again_evaluates_it_once(tmp_path: Path) -> None:
+    """Equal leaves are one to evaluate, and each of them counts with its own boost; other fields make another leaf."""
+    over = reader(tmp_path, [item("y", body="a b a b c"), item("z", title="a b", body="c c")])
+    many = evaluation(over, " OR ".join(['"a b"'] * 120 + ['"a b"^2', 'title:"a b"', "c"]))
+    assert [found.leaf.label for found in many.found()] == ['"a b"', 'title:"a b"', "c"]
+    few = evaluation(over, '"a b"^122 OR title:"a b" OR c')
+    docs = np.arange(2)
+    assert many.scores(docs).tolist() == pytest.approx(few.scores(docs).tolist())
+    assert [trace.boost for trace in many.explain(0) if trace.field == "content"][-2:] == [2.0, 1.0]
