@@ -197,6 +197,11 @@ class Segment(Documents):
         bound = self.term_postings.item
         return sum([bound(term + 1) - bound(term) for term in terms.tolist()])
 
+    def tokens(self, terms: Ids) -> int:
+        """Return how many positions several terms have together."""
+        starts, stops = self._bounds(self._term_positions, terms)
+        return int((stops - starts).sum())
+
     def slots_of(self, terms: Ids) -> Numbers:
         """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
         return _signed(self._of(terms, self._posting)[0] >> self._key_shift)

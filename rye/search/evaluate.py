@@ -23,6 +23,7 @@ from rye.index.segment import Ints
 from rye.query import ast
 from rye.search import bound, filters
 from rye.search.docs import Docs
+from rye.search.effort import Effort
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.leaves import Found, Leaf, Sought
 from rye.search.results import LeafTrace
@@ -88,8 +89,10 @@ class Evaluation:
         self.query = query
         self.weights = weights
         self.states = states
-        several: dict[Sought, Found] = {}
-        self._found = {id(leaf): several.setdefault(leaf.sought, Found(reader, leaf)) for leaf in _leaves(query)}
+        several, effort = dict[Sought, Found](), Effort()
+        self._found = {
+            id(leaf): several.setdefault(leaf.sought, Found(reader, leaf, effort)) for leaf in _leaves(query)
+        }
         self._matching: Docs | None = None
         self._scored: tuple[list[Scored], float] | None = None
 

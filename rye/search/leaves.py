@@ -15,9 +15,10 @@ from rye.index.schema import FIELD_BITS
 from rye.index.segment import Bools, Ints, slot_keys
 from rye.query import ast
 from rye.search.docs import Docs
+from rye.search.effort import Effort
 from rye.search.expand import Pattern, Terms, expand
 from rye.search.patterns import Nearby, Run, Window, patterns
-from rye.search.placed import Placed
+from rye.search.placed import Placed, Places
 from rye.search.rows import Gain, Heap, Rows, Slots, rows_of, sum_by
 from rye.search.sums import zeros
 from rye.search.weights import Weights
@@ -62,9 +63,10 @@ class Leaf:
 class Found:
     """A leaf evaluated over a reader."""
 
-    def __init__(self, reader: Reader, leaf: Leaf) -> None:
+    def __init__(self, reader: Reader, leaf: Leaf, effort: Effort) -> None:
         self.reader = reader
         self.leaf = leaf
+        self._effort = effort
         self._limits = leaf.fields if False in leaf.fields.tolist() else None
         self._expanded: dict[Pattern, Terms] | None = None
         self._rows_found: list[Rows | Heap] | None = None
@@ -89,7 +91,7 @@ class Found:
 
     @cached_property
     def _placed(self) -> Placed:
-        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits)
+        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits, spend=self._effort.spend)
 
     @property
     def _rows(self) -> list[Rows | Heap]:
@@ -132,12 +134,9 @@ class Found:
             for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )
 
-    def places(self, doc: int) -> dict[int, list[tuple[int, int]]]:
-        """Return per field number the ``(first, last)`` positions where the leaf occurs in one document.
-
-        A plain word is found by its terms instead (see :attr:`words`), so it has no places.
-        """
-        return self._placed.places(doc)
+    def places(self, docs: Ints) -> Places:
+        """Return where the leaf stands in some documents, ascending."""
+        return Places(self._placed, docs)
 
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
         """Return per part of the leaf the terms of one document that it stands for, by field, with their frequencies.

@@ -100,10 +100,14 @@ def test_places_are_the_positions_of_what_matched(tmp_path: Path) -> None:
     """A phrase gives first and last position, a window and a chain each part that survives."""
     over = reader(tmp_path, [item("y", body="b")], [item("z", body="a b c a x b")])
     content = TEXT_FIELDS.index("content")
-    assert evaluation(over, '"a b"').found()[0].places(1) == {content: [(0, 1)]}
-    assert sorted(evaluation(over, "a NEAR/2 b").found()[0].places(1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
-    assert evaluation(over, '"b a"~1').found()[0].places(1) == {content: [(0, 0), (1, 1), (3, 3), (5, 5)]}
-    assert evaluation(over, '"a b"').found()[0].places(0) == {}
+
+    def places(asked: str, doc: int) -> dict[int, list[tuple[int, int]]]:
+        return evaluation(over, asked).found()[0].places(np.arange(2)).of(doc)
+
+    assert places('"a b"', 1) == {content: [(0, 1)]}
+    assert sorted(places("a NEAR/2 b", 1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
+    assert places('"b a"~1', 1) == {content: [(0, 0), (1, 1), (3, 3), (5, 5)]}
+    assert places('"a b"', 0) == {}
 
 
 def test_attack_by_one_phrase_again_and_again_evaluates_it_once(tmp_path: Path) -> None:
