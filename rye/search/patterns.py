@@ -34,13 +34,13 @@ class Nearby:
 
 
 def patterns(pattern: Run | Window | Nearby) -> Iterator[Pattern]:
-    """Yield every part of it; one may recur."""
+    """Yield every part of it; one may recur, though not in a window, for which it is looked up once."""
     if isinstance(pattern, Run):
         yield from pattern.parts
         if pattern.joined is not None:
             yield pattern.joined
     elif isinstance(pattern, Window):
-        yield from (Pattern(word, How.EXACT) for word in pattern.words)
+        yield from (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
     else:
         for runs in pattern.operands:
             for run in runs:

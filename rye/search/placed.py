@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Mapping
 
 import numpy as np
@@ -55,7 +54,9 @@ class Placed:
         self._terms = terms
         self._fields = fields
         self._spend = spend
-        self._times = Counter(patterns(pattern))
+        self._times: dict[Pattern, int] = {}
+        for one in patterns(pattern):
+            self._times[one] = self._times.get(one, 0) + 1
         self._held: dict[tuple[int, Pattern], Held] = {}
         self._kept: dict[int, Stretch] = {}
 
@@ -63,7 +64,7 @@ class Placed:
         """Return what the leaf finds in a segment, by its index in the reader."""
         held = self._postings(index, part)
         wanted = _candidates(self._pattern, held)
-        if sum(one.tokens * self._times[pattern] for pattern, one in held.items()) > AT_ONCE:
+        if sum([one.tokens * self._times[pattern] for pattern, one in held.items()]) > AT_ONCE:
             counts = self._counts(part, held, wanted)
             if (total := int(counts.sum())) > AT_ONCE:
                 self._spend(total)
@@ -92,16 +93,17 @@ class Placed:
         return counts.astype(np.int64)
 
     def stands(self, index: int, docs: Ints) -> list[Occurrences] | None:
-        """Return where the leaf stands in some documents of a segment, ascending, and maybe in others.
+        """Return where the leaf stands in those of some documents that are in a segment, and maybe in others.
 
         None where these have so many positions that they are not to be looked at together.
         """
         if index in self._kept:
             return self._kept[index].stands()
         part = self.reader.parts[index]
+        first, last = docs.searchsorted([part.base, part.base + part.segment.docs])
         held = self._postings(index, part)
-        wanted = ((docs << FIELD_BITS)[:, None] | np.arange(1 << FIELD_BITS)).ravel()
-        if len(docs) > 1 and int(self._counts(part, held, wanted).sum()) > AT_ONCE:
+        wanted = (((docs[first:last] - part.base) << FIELD_BITS)[:, None] | np.arange(1 << FIELD_BITS)).ravel()
+        if last - first > 1 and int(self._counts(part, held, wanted).sum()) > AT_ONCE:
             return None
         return Stretch(part.segment, self._pattern, held, wanted).stands()
 
@@ -139,11 +141,10 @@ class Places:
         part, local = reader.locate(doc)
         index = reader.parts.index(part)
         if index not in self._stands:
-            own = self._docs[(self._docs >= part.base) & (self._docs < part.base + part.segment.docs)] - part.base
-            self._stands[index] = self._placed.stands(index, own)
+            self._stands[index] = self._placed.stands(index, self._docs)
         several = self._stands[index]
         if several is None:
-            several = self._placed.stands(index, np.asarray([local])) or []
+            several = self._placed.stands(index, np.asarray([doc])) or []
         places: dict[int, list[tuple[int, int]]] = {}
         bounds, mask = [local << _DOC_SHIFT, (local + 1) << _DOC_SHIFT], (1 << POSITION_BITS) - 1
         for found in several:

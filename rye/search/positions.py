@@ -104,13 +104,13 @@ def chained(operands: Sequence[Callable[[], Occurrences]], distances: Sequence[i
     nothing is kept but which survive; the operands are asked for again.
     """
     kept = operands[0]()
-    survive = [np.ones(len(kept.starts), bool)]
+    survive: list[Bools | None] = [None]
     for operand, distance in zip(operands[1:], distances, strict=True):
         these = operand()
-        survive.append(_near(these, kept, distance))
-        kept = these.take(survive[-1])
+        survive.append(mask := _near(these, kept, distance))
+        kept = these.take(mask)
     yield kept
-    for operand, mask, distance in zip(operands[-2::-1], survive[-2::-1], distances[::-1], strict=True):
-        these = operand().take(mask)
+    for operand, those, distance in zip(operands[-2::-1], survive[-2::-1], distances[::-1], strict=True):
+        these = operand() if those is None else operand().take(those)
         kept = these.take(_near(these, kept, distance))
         yield kept

@@ -74,8 +74,10 @@ class Stretch:
         if isinstance(run, Window):
             keys = unique(*self._survivors(run))
             return Occurrences(keys, keys, np.ones(len(keys)))
-        found = [self._positions(pattern) for pattern in run.parts]
-        placed = positions.consecutive(found, run.offsets) if len(found) > 1 else found[0]
+        if len(run.parts) == 1:
+            placed = self._positions(run.parts[0])
+        else:
+            placed = positions.consecutive([self._positions(pattern) for pattern in run.parts], run.offsets)
         if run.joined is None:
             return placed
         return positions.union([placed, self._positions(run.joined)], by_start=True)
@@ -91,4 +93,6 @@ class Stretch:
         return positions.chained([partial(self._choice, runs) for runs in nearby.operands], nearby.distances)
 
     def _choice(self, runs: tuple[Run | Window, ...]) -> Occurrences:
+        if len(runs) == 1:
+            return self._occurrences(runs[0])
         return positions.union([self._occurrences(run) for run in runs], by_start=False)
