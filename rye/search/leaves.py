@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import Bools, Ints, slot_keys
-from rye.query import ast
+from rye.index.segment import Ints, slot_keys
 from rye.search.docs import Docs
 from rye.search.effort import Effort
 from rye.search.expand import Pattern, Terms, expand
-from rye.search.patterns import Nearby, Run, Window, patterns
+from rye.search.patterns import Leaf, Nearby, Run, Sought, Window, patterns
 from rye.search.placed import Placed, Places
 from rye.search.rows import Gain, Heap, Rows, Slots, rows_of, sum_by
 from rye.search.sums import zeros
@@ -25,39 +23,7 @@ from rye.search.weights import Weights
 
 __all__ = ["Found", "Leaf", "Nearby", "Run", "Sought", "Window"]
 
-Sought: TypeAlias = tuple[Run | Window | Nearby, bytes]
-"""A pattern and the fields it is bound to: what leaves that find the same have in common."""
-
 _FIELD_MASK = (1 << FIELD_BITS) - 1
-
-
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """One scored leaf bound to fields.
-
-    Attributes:
-        pattern: What to look for.
-        fields: Shape ``(fields,)``: the fields it is bound to.
-        boost: Product of the boosts around it.
-        name: The field it was written for, else empty.
-        node: As parsed.
-    """
-
-    pattern: Run | Window | Nearby
-    fields: Bools
-    boost: float
-    name: str
-    node: ast.Node
-
-    @property
-    def sought(self) -> Sought:
-        """What it looks for, and where."""
-        return self.pattern, self.fields.tobytes()
-
-    @property
-    def label(self) -> str:
-        """Canonical text, for explanations."""
-        return f"{self.name}:{self.node}" if self.name else str(self.node)
 
 
 class Found:
@@ -91,7 +57,10 @@ class Found:
 
     @cached_property
     def _placed(self) -> Placed:
-        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits, spend=self._effort.spend)
+        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits, spend=self._spend)
+
+    def _spend(self, positions: int) -> bool:
+        return self._effort.spend(positions, self.leaf)
 
     @property
     def _rows(self) -> list[Rows | Heap]:
