@@ -18,7 +18,7 @@ from rye.index.segment import Bools
 from rye.query import ast
 from rye.query.limits import MAX_PHRASE
 from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Refers, Similar, State
-from rye.search.comparing import readable
+from rye.search.comparing import EXAMPLES, readable
 from rye.search.expand import How, Pattern
 from rye.search.fields import (
     ALIASES,
@@ -204,9 +204,10 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
     bounds = (node.low, node.high) if isinstance(node, ast.Range) else (node.value,)
     for bound in bounds:
         if bound is not None and not readable(kind, bound):
-            example = "2.0 or 1.4.0-beta" if kind == "version" else "2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
             words = f"{bound!r} is no {kind}, and {name!r} is compared as one"
-            _refuse(context, node, "bad-bound", words, hint=f"write it like {example}")
+            if kind == "text":
+                words = f"{bound!r} is too large a number to compare {name!r} with"
+            _refuse(context, node, "bad-bound", words, hint=f"write it like {EXAMPLES[kind]}")
             return None
     if isinstance(node, ast.Range):
         return Between(name, kind, node.low, node.high, node.include_low, node.include_high)
