@@ -6,14 +6,15 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from rye.errors import EnvironmentFault
 from rye.index import cache
+from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.reader import Reader
-from rye.index.refresh import Progress, Refreshed, SpaceIndex
+from rye.index.refresh import Progress, Refreshed, SpaceIndex, told
 from rye.index.stopping import Cancelled, stoppable
 from rye.index.store import Snapshot
 from rye.layout import Layout
@@ -23,6 +24,8 @@ from rye.spaces import Root
 
 if TYPE_CHECKING:
     from rye.reports import RefreshReport, SpaceStatus
+
+T = TypeVar("T")
 
 MAX_FILE_WARNINGS = 20
 """Files named in the warnings of one response; the rest are counted."""
@@ -99,18 +102,44 @@ class Indexes:
         self._cancelled = cancelled
         self._lock = threading.RLock()
         self._state: State | None = None
+        self._suspected = False
+        self._moved: dict[str, str] = {}
 
     @cached_property
     def _cache(self) -> tuple[Path, str]:
         return cache.prepare(self._cache_dir, project=self._layout.project)
 
     @cached_property
-    def _spaces(self) -> tuple[SpaceIndex, ...]:
-        return tuple(SpaceIndex(root, self.folder(root), self._progress) for root in self._layout.roots)
+    def _stand_in(self) -> Path:
+        return cache.stand_in()
+
+    @cached_property
+    def _spaces(self) -> list[SpaceIndex]:
+        return [self._opened(root) for root in self._layout.roots]
+
+    def _opened(self, root: Root) -> SpaceIndex:
+        return SpaceIndex(root, self.folder(root), self._progress)
 
     def folder(self, root: Root) -> Path:
         """Return the folder of a root's index."""
-        return cache.folder_for(self._cache[0], root.path, root.source)
+        place = self._stand_in if root.source in self._moved else self._cache[0]
+        return cache.folder_for(place, root.path, root.source, project=self._layout.project)
+
+    def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], Refreshed]) -> Refreshed:
+        """Return what a refresh comes to; where there is no index and it cannot be written, one in a temporary folder.
+
+        Raises:
+            EnvironmentFault: It cannot be written there either, or another process is making it.
+        """
+        try:
+            return refresh(index)
+        except EnvironmentFault as fault:
+            if fault.code != "index-write" or index.root.source in self._moved:
+                raise
+            self._moved[index.root.source] = cache.instead_of(index.folder, f"({fault.message}; {fault.hint})")
+        moved = self._opened(index.root)
+        self._spaces[self._spaces.index(index)] = moved
+        return moved.refresh()
 
     def current(self, max_age: float) -> State:
         """Return the state to search, scanning first unless the last scan is at most so many seconds old.
@@ -123,12 +152,49 @@ class Indexes:
         with self._lock:
             state = self._state
             if state is None or not time.monotonic() - state.when < max_age:
-                state = self._take(lambda index: index.refresh(max_age=max_age))
+                state = self._take(partial(self._or_beside, refresh=lambda index: index.refresh(max_age=max_age)))
             return state
+
+    def answer(self, work: Callable[[State], T], max_age: float) -> T:
+        """Return what a function makes of the current state, or of a mended one where that turns out to be damaged.
+
+        Args:
+            work: Only reads.
+            max_age: As for :meth:`current`.
+        """
+        state = self.current(max_age)
+        try:
+            return work(state)
+        except (DamagedError, *SYMPTOMS) as error:
+            mended = self._mended(state, error)
+            if mended is None:
+                raise
+        return work(mended)
+
+    def _mended(self, state: State, error: Exception) -> State | None:
+        """Return a state with every index made anew that is damaged; None where the error does not come of damage.
+
+        Where the error may be one of the program as well, and all bytes are as they were written, everything is made
+        anew once: who wrote nonsense with right checksums is not believed.
+        """
+        with self._lock:
+            before = {root.source: one.snapshot for root, one in state.refreshed if one.snapshot is not None}
+            reasons = {source: snapshot.damage() for source, snapshot in before.items()}
+            if not any(reasons.values()):
+                if self._suspected and not isinstance(error, DamagedError):
+                    return None
+                self._suspected = True
+                reasons = dict.fromkeys(before, told(error))
+
+            def mended(index: SpaceIndex) -> Refreshed:
+                source = index.root.source
+                return index.mend(before[source], reasons[source]) if reasons.get(source) else index.refresh()
+
+            return self._take(partial(self._or_beside, refresh=mended))
 
     def scan(self) -> State:
         """Compare all files with the indexes now."""
-        return self._take(SpaceIndex.refresh)
+        return self._take(partial(self._or_beside, refresh=SpaceIndex.refresh))
 
     def rebuild(self) -> State:
         """Index every file anew."""
@@ -148,14 +214,14 @@ class Indexes:
     def _take(self, refresh: Callable[[SpaceIndex], Refreshed]) -> State:
         with self._lock, stoppable(self._cancelled):
             began = time.monotonic()
-            refreshed = tuple((index.root, refresh(index)) for index in self._spaces)
+            refreshed = tuple((index.root, refresh(index)) for index in tuple(self._spaces))
             missing = [root.source for root, found in refreshed if found.snapshot is None]
             if missing:
                 message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
                 raise EnvironmentFault("index-busy", message, hint="try again in a moment")
             trust = self._layout.load_trust(self._named_trust)
             ranking = read_ranking(self._layout.roots)
-            cached = (self._cache[1],) if self._cache[1] else ()
+            cached = [text for text in (self._cache[1], *self._moved.values()) if text]
             warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
             state = State(refreshed, trust, ranking, warnings, began)
             state.keep(self._state)

@@ -65,7 +65,7 @@ def check_root(
     seen = manifest.load_seen(root.path) if remember else None
     files = manifest.read_manifest(root.path)
     check = manifest.check_manifest(
-        files, observed.found.values(), place=place, trust=trust, now=now, seen=seen, unread=observed.unread.keys()
+        files, observed.all, place=place, trust=trust, now=now, seen=seen, unread=observed.unread.keys()
     )
     if remember and check.seen is not None and check.seen != seen:
         try:
@@ -171,7 +171,7 @@ def write_root(
     changes = _changes(files, observed, trust) if files else ()
     written = manifest.write_manifest(
         files,
-        observed.found.values(),
+        observed.all,
         signers=signers,
         now=signing.system_clock(),
         days=days,
@@ -196,7 +196,7 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     written = manifest.cosign_manifest(files, signers=signers)
     observed = _observe_all(root)
     _changes(written.files, observed, trust)
-    if changes := manifest.compare(written.listed, observed.found.values()):
+    if changes := manifest.compare(written.listed, observed.all):
         raise SigningError(
             "manifest-differs",
             f"the items are not those that the manifest lists: {changes[0].message}",
@@ -233,7 +233,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     seen = manifest.load_seen(observed.root.path)
     check = manifest.check_manifest(
         files,
-        observed.found.values(),
+        observed.all,
         place=place,
         trust=trust,
         now=signing.system_clock(),

@@ -66,6 +66,7 @@ class Layout:
         return signing.load_trust(
             user=self.user,
             project=None if self.project is None else self.project / spaces.FOLDER,
+            others={root.bundle: root.path for root in self.roots if root.space == "project" and root.bundle},
             bundles={root.bundle: root.path for root in self.roots if root.space == "system"},
             named=named,
         )

@@ -1,4 +1,4 @@
-"""What is on disk below a root, as a manifest lists it."""
+"""What is on disk below a root, as a manifest lists it: its items, and the trust files that say whose word counts."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from rye import signing, spaces
-from rye.errors import ItemError
-from rye.manifest import ListedItem
+from rye.errors import EnvironmentFault, ItemError, SigningError
+from rye.manifest import TRUST, ListedItem
 from rye.spaces import ItemFile, Root
 
 __all__ = ["Observed", "observe"]
@@ -22,13 +22,20 @@ class Observed:
 
     Attributes:
         root: The root.
-        found: What could be read, by path below the root.
+        found: The items that could be read, by path below the root.
+        trusted: The same of the trust files.
         unread: What could not, by path below the root, and why: files, and folders with whatever is in them.
     """
 
     root: Root
     found: dict[str, ListedItem] = field(default_factory=dict)
+    trusted: dict[str, ListedItem] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[ListedItem, ...]:
+        """Everything that a manifest lists."""
+        return (*self.found.values(), *self.trusted.values())
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -42,11 +49,34 @@ class Observed:
         except ItemError as error:
             self.miss(error)
             return
-        kind = str(file.item_type)
-        origin = signing.Origin(str(self.root.space), self.root.bundle, kind, file.item_id)
+        self.take(self._listed(file.rel_path, str(file.item_type), file.item_id, data))
+
+    def _listed(self, path: str, kind: str, item_id: str, data: bytes) -> ListedItem:
+        origin = signing.Origin(str(self.root.space), self.root.bundle, kind, item_id)
         signed_at = signing.inspect(data, origin=origin, declared={}).signed_at
-        digest = hashlib.sha256(data).hexdigest()
-        self.take(ListedItem(file.rel_path, kind, file.item_id, len(data), digest, signed_at))
+        return ListedItem(path, kind, item_id, len(data), hashlib.sha256(data).hexdigest(), signed_at)
+
+    def read_trust(self) -> None:
+        """Read the trust files and take them down; what is no file counts as none, as it does for trust."""
+        folder = self.root.path / signing.TRUSTED_FOLDER
+        try:
+            paths = signing.trust_paths(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as fault:
+            self._miss_trust(signing.TRUSTED_FOLDER.as_posix(), f"the folder cannot be read: {fault.strerror}")
+            return
+        for path in paths:
+            rel = f"{signing.TRUSTED_FOLDER.as_posix()}/{path.name}"
+            try:
+                self.trusted[rel] = self._listed(rel, TRUST, path.stem, signing.read_trust_bytes(path))
+            except SigningError:
+                continue
+            except EnvironmentFault as fault:
+                self._miss_trust(rel, fault.message)
+
+    def _miss_trust(self, path: str, why: str) -> None:
+        self.unread[path] = f"{self.root.source}: {path}: {why}"
 
     def take(self, item: ListedItem) -> None:
         """Take down what was read of a file."""
@@ -58,11 +88,12 @@ class Observed:
 
 
 def observe(root: Root) -> Observed:
-    """Read every item of a root."""
+    """Read every item and every trust file of a root."""
     observed, reader = Observed(root), spaces.FolderReader()
     files, faults = spaces.walk(root)
     for fault in faults:
         observed.miss(fault)
+    observed.read_trust()
     try:
         for file in files:
             observed.read(file, reader.read)

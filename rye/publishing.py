@@ -116,7 +116,7 @@ def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tupl
         if not (found or missed):
             message = f"nothing matches {target.text!r} in {space} space"
             raise ArgumentError("nothing-to-sign", message, hint="rye search --ids lists what there is")
-        outside = [root.source for root, _ in found if root.space != space]
+        outside = [root.source for root, _ in found if root not in layout.in_space(space)]
         if outside:
             message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
             raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
@@ -136,7 +136,7 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
 
     Raises:
         ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
-        SigningError: ``invalid-items``; nothing has been written then.
+        SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
     """
     envelope = _format(format)
     found, _ = spaces.named_roots([root])
@@ -144,12 +144,15 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
         message = f"{root} holds {len(found)} bundles"
         raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
     bundle = found[0]
+    trusted = bundle.path / signing.TRUSTED_FOLDER
+    if signing.leads_out(trusted, bundle.path):
+        message = f"{trusted} leads out of {bundle.path}, by a link; nothing is written there"
+        raise SigningError("not-a-file", message, hint="put a folder in the place of the link")
     secret = SigningKey.generate()
     files, missed = spaces.walk(bundle)
     jobs = _read_all([(bundle, file) for file in files], [fault.message for fault in missed])
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
-    trusted = bundle.path / signing.TRUSTED_FOLDER
     trust_file = trusted / signing.trust_file_name(secret.public)
     entry = signing.write_trust_file(secret.public, owner=owner)
     report = _write(jobs, secret, envelope)

@@ -20,7 +20,6 @@ from rye import signing
 from rye.embedding import Embedder
 from rye.errors import ArgumentError
 from rye.index import cache
-from rye.index.container import DamagedError
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.stopping import Cancelled
@@ -354,7 +353,7 @@ class Registry:
         """
         from rye.loading import load_item
 
-        return load_item(self._indexes.current(self.max_staleness), item_type, item_id, space)
+        return self._with_state(lambda state: load_item(state, item_type, item_id, space))
 
     def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
         """Return what an item refers to, and what refers to it.
@@ -371,20 +370,17 @@ class Registry:
         """
         from rye.relations import relations_of
 
-        state = self._indexes.current(self.max_staleness)
-        return relations_of(state, item, direction=direction, depth=depth, limit=limit)
+        return self._with_state(lambda state: relations_of(state, item, direction=direction, depth=depth, limit=limit))
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
         wanted = SPACES if space in (None, "all") else (space,)
-        state = self._indexes.current(self.max_staleness)
-        found = {
-            f"{kind}:{item_id}"
-            for kind in TYPE_NAMES
-            for part, _ in state.everywhere.having_key(kind, item_id)
-            if part.root.space in wanted
-        }
-        return tuple(sorted(found))
+
+        def found(state: State) -> set[str]:
+            rows = ((kind, part) for kind in TYPE_NAMES for part, _ in state.everywhere.having_key(kind, item_id))
+            return {f"{kind}:{item_id}" for kind, part in rows if part.root.space in wanted}
+
+        return tuple(sorted(self._with_state(found)))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
         """Verify items from their bytes.
@@ -392,8 +388,7 @@ class Registry:
         Args:
             targets: Scopes, ``type:id``, or paths of files and folders; none means every item.
             space: Which spaces to look in.
-            processes: How many may work on many items; None for one on each processor. More than one needs a main
-                module that can be imported, as :mod:`multiprocessing` says.
+            processes: How many may work on many items; None for one on each processor.
 
         Raises:
             ArgumentError: A target is neither.
@@ -507,11 +502,7 @@ class Registry:
         return self._with_state(lambda state: stats_of(state, space))
 
     def _with_state(self, work: Callable[[State], T]) -> T:
-        """Return what a function makes of the current state, of a rebuilt one where that turns out to be damaged."""
-        try:
-            return work(self._indexes.current(self.max_staleness))
-        except DamagedError:
-            return work(self._indexes.rebuild())
+        return self._indexes.answer(work, self.max_staleness)
 
     def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
         """Check the items of each space against its signed manifest, where there is or was one.
@@ -560,8 +551,11 @@ class Registry:
             UnavailableError: The embedder cannot be used.
             EnvironmentFault: The vectors cannot be written.
         """
-        state = self._indexes.scan()
-        return vector_report(self._vectors.meaning(state.everywhere, wait=LOCK_WAIT), state.warnings)
+
+        def made(state: State) -> VectorReport:
+            return vector_report(self._vectors.meaning(state.everywhere, wait=LOCK_WAIT), state.warnings)
+
+        return self._indexes.answer(made, 0.0)
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from rye.index.schema import TYPE_NAMES
 from rye.items import ItemType
 from rye.layout import Layout
 from rye.search.request import Scope, parse_scope
-from rye.spaces import ItemFile, Root
+from rye.spaces import ItemFile, Root, Space
 
 Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
@@ -54,10 +54,12 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
     roots = layout.in_space(space)
     if not texts:
         return (Target("*", roots, lambda _root, _file: True),)
-    return tuple(_read(text, roots, layout) for text in texts)
+    known = list(layout.roots)
+    return tuple(_read(text, roots, known) for text in texts)
 
 
-def _read(text: str, roots: tuple[Root, ...], layout: Layout) -> Target:
+def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
+    """Return what a word names, and add the roots that it alone has named to those that are known."""
     kind, separator, item_id = text.partition(":")
     if separator and kind in TYPE_NAMES:
         return Target(
@@ -75,7 +77,7 @@ def _read(text: str, roots: tuple[Root, ...], layout: Layout) -> Target:
             lambda _root, rel: _may_match(rel, text),
         )
     if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
-        return _path_target(text, path.expanduser(), layout)
+        return _path_target(text, path.expanduser(), known)
     try:
         scopes = parse_scope(text)
     except ArgumentError as error:
@@ -112,31 +114,70 @@ def _meet(one: str, other: str) -> bool:
     return one.startswith(other) or other.startswith(one)
 
 
-def _path_target(text: str, path: Path, layout: Layout) -> Target:
+def _path_target(text: str, path: Path, known: list[Root]) -> Target:
     """A file or folder: inside a known root its items, else a bundle or project of its own."""
-    place = os.path.abspath(path)  # noqa: PTH100 - a link is judged where it stands, not where it leads
+    place = os.path.abspath(path)  # noqa: PTH100 - a link in a root is judged where it stands, not where it leads
     if not os.path.lexists(place):
         message = f"there is no file or folder {text!r}"
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope such as tool.rye.*")
-    inside = [root for root in layout.roots if _within(place, os.path.abspath(root.path))]  # noqa: PTH100 - as above
-    if inside:
+    if inside := _inside(place, known):
         return Target(
             text,
             tuple(inside),
-            lambda root, file: _within(str(root.path / file.rel_path), place),
-            lambda root, rel: _within(str(root.path / rel), place) or _within(place, str(root.path / rel)),
+            lambda root, file: _within(str(root.path / file.rel_path), inside[root]),
+            lambda root, rel: _meets(str(root.path / rel), inside[root]),
         )
-    around = tuple(root for root in layout.roots if _within(os.path.abspath(root.path), place))  # noqa: PTH100 - as above
-    taken = {root.bundle for root in layout.roots}
-    others, _ = spaces.named_roots([path], taken=taken) if path.is_dir() else ((), ())
-    known = {root.path for root in around}
-    roots = (*around, *(root for root in others if root.path not in known))
+    roots = _below(path, known)
     if not roots:
         message = f"{text!r} is in none of the spaces, and no items lie below it"
         raise ArgumentError(
             "bad-target", message, hint="name a file below .ai or a bundle's root, or a bundle's folder"
         )
+    known += [root for root in roots if root not in known]
     return Target(text, roots, lambda _root, _file: True)
+
+
+def _inside(place: str, known: list[Root]) -> dict[Root, str]:
+    """Return the roots that a place lies in, each with the place as seen from it: as written, else where it leads."""
+    written = {root: place for root in known if _within(place, os.path.abspath(root.path))}  # noqa: PTH100 - as above
+    if written:
+        return written
+    real = os.path.realpath(place)
+    bases = {root: os.path.realpath(root.path) for root in known}
+    return {
+        root: os.path.normpath(root.path / os.path.relpath(real, base))
+        for root, base in bases.items()
+        if _within(real, base)
+    }
+
+
+def _below(path: Path, known: list[Root]) -> tuple[Root, ...]:
+    """Return the known roots below a folder, and those that it alone names.
+
+    A ``.ai`` there is a project, for whose keys somebody must vouch; only a folder that is a root without being called
+    so is a bundle, whose own keys speak for its items.
+    """
+    written, real = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - as above
+    around = {
+        root: os.path.realpath(root.path)
+        for root in known
+        if _within(os.path.abspath(root.path), written) or _within(os.path.realpath(root.path), real)  # noqa: PTH100
+    }
+    taken = {root.bundle for root in known}
+    others, _ = spaces.named_roots([path], taken=taken) if path.is_dir() else ((), ())
+    new = [root for root in others if os.path.realpath(root.path) not in around.values()]
+    return (*around, *map(_as_project, new))
+
+
+def _as_project(root: Root) -> Root:
+    if root.path.name == spaces.FOLDER:
+        return replace(root, space=Space.PROJECT, version="")
+    real = Path(os.path.realpath(root.path))
+    return replace(root, space=Space.PROJECT, version="", path=real) if real.name == spaces.FOLDER else root
+
+
+def _meets(place: str, other: str) -> bool:
+    return _within(place, other) or _within(other, place)
 
 
 def _within(place: str, folder: str) -> bool:

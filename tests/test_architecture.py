@@ -22,6 +22,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LAYERS: Mapping[str, int] = {
     "_cores": 0,
     "_envelope": 0,
+    "_helpers": 0,
     "_resources": 0,
     "_shell": 0,
     "errors": 0,
@@ -116,8 +117,10 @@ EXECUTING = frozenset(
 
 EXCUSED: Mapping[tuple[str, str], str] = {
     ("rye/verification/changes.py", "subprocess"): "asks git what a revision holds; no shell, no word of a file",
-    ("rye/index/runs.py", "subprocess"): "starts this very Python on rye itself to read files on every core",
-    ("rye/verification/processes.py", "multiprocessing"): "verifies on every core; all that is sent is rye's own",
+    ("rye/_helpers.py", "subprocess"): "starts this very Python on rye itself, to work on every core",
+    ("rye/index/runs.py", "subprocess"): "names the type of a helper; starts nothing",
+    ("rye/verification/processes.py", "pickle"): "to and from helpers of its own; all that is sent is rye's own",
+    ("rye/verification/processes.py", "subprocess"): "names the type of a helper; starts nothing",
 }
 """File and module of :data:`EXECUTING` that may be used there, and why."""
 

@@ -92,7 +92,7 @@ def test_the_wheel_says_what_it_is(wheel: Mapping[str, bytes]) -> None:
     assert metadata["Requires-Python"] == ">=3.11"
     assert metadata["License-Expression"] == "MIT"
     assert set(metadata.get_all("Provides-Extra") or ()) >= {"test", "dev"}
-    assert "rye = rye.cli:main" in texts["entry_points.txt"]
+    assert "rye = rye.__main__:run" in texts["entry_points.txt"]
     assert texts["LICENSE"].startswith("MIT License")
 
 

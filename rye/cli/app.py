@@ -93,31 +93,35 @@ def main(args: Sequence[str] | None = None) -> int:
         return _answered(words)
 
 
+_ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
 class _Terminated(BaseException):
-    """This process was told to end."""
+    """This process was told to end, by a signal whose number is the argument."""
 
 
 @contextmanager
 def _ending_orderly() -> Iterator[None]:
-    """Let SIGTERM end this process by that signal, but only once helpers are dismissed and half-written files gone."""
+    """Let a signal to end do so by that signal, but only once helpers are dismissed and half-written files gone."""
 
-    def stop(*_: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise _Terminated
+    def stop(number: int, *_: object) -> None:
+        for each in mine:
+            signal.signal(each, signal.SIG_IGN)
+        raise _Terminated(number)
 
-    mine = threading.current_thread() is threading.main_thread()
-    if not mine or signal.getsignal(signal.SIGTERM) is not signal.SIG_DFL:
-        yield
-        return
-    signal.signal(signal.SIGTERM, stop)
+    is_main = threading.current_thread() is threading.main_thread()
+    mine = [number for number in _ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
+    for number in mine:
+        signal.signal(number, stop)
     try:
         yield
-    except _Terminated:
+    except _Terminated as told:
         silence(sys.stdout, sys.stderr)
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
-        os.kill(os.getpid(), signal.SIGTERM)
+        signal.signal(told.args[0], signal.SIG_DFL)
+        os.kill(os.getpid(), told.args[0])
     finally:
-        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+        for number in mine:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def _answered(words: list[str]) -> int:

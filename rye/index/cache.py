@@ -1,7 +1,8 @@
 """Where indexes live on disk, and why that folder can be believed.
 
-Whoosh unpickles its table of contents, so an index is only ever read from a folder that belongs to this user, that
-nobody else can write to, and that no project could have brought along.
+An index decides what is found, so it is only ever read from a folder that belongs to this user, that nobody else can
+write to, and that no project could have brought along. Nothing in it is unpickled: Whoosh's table of contents, which is
+a pickle, is written for Whoosh's own searcher, and is only compared with its digest here.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def default_cache_dir() -> Path:
 def prepare(cache: Path, *, project: Path | None) -> tuple[Path, str]:
     """Return ``(folder, warning)``: a folder that exists, is ours alone, and lies in no project.
 
-    Where nothing can be written, a private temporary folder that lives as long as the process stands in.
+    Where it cannot be made, a private temporary folder that lives as long as the process stands in.
 
     Raises:
         EnvironmentFault: The folder belongs to someone else, others may write to it, or it lies inside the project.
@@ -43,15 +44,41 @@ def prepare(cache: Path, *, project: Path | None) -> tuple[Path, str]:
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        return _stand_in(cache, f" ({error.strerror})")
+        return stand_in(), instead_of(cache, f"({error.strerror})")
     check(cache)
-    return (cache, "") if os.access(cache, os.W_OK | os.X_OK) else _stand_in(cache)
+    return cache, ""
 
 
-def _stand_in(cache: Path, reason: str = "") -> tuple[Path, str]:
-    folder = Path(tempfile.mkdtemp(prefix="rye-index-"))
+def instead_of(folder: Path, reason: str) -> str:
+    """Return what to tell of a folder that :func:`stand_in` replaces."""
+    return f"cannot write the cache folder {folder} {reason}; this search indexed in a temporary folder"
+
+
+def make_private(folder: Path) -> None:
+    """Make a folder that only this user gets into, and whatever is missing above it likewise.
+
+    Raises:
+        OSError: It cannot be made.
+    """
+    if not folder.is_dir():
+        make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+def stand_in() -> Path:
+    """Make a private temporary folder that goes with the process.
+
+    Raises:
+        EnvironmentFault: There is no place for temporary files either.
+    """
+    try:
+        folder = Path(tempfile.mkdtemp(prefix="rye-index-"))
+    except OSError as error:
+        message = f"the index can be written neither to the cache folder nor to a temporary one: {error.strerror}"
+        hint = f"set {VARIABLE} to a folder that can be written to"
+        raise EnvironmentFault("index-write", message, hint=hint) from error
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return folder, f"cannot write the cache folder {cache}{reason}; this search indexed in a temporary folder"
+    return folder
 
 
 def _refuse_inside(cache: Path, project: Path | None) -> None:
@@ -95,23 +122,30 @@ def check(folder: Path) -> None:
         )
 
 
-def folder_for(cache: Path, root: Path, source: str) -> Path:
-    """Return the folder of one space root's index, made if need be; it is named by a hash of where the root is.
+def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = None) -> Path:
+    """Return the folder of one space root's index; it is named by a hash of where the root is.
+
+    It is made if need be, and if it can be: of a cache that cannot be written, what is there is still read.
 
     Raises:
-        EnvironmentFault: It cannot be made, belongs to someone else, or others may write to it.
+        EnvironmentFault: Something else is in its place, it belongs to someone else, others may write to it, or it is a
+            link into the project.
     """
     digest = hashlib.sha256(f"{source}\0{os.path.realpath(root)}".encode("utf-8", "surrogateescape")).hexdigest()
     folder = cache / _FORMAT
     for part in (folder, folder / digest[:32]):
         try:
             part.mkdir(mode=0o700, exist_ok=True)
-        except OSError as error:
+        except (FileExistsError, NotADirectoryError) as error:
             raise EnvironmentFault(
                 "unsafe-cache",
                 f"the cache folder {part} cannot be made: {error.strerror}",
                 hint=f"set {VARIABLE} to a folder of your own",
                 path=str(part),
             ) from error
+        except OSError:
+            if not os.path.isdir(part):  # noqa: PTH112 - Path.is_dir() raises where it may not look
+                break
+        _refuse_inside(part, project)
         check(part)
     return folder / digest[:32]

@@ -7,6 +7,7 @@ format version, meta, and per array its dtype, shape, offset, CRC-32), then the 
 from __future__ import annotations
 
 import json
+import math
 import mmap
 import os
 import struct
@@ -18,18 +19,22 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import stopping
+from rye.index import checked, stopping
 
 MAGIC = b"RYEARR01"
 FORMAT_VERSION = 7
 FULL_CHECK_BYTES = 8 << 20
-"""Files up to this size are checked whole when opened; of larger ones only header and length are."""
+"""Files up to this size are checked whole whenever they are opened; larger ones see :mod:`rye.index.checked`."""
 
 _ALIGN = 64
 _PREFIX = struct.Struct("<8sII")
 _KINDS = frozenset("biuf")
 
 Array = npt.NDArray[Any]
+
+
+SYMPTOMS = (ArithmeticError, AttributeError, BufferError, LookupError, MemoryError, TypeError, ValueError, zlib.error)
+"""What comes of reading arrays that are whole but not what rye writes: nothing that is read checks each number."""
 
 
 class DamagedError(Exception):
@@ -39,8 +44,8 @@ class DamagedError(Exception):
 def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, lasting: bool = True) -> None:
     """Write arrays and JSON-able ``meta`` to a new file.
 
-    One too large to be checked whole when it is opened is flushed to disk before this returns, if it is a lasting one:
-    after a loss of power, what is missing of a smaller one is noticed.
+    One too large to be checked whole whenever it is opened is flushed to disk before this returns, if it is a lasting
+    one, and counts as checked: after a loss of power, what is missing of a smaller one is noticed.
     """
     table: dict[str, Any] = {}
     offset = 0
@@ -59,9 +64,12 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
             stopping.check()
             handle.write(_bytes(array))
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
-        if lasting and handle.tell() > FULL_CHECK_BYTES:
+        large = lasting and handle.tell() > FULL_CHECK_BYTES
+        if large:
             handle.flush()
             os.fsync(handle.fileno())
+    if large:
+        checked.note(path)
 
 
 def _bytes(array: Array) -> memoryview:
@@ -81,51 +89,86 @@ class Container:
     """
 
     def __init__(self, path: Path) -> None:
+        self._name = path.name
         try:
             with path.open("rb") as handle:
+                status = os.fstat(handle.fileno())
                 self._map = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
             raise DamagedError(f"{path.name} cannot be read: {error.strerror or error}") from error
         except ValueError as error:
-            raise DamagedError(f"{path.name} is damaged: it is empty") from error
+            raise self._damaged("it is empty") from error
         try:
             self._table, self.meta, self._start = self._read_header()
-            if len(self._map) <= FULL_CHECK_BYTES:
-                self._check_arrays()
-        except DamagedError as error:
-            raise DamagedError(f"{path.name} {error}") from error
-        except (struct.error, ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DamagedError(f"{path.name} is damaged: its header cannot be read") from error
+        except (struct.error, RecursionError, *SYMPTOMS) as error:
+            raise self._damaged("its header cannot be read") from error
+        if len(self._map) <= FULL_CHECK_BYTES:
+            self.check()
+        elif not checked.is_known(path, status):
+            self.check()
+            checked.note(path)
+
+    def _damaged(self, how: str) -> DamagedError:
+        return DamagedError(f"{self._name} is damaged: {how}")
 
     def _read_header(self) -> tuple[dict[str, Any], dict[str, Any], int]:
         magic, length, crc = _PREFIX.unpack_from(self._map)
         raw = self._map[_PREFIX.size : _PREFIX.size + length]
         if magic != MAGIC or len(raw) != length or zlib.crc32(raw) != crc:
-            raise DamagedError("is damaged: its header does not match its checksum")
+            raise self._damaged("its header does not match its checksum")
         header = json.loads(raw)
         if header["version"] != FORMAT_VERSION:
-            raise DamagedError(f"has format version {header['version']}, this is {FORMAT_VERSION}")
+            message = f"{self._name} has format version {header['version']}, this is {FORMAT_VERSION}"
+            raise DamagedError(message)
         start = _data_start(length)
         if len(self._map) != start + header["bytes"]:
-            raise DamagedError("is damaged: it is cut short or too long")
-        return header["arrays"], header["meta"], start
+            raise self._damaged("it is cut short or too long")
+        table, meta = header["arrays"], header["meta"]
+        if not isinstance(table, dict) or not isinstance(meta, dict):
+            raise self._damaged("its header is no table")
+        return table, meta, start
 
-    def _check_arrays(self) -> None:
-        for name, (_, _, _, crc) in self._table.items():
-            if zlib.crc32(_bytes(self.array(name))) != crc:
-                raise DamagedError(f"is damaged: array {name!r} does not match its checksum")
+    def check(self) -> None:
+        """Read all of the file.
+
+        Raises:
+            DamagedError: An array does not match its checksum.
+        """
+        for name, row in self._table.items():
+            stopping.check()
+            if zlib.crc32(_bytes(self.array(name))) != row[3]:
+                raise self._damaged(f"array {name!r} does not match its checksum")
+        if len(self._map) > FULL_CHECK_BYTES and hasattr(mmap, "MADV_DONTNEED"):
+            self._map.madvise(mmap.MADV_DONTNEED)  # what a query does not need shall not stay in memory
+
+    def _place(self, name: str) -> tuple[np.dtype[Any], list[int], int]:
+        """Return dtype, shape and place in the file of an array, all of which lies within the file."""
+        if name not in self._table:
+            raise self._damaged(f"array {name!r} is missing")
+        try:
+            dtype, shape, offset, _ = self._table[name]
+            kind, begin = np.dtype(str(dtype)), self._start + offset
+            size = math.prod(shape) * kind.itemsize
+            fits = min([0, *shape]) == 0 and self._start <= begin <= begin + size <= len(self._map)
+        except SYMPTOMS as error:
+            raise self._damaged(f"what it says of array {name!r} cannot be") from error
+        if kind.kind not in _KINDS or not fits:
+            raise self._damaged(f"what it says of array {name!r} cannot be")
+        return kind, shape, begin
 
     def array(self, name: str) -> Array:
-        """Return the array as a view of the map, without copying."""
-        dtype, shape, offset, _ = self._table[name]
-        kind = np.dtype(dtype)
-        if kind.kind not in _KINDS:
-            raise DamagedError(f"is damaged: array {name!r} has a dtype that is not a number")
-        count = int(np.prod(shape, dtype=np.int64))
-        return np.frombuffer(self._map, kind, count, self._start + offset).reshape(shape)
+        """Return the array as a view of the map, without copying.
+
+        Raises:
+            DamagedError: There is none of that name, or it cannot be there.
+        """
+        kind, shape, begin = self._place(name)
+        try:
+            return np.frombuffer(self._map, kind, math.prod(shape), begin).reshape(shape)
+        except SYMPTOMS as error:
+            raise self._damaged(f"what it says of array {name!r} cannot be") from error
 
     def buffer(self, name: str) -> memoryview:
         """Return the bytes of a ``uint8`` array as a memoryview of the map."""
-        _, shape, offset, _ = self._table[name]
-        begin = self._start + offset
-        return memoryview(self._map)[begin : begin + shape[0]]
+        _, shape, begin = self._place(name)
+        return memoryview(self._map)[begin : begin + math.prod(shape)]

@@ -34,10 +34,10 @@ def term_arrays(
         docs: Shape ``(postings,)``: the document of each, ascending within a term.
     """
     lengths, letters = _signatures(ordered)
-    fresh = np.ones(len(docs), np.int32)
-    fresh[1:] = docs[1:] != docs[:-1]
-    fresh[postings[:-1]] = 1
-    counts = np.add.reduceat(fresh, postings[:-1]) if len(ordered) else fresh
+    fresh = np.ones(len(docs), bool)
+    np.not_equal(docs[1:], docs[:-1], out=fresh[1:])
+    fresh[postings[:-1]] = True
+    counts = np.add.reduceat(fresh.view(np.uint8), postings[:-1], dtype=np.int32) if len(ordered) else fresh
     return {"term.length": lengths, "term.letters": letters, "term.docs": counts.astype(np.int32)}
 
 

@@ -29,6 +29,14 @@ class Documents:
     def __init__(self, path: Path) -> None:
         self._file = Container(path)
 
+    def check(self) -> None:
+        """Read all of the file and compare it with its checksums.
+
+        Raises:
+            DamagedError: It is not what was written.
+        """
+        self._file.check()
+
     def _array(self, name: str) -> Array:
         return self._file.array(name)
 

@@ -13,8 +13,9 @@ from operator import attrgetter
 
 import numpy as np
 
-from rye.index.laying import Columns, pack_entries, ranked
+from rye.index.laying import Columns, pack_entries
 from rye.index.packing import Arrays, Ints, pack_strings, smallest
+from rye.index.ranking import ranked
 from rye.index.schema import (
     OWN_KEYS,
     SEPARATOR,
@@ -101,9 +102,9 @@ class EntryWriter:
         for key, values in zip(OWN_KEYS, own, strict=True):
             owners.append(np.flatnonzero(np.fromiter(map(bool, values), bool, len(values))))
             texts.append(entries(key, [value for value in values if value]))
-        ordered, number = ranked(chain(self._shared, *texts))
-        shared = number(self._shared)[np.concatenate(self._numbers)]
-        pairs = (np.concatenate([shared, *map(number, texts)]) << 32) | np.concatenate(owners)
+        ordered, numbers = ranked([*self._shared, *chain.from_iterable(texts)])
+        shared = numbers[np.concatenate(self._numbers)]
+        pairs = (np.concatenate([shared, numbers[len(self._shared) :]]) << 32) | np.concatenate(owners)
         pairs.sort()
         pairs = pairs[np.diff(pairs, prepend=-1) != 0]
         return pack_entries(ordered, pairs >> 32, pairs & 0xFFFFFFFF)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -77,13 +77,6 @@ class Columns:
         arrays = self.run_arrays()
         stopping.check()
         return arrays | rank_arrays(self.ids, self.types, self.paths)
-
-
-def ranked(texts: Iterable[str]) -> tuple[list[str], Callable[[Collection[str]], Ints]]:
-    """Return the distinct texts in byte order, and what returns the places of some of them in it."""
-    ordered = sorted(dict.fromkeys(texts))  # by code points, which is the order of their UTF-8
-    place = dict(zip(ordered, range(len(ordered)), strict=True))
-    return ordered, lambda some: np.fromiter(map(place.__getitem__, some), np.int64, len(some))
 
 
 def pack_terms(ordered: list[str], posted: Posted, docs: int) -> tuple[Arrays, int]:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from whoosh.codec import base
 
 if TYPE_CHECKING:
     from rye.index.codec import ColumnarCodec
+
+
+INDEX_NAME = "MAIN"
+"""What Whoosh calls the index in its folder."""
+
+
+class Row(NamedTuple):
+    """A segment in a manifest: its name, how many documents it has, and the numbers of those that are deleted."""
+
+    name: str
+    docs: int
+    deleted: tuple[int, ...]
 
 
 class ColumnarSegment(base.Segment):  # type: ignore[misc]
@@ -18,6 +30,23 @@ class ColumnarSegment(base.Segment):  # type: ignore[misc]
         super().__init__(indexname)
         self._doc_count = doc_count
         self._deleted: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, row: Row) -> ColumnarSegment:
+        """Return the segment that a row of the manifest lists.
+
+        Raises:
+            ValueError: It is named as no segment is.
+        """
+        found = cls(INDEX_NAME, row.docs)
+        if not (row.name.isalnum() and row.name.isascii()):
+            raise ValueError(row.name)
+        found.segid, found._deleted = row.name, frozenset(row.deleted)
+        return found
+
+    def row(self) -> Row:
+        """Return what a manifest says of it."""
+        return Row(self.segid, self._doc_count, tuple(sorted(self._deleted)))
 
     def codec(self) -> ColumnarCodec:
         """Return the codec that reads this segment."""

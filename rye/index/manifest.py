@@ -16,7 +16,8 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import container
-from rye.index.container import Container, DamagedError
+from rye.index.container import SYMPTOMS, Container, DamagedError
+from rye.index.listing import Row
 from rye.index.packing import smallest
 from rye.spaces import FileStat
 
@@ -142,13 +143,15 @@ class Manifest:
         files: The files of the root; one that changed just before it was read is marked to be read anew.
         problems: Files among them that are not in the index, and places that could not be looked into.
         stamp: Version and location of a root that is not scanned while they stay the same; empty otherwise.
-        listing: Digest of the segments and deletions of the generation: Whoosh's own list has no checksum.
+        listing: Digest of Whoosh's table of contents of the generation, which makes it count.
+        segments: Its segments; the table of contents lists the same for Whoosh's own searcher.
     """
 
     files: Files
     problems: tuple[Problem, ...] = ()
     stamp: str = ""
     listing: str = ""
+    segments: tuple[Row, ...] = ()
 
     def settled(self, now_ns: int) -> Manifest:
         """Return the manifest with files that changed just before ``now_ns`` marked to be read anew."""
@@ -168,11 +171,13 @@ class Manifest:
             "problems": [[p.path, p.code, p.message] for p in self.problems],
             "stamp": self.stamp,
             "listing": self.listing,
+            "segments": [[row.name, row.docs, len(row.deleted)] for row in self.segments],
             "files": len(self.files),
             "least": least.tolist(),
         }
         above = stats.view(np.uint64) - least.view(np.uint64)
         arrays = {f"stats.{column}": smallest(above[:, column]) for column in range(_COLUMNS)}
+        arrays["deleted"] = smallest(np.asarray([doc for row in self.segments for doc in row.deleted], np.int64))
         temporary = path.with_suffix(f".{os.getpid()}.tmp")
         temporary.unlink(missing_ok=True)
         container.write(temporary, {"paths": np.frombuffer(self.files.packed, np.uint8), **arrays}, meta)
@@ -188,7 +193,16 @@ class Manifest:
         file = Container(path)
         try:
             problems = tuple(Problem(*map(str, row)) for row in file.meta["problems"])
-            return cls(_Stored(file), problems, str(file.meta["stamp"]), str(file.meta["listing"]))
-        except (KeyError, ValueError, TypeError) as error:
+            return cls(_Stored(file), problems, str(file.meta["stamp"]), str(file.meta["listing"]), _segments(file))
+        except SYMPTOMS as error:
             message = f"{path.name}: {error}"
             raise DamagedError(message) from error
+
+
+def _segments(file: Container) -> tuple[Row, ...]:
+    """Return the segments that a manifest lists."""
+    rows, deleted = [], file.array("deleted").tolist()
+    for name, docs, count in file.meta["segments"]:
+        rows.append(Row(str(name), int(docs), tuple(deleted[:count])))
+        del deleted[:count]
+    return tuple(rows)

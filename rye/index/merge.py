@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from rye.index.arrays import unique
 from rye.index.blocks import Blocks
 from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
 from rye.index.packing import Array, Arrays, smallest
+from rye.index.ranking import ranked
 from rye.index.relations_columns import EdgeWriter
 from rye.index.segment import Bools, Ints, Segment, slot_keys
 from rye.index.strings import Strings, ranges
@@ -75,13 +76,13 @@ def _union(tables: Sequence[Strings | Blocks], used: Sequence[Bools]) -> tuple[l
         for table, flags in zip(tables, used, strict=True)
     ]
     stopping.check()
-    ordered = sorted(set().union(*kept))
+    ordered, numbers = ranked(list(chain.from_iterable(kept)))
     stopping.check()
-    number = {text: i for i, text in enumerate(ordered)}
     maps = []
-    for table, flags, texts in zip(tables, used, kept, strict=True):
+    for table, flags in zip(tables, used, strict=True):
         new = np.full(len(table), -1, np.int64)
-        new[np.flatnonzero(flags)] = np.fromiter(map(number.__getitem__, texts), np.int64, len(texts))
+        count = np.count_nonzero(flags)
+        new[flags], numbers = numbers[:count], numbers[count:]
         maps.append(new)
     return ordered, maps
 

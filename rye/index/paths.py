@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from operator import add, eq
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,10 @@ _AFTER, _WHOLE = "+", "="
 
 def pack(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays ``path*`` of the path of each document, given its type number and id."""
-    rests = []
-    for path, kind, item_id in zip(paths, types, ids, strict=True):
-        start = f"{_STARTS[kind]}{item_id}"
-        rests.append(f"{_AFTER}{path[len(start) :]}" if path.startswith(start) else f"{_WHOLE}{path}")
+    starts = map(add, map(_STARTS.__getitem__, types), ids)
+    rests = list(map(str.removeprefix, paths, starts))
+    whole = map(eq, map(len, rests), map(len, paths))
+    rests = list(map(add, map((_AFTER, _WHOLE).__getitem__, whole), rests))
     return pack_table("path", rests)
 
 
@@ -52,13 +53,16 @@ class Paths:
 
     def take(self, docs: npt.NDArray[np.integer]) -> list[str]:
         """Return several paths."""
-        return [self[doc] for doc in docs.tolist()]
+        return self._joined(self._numbers[docs], self._types[docs], self._ids.take(docs))
 
     @cached_property
     def everything(self) -> list[str]:
         """All paths."""
+        return self._joined(self._numbers, self._types, self._ids.everything)
+
+    def _joined(self, numbers: npt.NDArray[Any], types: npt.NDArray[np.uint8], ids: list[str]) -> list[str]:
         rests = self._rests.everything
-        rows = zip(self._numbers.tolist(), self._types.tolist(), self._ids.everything, strict=True)
+        rows = zip(numbers.tolist(), types.tolist(), ids, strict=True)
         return [
             rests[number][1:] if rests[number][0] == _WHOLE else f"{_STARTS[kind]}{item_id}{rests[number][1:]}"
             for number, kind, item_id in rows

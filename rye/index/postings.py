@@ -6,14 +6,15 @@ A chunk of text is analyzed once per segment, however often it occurs (see :mod:
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 
 from rye.index import analysis, stopping
-from rye.index.laying import Posted, pack_terms, ranked
+from rye.index.laying import Posted, pack_terms
 from rye.index.numbering import Numbers
 from rye.index.packing import Array, Arrays, Ints, pack_strings, smallest
+from rye.index.ranking import ranked
 from rye.index.schema import FIELD_BITS, TEXT_FIELDS, text_columns
 from rye.index.spilling import Run
 from rye.index.strings import ranges
@@ -30,12 +31,14 @@ AT_A_TIME = 1 << 20
 class PostingWriter:
     """Collects the tokens of documents, in their order, and packs them.
 
-    A token is the number of its term, its slot (see :func:`rye.index.segment.slot_keys`) and its position.
+    A token is the number of its term, its slot (see :func:`rye.index.segment.slot_keys`) and its position. Words are
+    numbered in several tables: that of the documents added, and those of the runs taken.
     """
 
     def __init__(self) -> None:
         self._vocabulary = Vocabulary()
-        self._tokens: list[tuple[Numbers, Numbers, Array]] = []
+        self._taken: list[list[str]] = []
+        self._tokens: list[tuple[int, Numbers, Numbers, Array]] = []
         self._lengths: list[Array] = []
         self._docs = 0
 
@@ -53,24 +56,31 @@ class PostingWriter:
 
     def take(self, run: Run) -> None:
         """Add the words of the documents of a run."""
-        words, terms = run.texts("word"), self._vocabulary.terms
-        numbers = np.fromiter(map(terms.__getitem__, words), np.int32, len(words))
+        self._taken.append(run.texts("word"))
         lengths = run.array("doc.lengths")
         slots = run.array("token.slot").astype(np.int32) + np.int32(self._docs << FIELD_BITS)
-        self._tokens.append((numbers[run.array("token.word")], slots, run.array("token.place")))
+        self._tokens.append((len(self._taken), run.array("token.word"), slots, run.array("token.place")))
         self._lengths.append(lengths)
         self._docs += lengths.shape[1]
 
     def run_arrays(self) -> Arrays:
         """Return the arrays of a run; nothing is kept."""
-        words, self._vocabulary = list(self._vocabulary.terms), Vocabulary()
+        tables = self._tables()
+        bases = np.cumsum([0, *map(len, tables)]).tolist()
         tokens, self._tokens = self._tokens, []
-        columns = dict(zip(("word", "slot", "place"), map(np.concatenate, zip(*tokens, strict=True)), strict=True))
         return {
-            **pack_strings("word", words),
-            **{f"token.{name}": smallest(column) for name, column in columns.items()},
+            **pack_strings("word", list(chain.from_iterable(tables))),
+            "token.word": smallest(np.concatenate([words + bases[table] for table, words, _, _ in tokens])),
+            "token.slot": smallest(np.concatenate([slots for _, _, slots, _ in tokens])),
+            "token.place": smallest(np.concatenate([places for _, _, _, places in tokens])),
             "doc.lengths": self._all_lengths(),
         }
+
+    def _tables(self) -> list[list[str]]:
+        """Return the tables of words; none is kept."""
+        tables = [list(self._vocabulary.terms), *self._taken]
+        self._vocabulary, self._taken = Vocabulary(), []
+        return tables
 
     def _all_lengths(self) -> Array:
         return smallest(np.concatenate(self._lengths, axis=1))
@@ -95,6 +105,7 @@ class PostingWriter:
         token, widths = ranges(first, last), last - first
         owners = np.repeat(slots + (self._docs << FIELD_BITS), sizes)
         self._tokens.append((
+            0,
             np.asarray(vocabulary.token_terms)[token],
             np.repeat(owners.astype(np.int32), widths),
             np.repeat(places.astype(np.int32), widths) + np.asarray(vocabulary.token_offsets)[token],
@@ -104,16 +115,17 @@ class PostingWriter:
     def arrays(self) -> tuple[Arrays, int]:
         """Return the arrays of terms, postings, positions and lengths, and the bits that tf has; nothing is kept."""
         stopping.check()
-        terms, self._vocabulary = self._vocabulary.terms, Vocabulary()
-        ordered, number = ranked(terms)
-        rank = number(terms)
+        tables = self._tables()
+        ordered, ranks = ranked(list(chain.from_iterable(tables)))
         stopping.check()
         width = (self._docs << FIELD_BITS).bit_length()
         counts = np.zeros(len(ordered), np.int64)
         found = []
-        for keys, positions in self._in_order(rank << width, width):
+        for keys, positions in self._in_order(np.split(ranks << width, np.cumsum(list(map(len, tables)))[:-1]), width):
             stopping.check()
-            first = np.flatnonzero(np.diff(keys, prepend=-1))
+            fresh = np.ones(len(keys), bool)
+            np.not_equal(keys[1:], keys[:-1], out=fresh[1:])
+            first = np.flatnonzero(fresh)
             posting, tf = keys[first], np.diff(first, append=len(keys))
             counts += np.bincount(posting >> width, minlength=len(ordered))
             found.append((smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions)))
@@ -121,33 +133,41 @@ class PostingWriter:
         arrays, tf_bits = pack_terms(ordered, Posted(counts, slots, tfs, places), self._docs)
         return arrays | {"doc.lengths": self._all_lengths()}, tf_bits
 
-    def _in_order(self, starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
+    def _in_order(self, starts: Sequence[Ints], width: int) -> Iterator[tuple[Ints, Ints]]:
         """Yield the tokens sorted, some terms at a time: of each the start of its term plus its slot, and its position.
 
         Both are sorted as one number where 64 bits hold them. What is made of all tokens is made in place, because
         memory that is touched first costs more than sorting.
 
         Args:
-            starts: By number of the term, as it was met.
+            starts: By table and number of the term, as it was met.
             width: Bits that slots have.
         """
-        sizes = [len(terms) for terms, _, _ in self._tokens]
-        low = max(int(places.max(initial=0)) for _, _, places in self._tokens).bit_length()
+        sizes = [len(terms) for _, terms, _, _ in self._tokens]
+        low = max(int(places.max(initial=0)) for *_, places in self._tokens).bit_length()
+        high = max(int(each.max(initial=0)) for each in starts).bit_length()
         tokens, self._tokens = self._tokens, []
-        if int(starts.max(initial=0)).bit_length() + low >= _WORD:
-            keys = np.concatenate([starts[terms] + slots for terms, slots, _ in tokens])
-            positions = np.concatenate([places for _, _, places in tokens]).astype(np.int64)
+        if high + low >= _WORD:
+            keys = np.concatenate([starts[table][terms] + slots for table, terms, slots, _ in tokens])
+            positions = np.concatenate([places for *_, places in tokens]).astype(np.int64)
             order = np.lexsort((positions, keys))
             yield keys[order], positions[order]
             return
         rows = np.empty(sum(sizes), np.int64)
-        for end, size, (terms, slots, places) in zip(np.cumsum(sizes).tolist(), sizes, tokens, strict=True):
-            rows[end - size : end] = ((starts[terms] + slots) << low) | places
+        for end, size, (table, terms, slots, places) in zip(np.cumsum(sizes).tolist(), sizes, tokens, strict=True):
+            row = rows[end - size : end]
+            np.take(starts[table], terms, out=row, mode="clip")
+            row += slots
+            row <<= low
+            row |= places
         rows.sort()
         term = width + low
         borders = np.searchsorted(rows, rows[::AT_A_TIME] >> term << term)
         for begin, end in pairwise([*sorted({0, *borders.tolist()}), len(rows)]):
-            yield rows[begin:end] >> low, rows[begin:end] & ((1 << low) - 1)
+            some = rows[begin:end]
+            positions = some & ((1 << low) - 1)
+            some >>= low
+            yield some, positions
 
 
 def _value_bases(slots: Ints, value_parts: Ints) -> Ints:

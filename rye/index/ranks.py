@@ -15,6 +15,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from rye.index.packing import Arrays, Ints, smallest
+from rye.index.ranking import ranked
 from rye.index.schema import TYPE_NAMES
 
 
@@ -25,13 +26,18 @@ def name_key(item_id: str) -> str:
 
 def rank_arrays(ids: Sequence[str], types: Sequence[int], paths: Sequence[str]) -> Arrays:
     """Return both arrays of a segment."""
-    keys = [(item_id, TYPE_NAMES[kind], path) for item_id, kind, path in zip(ids, types, paths, strict=True)]
-    names = [name_key(item_id) for item_id in ids]
-    by_id = sorted(range(len(keys)), key=keys.__getitem__)
-    return {"doc.rank": _places(by_id), "doc.name": _places(sorted(by_id, key=names.__getitem__))}
+    distinct, places = ranked(ids)
+    rows = [places]
+    if len(distinct) < len(ids):
+        kinds = ranked(TYPE_NAMES)[1][np.asarray(types, np.int64)]
+        rows = [ranked(paths)[1], kinds, places]
+    by_id = np.lexsort(rows)
+    names = list(map(str.casefold, [item_id[item_id.rfind("/") + 1 :] for item_id in ids]))  # as name_key() says
+    by_name = by_id[np.argsort(ranked(names)[1][by_id], kind="stable")]
+    return {"doc.rank": _places(by_id), "doc.name": _places(by_name)}
 
 
-def _places(order: Sequence[int]) -> Ints:
+def _places(order: Ints) -> Ints:
     places = np.empty(len(order), np.int64)
-    places[np.asarray(order, np.int64)] = np.arange(len(order))
+    places[order] = np.arange(len(order))
     return smallest(places)

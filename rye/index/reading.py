@@ -61,7 +61,9 @@ def take_item(data: bytes, origin: Origin, path: str, *, content_digest: str | N
     """
     suffix = splitext(path)[1].lower()
     item = items.parse(data, item_type=items.ItemType(origin.item_type), item_id=origin.item_id, suffix=suffix)
-    evidence = signing.inspect(data, origin=origin, declared=item.declared, content_digest=content_digest)
+    evidence = signing.inspect(
+        data, origin=origin, declared=item.declared, suffix=suffix, content_digest=content_digest
+    )
     return ReadItem(data, item, evidence, origin, suffix)
 
 

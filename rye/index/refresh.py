@@ -14,8 +14,8 @@ import numpy as np
 
 from rye import spaces
 from rye.errors import EnvironmentFault
-from rye.index import runs, stopping
-from rye.index.container import DamagedError
+from rye.index import folder, runs, stopping
+from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.manifest import Files, Manifest, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
 from rye.spaces import ItemFile, Root
@@ -26,6 +26,7 @@ Progress = Callable[[int, int, str], None]
 """Called with files done, files to do, and the source they belong to."""
 
 _REPORT_EVERY = 50
+_ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +62,14 @@ class SpaceIndex:
 
     Args:
         root: The space root.
-        folder: The folder of its index, which exists.
+        place: The folder of its index.
         progress: Told how far a refresh is.
     """
 
-    def __init__(self, root: Root, folder: Path, progress: Progress | None = None) -> None:
+    def __init__(self, root: Root, place: Path, progress: Progress | None = None) -> None:
         self.root = root
-        self.folder = folder
-        self._store = Store(folder)
+        self.folder = place
+        self._store = Store(place)
         self._progress = progress
         self._snapshot: Snapshot | None = None
         self._rebuild_reason = ""
@@ -100,7 +101,11 @@ class SpaceIndex:
         """
         stamp = self.root.stamp
         compared = self._store.compared_within(max_age)
-        current = self.snapshot() if compared or self._snapshot is None else self._snapshot
+        current = self._snapshot
+        if compared or current is None:
+            current = self.snapshot()
+            if current:
+                self._store.tidy(current)
         if current and (compared or (stamp and current.manifest.stamp == stamp)):
             return _as_it_is(current)
         began = time.time()
@@ -113,45 +118,93 @@ class SpaceIndex:
         walked = _walk(self.root)
         if current and self._is_current(current, walked):
             return _as_it_is(current)
-        try:
+
+        def work() -> Refreshed:
             with self._store.locked(wait=0.0 if current else LOCK_WAIT) as held:
+                newest = self.snapshot()
                 if not held:
-                    return _stale(self.snapshot())
-                current = self.snapshot()
-                if current and self._is_current(current, walked):
-                    return _as_it_is(current)
-                return self._update(current, walked)
+                    return _stale(newest or current)
+                if newest and self._is_current(newest, walked):
+                    return _as_it_is(newest)
+                return self._update(newest, walked)
+
+        try:
+            return self._again(work)
         except EnvironmentFault as fault:
             if current is None:
                 raise
             return _stale(current, fault.message)
 
+    def _again(self, work: Callable[[], Refreshed]) -> Refreshed:
+        """Return what writing comes to; where the folder vanishes under it, it is begun anew.
+
+        Raises:
+            EnvironmentFault: It cannot be written, or does not stay.
+        """
+        for attempt in range(_ATTEMPTS):
+            try:
+                return work()
+            except EnvironmentFault as fault:
+                if attempt == _ATTEMPTS - 1 or not isinstance(fault.__cause__, FileNotFoundError):
+                    raise
+            except DamagedError as error:  # of what was written just now
+                logger.warning("index of %s: %s", self.root.source, error)
+        message = f"the index of {self.root.source} does not stay as it is written to {self.folder}"
+        raise EnvironmentFault("index-write", message, hint="set RYE_CACHE_DIR to another folder")
+
+    def mend(self, damaged: Snapshot, reason: str) -> Refreshed:
+        """Index every file anew because a snapshot is damaged, unless another process has done so meanwhile.
+
+        Raises:
+            EnvironmentFault: Another process holds the lock and does not let go, or the index cannot be written.
+        """
+
+        def work() -> Refreshed:
+            with self._store.locked(wait=LOCK_WAIT) as held:
+                if held:
+                    current = self.snapshot()
+                    if current and not _parts(current) & _parts(damaged):
+                        return _as_it_is(current)
+                    self._rebuild_reason = self._rebuild_reason or reason
+                    return self._update(None, _walk(self.root))
+            message = f"the index of {self.root.source} is damaged, and another process holds its lock"
+            raise EnvironmentFault("index-busy", message, hint="try again in a moment")
+
+        return self._again(work)
+
     def rebuild(self) -> Refreshed:
         """Index every file anew, whatever the last snapshot says."""
-        with self._store.locked(wait=LOCK_WAIT) as held:
-            if not held:
-                return _stale(self.snapshot())
-            return self._update(None, _walk(self.root))
+
+        def work() -> Refreshed:
+            with self._store.locked(wait=LOCK_WAIT) as held:
+                return self._update(None, _walk(self.root)) if held else _stale(self.snapshot())
+
+        return self._again(work)
 
     def _is_current(self, snapshot: Snapshot, walked: _Walked) -> bool:
         manifest = snapshot.manifest
         try:
             if not manifest.files.same(walked.files):
                 return False
-        except DamagedError:  # making a plan comes to it again, and rebuilds
+        except (DamagedError, *SYMPTOMS):  # making a plan comes to it again, and rebuilds
             return False
         return set(walked.problems) == {one for one in manifest.problems if not _among(walked.files.paths, one.path)}
 
     def _update(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
-        """Read what changed and commit it; the lock is held."""
+        """Read what changed and commit it, or everything where the base turns out to be damaged; the lock is held."""
         try:
-            plan = _Plan.make(base, walked)
-        except DamagedError as error:
-            self._rebuild_reason = str(error)
-            base, plan = None, _Plan.make(None, walked)
+            return self._written(base, walked)
+        except (DamagedError, *SYMPTOMS) as error:
+            if base is None:
+                raise
+            self._rebuild_reason = told(error)
+            return self._written(None, walked)
+
+    def _written(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
+        plan = _Plan.make(base, walked)
         started = time.time_ns()
         work = runs.Work(self.root, plan.to_read, plan.sizes, plan.digests, self.folder, self._teller(plan))
-        with self._store.writing(), runs.built(work) as found:
+        with folder.writing(self.folder), runs.built(work) as found:
             problems = (*plan.known_problems, *found.problems, *walked.problems)
             manifest = Manifest(plan.files, problems, self.root.stamp)
             gone = {place for path, place in plan.documents.items() if path not in found.same}
@@ -277,6 +330,15 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
     """Return whether a path is one of some in ascending order."""
     at = bisect_left(paths, path)
     return at < len(paths) and paths[at] == path
+
+
+def _parts(snapshot: Snapshot) -> frozenset[int]:
+    return frozenset(id(listed.segment) for listed in snapshot.segments)
+
+
+def told(error: Exception) -> str:
+    """Return what a warning says of an error that comes of damage."""
+    return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
 
 
 def _walk(root: Root) -> _Walked:

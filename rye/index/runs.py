@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from rye._cores import cores
+from rye._helpers import requests, start
 from rye.index import stopping
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Problem
@@ -41,8 +42,6 @@ PIECES_EACH = 4
 
 _POLL = 0.05
 """Seconds for which a helper is waited for before asking whether its work is still wanted."""
-
-_START = "import sys; sys.path[:] = sys.argv[1:]; from rye.index import runs; runs.help_out()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +154,7 @@ class _Crew:
 
     def results(self, helpers: int) -> list[_Result]:
         """Return what each piece came to, in order."""
-        started = [helper for _ in range(helpers) if (helper := _started()) is not None]
+        started = [helper for _ in range(helpers) if (helper := start(__name__)) is not None]
         threads = [threading.Thread(target=self._send_pieces, args=(helper,), daemon=True) for helper in started]
         try:
             for thread in threads:
@@ -203,19 +202,6 @@ class _Crew:
         self._work.told(sum(len(self._pieces[number]) for number in tuple(self._results)))
 
 
-def _started() -> subprocess.Popen[bytes] | None:
-    """Start a helper: the same Python with the same path, but without the program that runs here."""
-    if not sys.executable:
-        return None
-    command = [sys.executable, "-I", "-c", _START, *sys.path]
-    try:
-        return subprocess.Popen(  # noqa: S603 - this very Python, on a program of our own
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-        )
-    except OSError:
-        return None
-
-
 def _asked(work: Work, files: Sequence[ItemFile]) -> bytes:
     """Return a piece as a line of JSON."""
     root = work.root
@@ -236,18 +222,8 @@ def _answered(line: bytes) -> _Result:
 
 def help_out() -> None:
     """Do pieces that come as lines on standard input until it is closed, or the process that sends them ends."""
-    lines: deque[bytes] = deque()
-    arrived = threading.Semaphore(0)
-
-    def listen() -> None:
-        for line in sys.stdin.buffer:
-            lines.append(line)
-            arrived.release()
-        os._exit(0)
-
-    threading.Thread(target=listen, daemon=True).start()
-    while arrived.acquire():
-        space, path, bundle, folder, rows, digests = json.loads(lines.popleft())
+    for line in requests(lambda stream: stream.readline()):
+        space, path, bundle, folder, rows, digests = json.loads(line)
         files = [ItemFile(row[0], ItemType(row[1]), *row[2:]) for row in rows]
         name, found = _run(Root(Space(space), Path(path), bundle), files, digests, Path(folder))
         answer = [name, found.same, [[one.path, one.code, one.message] for one in found.problems]]

@@ -61,6 +61,8 @@ RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "s
 
 _MAX_VALUE = 1_000
 
+_PRINTABLE = b"\n" + bytes(range(ord(" "), ord("~") + 1))
+
 
 @dataclass(frozen=True, slots=True)
 class Place:
@@ -200,10 +202,17 @@ OWN_KEYS = ("key", "path", "id", "name", "title")
 def entries(key: str, values: Sequence[str]) -> list[str]:
     """Return the keyword entries of many values of one key, folded unless the key is ``key``."""
     start, text = f"{key}{SEPARATOR}", "\n".join(values)
-    usual = text.isascii() and text.replace("\n", "").isprintable() and text.count("\n") == len(values) - 1
-    if not usual or " \n" in f"{text}\n" or "\n " in f"\n{text}" or max(map(len, values)) > _MAX_VALUE:
+    if not values or not _is_usual(text, values):
         return [start + (clean(value) if key == "key" else fold_value(value)) for value in values]
-    return [start + value for value in (text if key == "key" else text.lower()).split("\n")]
+    text = text if key == "key" else text.lower()
+    return (start + text.replace("\n", f"\n{start}")).split("\n")
+
+
+def _is_usual(text: str, values: Sequence[str]) -> bool:
+    """Return whether values, each a line of a text, are ASCII that :func:`clean` leaves as it is."""
+    if not text.isascii() or text.encode("ascii").translate(None, _PRINTABLE) or text.count("\n") != len(values) - 1:
+        return False
+    return " \n" not in f"{text}\n" and "\n " not in f"\n{text}" and max(map(len, values)) <= _MAX_VALUE
 
 
 def clean(text: str) -> str:

@@ -37,7 +37,7 @@ import numpy.typing as npt
 from rye.index import codes, stems
 from rye.index.blocks import Blocks
 from rye.index.codes import Codes
-from rye.index.container import DamagedError
+from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.dictionary import perhaps_near
 from rye.index.documents import Documents
 from rye.index.packing import Positions
@@ -127,11 +127,11 @@ class Segment(Documents):
             self._position = Positions(*map(self._array, ("position", "position.far", "position.high")))
             self.lengths: Array = self._array("doc.lengths")
             self.terms = self._strings("term")
-        except KeyError as error:
-            message = f"{path.name}: array {error} is missing"
+            word = self._posting.dtype.type
+            self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
+        except SYMPTOMS as error:
+            message = f"{path.name} is not a segment that this version writes: {error}"
             raise DamagedError(message) from error
-        word = self._posting.dtype.type
-        self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
         self._codes: Codes | None = None
         self._looked_up = 0
         self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
@@ -351,5 +351,8 @@ class Segment(Documents):
         while at < len(self.entries):
             key = self.entries[at].partition(SEPARATOR)[0]
             found.append(key)
-            at = self.entry_range(key)[1]
+            before, at = at, self.entry_range(key)[1]
+            if at <= before:
+                message = f"keyword entry {before} is not in order"
+                raise DamagedError(message)
         return tuple(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import zlib
 from collections import Counter
+from operator import ne
 from typing import Any
 
 import numpy as np
@@ -41,10 +42,13 @@ def stem_arrays(ordered: list[str]) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays ``stem.*`` of a segment whose terms are ``ordered``."""
     stems = Stemmer.Stemmer("english", 0).stemWords(ordered)  # no word comes twice, so it need keep none
     shared = Counter(stems)
-    kept = [at for at, (term, root) in enumerate(zip(ordered, stems, strict=True)) if term != root or shared[root] > 1]
-    hashes = np.fromiter((_hash(stems[at]) for at in kept), np.uint32, len(kept))
+    differs = np.fromiter(map(ne, ordered, stems), bool, len(ordered))
+    several = np.fromiter(map(shared.__getitem__, stems), np.int64, len(ordered)) > 1
+    kept = np.flatnonzero(differs | several)
+    roots = "\n".join(map(stems.__getitem__, kept.tolist())).encode("utf-8", "surrogatepass").split(b"\n")
+    hashes = np.fromiter(map(zlib.crc32, roots[: len(kept)]), np.uint32, len(kept))
     order = np.argsort(hashes, kind="stable")
-    return {"stem.hash": hashes[order], "stem.term": smallest(np.asarray(kept, np.int64)[order])}
+    return {"stem.hash": hashes[order], "stem.term": smallest(kept[order])}
 
 
 def inflections(

@@ -3,7 +3,8 @@
 A folder holds what Whoosh keeps (``_MAIN_<generation>.toc`` and its lock), one ``MAIN_<id>.ryx`` per segment, and one
 ``files-<generation>.ryx`` with the manifest of the files the generation was made from. A commit writes the new segment,
 then the manifest, then the table of contents, whose renaming makes all of it visible at once; killed before that, the
-last snapshot still serves and the next commit sweeps up.
+last snapshot still serves and the next process sweeps up. The table of contents is a pickle: it is for Whoosh's own
+searcher, and never read here, where the manifest lists the same.
 """
 
 from __future__ import annotations
@@ -13,19 +14,19 @@ import logging
 import os
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from whoosh.filedb.filestore import FileStorage
-from whoosh.index import TOC, clean_files
+from whoosh.filedb.filestore import FileStorage, RamStorage
+from whoosh.index import TOC
 
 from rye.errors import EnvironmentFault
-from rye.index import stopping
-from rye.index.container import DamagedError
-from rye.index.listing import ColumnarSegment
+from rye.index import folder
+from rye.index.container import SYMPTOMS, DamagedError
+from rye.index.listing import INDEX_NAME, ColumnarSegment
 from rye.index.manifest import Manifest
 from rye.index.merge import merge, to_merge
 from rye.index.schema import SEPARATOR, clean, whoosh_schema
@@ -36,15 +37,18 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-INDEX_NAME = "MAIN"
 LOCK_WAIT = 60.0
 """Seconds to wait for another process that is making the very first index."""
 
 _RETRIES = 20
+_LOCK = f"{INDEX_NAME}_WRITELOCK"
 _COMPARED = "compared"
 
 RUNS = "run-*"
 """Names of files that were written only to be joined; none outlives its commit, but for a killed process."""
+
+_OWN = (f"{INDEX_NAME}_", f"_{INDEX_NAME}_", "files-", "run-")
+"""How the names of the files of an index begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +93,15 @@ class Snapshot:
         except OSError:
             return 0.0
 
+    def damage(self) -> str:
+        """Return what is wrong with its segments, each of which is read whole; empty where nothing is."""
+        try:
+            for listed in self.segments:
+                listed.segment.check()
+        except DamagedError as error:
+            return str(error)
+        return ""
+
 
 def _manifest_path(folder: Path, generation: int) -> Path:
     return folder / f"files-{generation}{EXTENSION}"
@@ -103,38 +116,27 @@ class Commit:
     manifest: Manifest
 
 
-def _listing(entries: Sequence[ColumnarSegment]) -> str:
-    """Return a digest of which segments there are, how long they are, and what is deleted in them."""
-    rows = [(entry.segment_id(), entry.doc_count_all(), sorted(entry.deleted_docs())) for entry in entries]
-    return hashlib.sha256(repr(rows).encode("utf-8", "backslashreplace")).hexdigest()
+def _toc_name(generation: int) -> str:
+    return f"_{INDEX_NAME}_{generation}.toc"
 
 
-class _Files(FileStorage):  # type: ignore[misc]
-    """Whoosh's folder, but a file that Whoosh could not read to its end is closed all the same."""
+def _table(entries: Sequence[ColumnarSegment], generation: int) -> bytes:
+    """Return the table of contents that lets Whoosh's own searcher open a generation."""
+    memory = RamStorage()
+    TOC(whoosh_schema(), list(entries), generation).write(memory, INDEX_NAME)
+    return bytes(memory.files[_toc_name(generation)])
 
-    def __init__(self, path: str) -> None:
-        super().__init__(path)
-        self._opened: list[Any] = []
 
-    def open_file(self, name: str, **options: Any) -> Any:
-        """Open a file for reading."""
-        self._opened.append(super().open_file(name, **options))
-        return self._opened[-1]
-
-    def close_files(self) -> None:
-        """Close what is still open."""
-        for file in self._opened:
-            if not file.is_closed:
-                file.close()
-        self._opened.clear()
+def _digest(table: bytes) -> str:
+    return hashlib.sha256(table).hexdigest()
 
 
 class Store:
     """The folder of one root's index."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._storage = _Files(str(folder))
+    def __init__(self, place: Path) -> None:
+        self.folder = place
+        self._storage = FileStorage(str(place))
         self._segments: dict[str, tuple[tuple[int, ...], Segment]] = {}
         self._manifest: tuple[int, Manifest | None] = (-1, None)
 
@@ -158,26 +160,31 @@ class Store:
 
     def _read(self, generation: int) -> Snapshot:
         try:
-            entries = TOC.read(self._storage, INDEX_NAME, gen=generation, schema=whoosh_schema()).segments
-            listing = _listing(entries)
-        except Exception as error:  # a damaged pickle can raise anything; all of it means the same
-            message = f"table of contents {generation}: {error}"
+            manifest = Manifest.read(_manifest_path(self.folder, generation))
+            if manifest.listing != self._listing(generation):
+                message = f"table of contents {generation} lists other segments than its manifest"
+                raise DamagedError(message)
+            manifest = self._same(generation, manifest)
+            entries = [ColumnarSegment.of(row) for row in manifest.segments]
+            listed = tuple(self._list(entry) for entry in entries)
+        except SYMPTOMS as error:
+            message = f"generation {generation} is not what this version writes: {error}"
             raise DamagedError(message) from error
-        finally:
-            self._storage.close_files()
-        manifest = Manifest.read(_manifest_path(self.folder, generation))
-        if manifest.listing != listing or not all(isinstance(entry, ColumnarSegment) for entry in entries):
-            message = f"table of contents {generation} lists other segments than its manifest"
-            raise DamagedError(message)
-        manifest = self._same(generation, manifest)
-        listed = tuple(self._list(entry) for entry in entries)
         self._segments = {entry.segment_id(): self._segments[entry.segment_id()] for entry in entries}
         return Snapshot(self.folder, generation, listed, manifest)
+
+    def _listing(self, generation: int) -> str:
+        """Return the digest of a table of contents, which is a pickle, and so is compared but never read."""
+        try:
+            return _digest((self.folder / _toc_name(generation)).read_bytes())
+        except OSError as error:
+            message = f"table of contents {generation} cannot be read: {error.strerror or error}"
+            raise DamagedError(message) from error
 
     def _same(self, generation: int, manifest: Manifest) -> Manifest:
         """Return the last manifest, which is unpacked already, where it is this one: its segments have random names."""
         known_generation, known = self._manifest
-        if known and known_generation == generation and known.listing == manifest.listing != _listing(()):
+        if known and known_generation == generation and known.listing == manifest.listing and manifest.segments:
             return known
         self._manifest = generation, manifest
         return manifest
@@ -205,36 +212,21 @@ class Store:
         live[deleted] = False
         return Listed(entry, segment, live)
 
-    @contextmanager
-    def locked(self, *, wait: float = 0.0) -> Iterator[bool]:
-        """Hold Whoosh's write lock; yields False when another process has it, after ``wait`` seconds of trying.
+    def locked(self, *, wait: float = 0.0) -> AbstractContextManager[bool]:
+        """Hold Whoosh's write lock; gives False when another process has it, after ``wait`` seconds of trying.
 
         Raises:
             EnvironmentFault: The folder cannot be written to.
             CancelledError: It has been cancelled while waiting.
         """
-        lock = self._storage.lock(f"{INDEX_NAME}_WRITELOCK")
-        deadline = time.monotonic() + wait
-        try:
-            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            held = lock.acquire()
-            while not held and time.monotonic() < deadline:
-                stopping.check()
-                time.sleep(0.02)
-                held = lock.acquire()
-        except OSError as error:
-            raise self._unwritable(error) from error
-        try:
-            yield held
-        finally:
-            if held:
-                lock.release()
+        return folder.held(self.folder, _LOCK, wait=wait)
 
     def commit(self, base: Snapshot | None, change: Commit) -> Snapshot:
         """Write a new generation on top of ``base`` and return it; the lock must be held.
 
         Raises:
             EnvironmentFault: The disk refused; the base snapshot still serves.
+            DamagedError: A segment to be merged is damaged, or the new files are gone already.
             CancelledError: It has been cancelled; what was written for it is gone.
         """
         listed = base.segments if base else ()
@@ -243,13 +235,17 @@ class Store:
             entries[index] = entries[index].without(docs)
         entries = [entry for entry in entries if entry.doc_count() > 0]
         generation = 1 + max(TOC._latest_generation(self._storage, INDEX_NAME), -1)  # noqa: SLF001 - as in open()
-        with self.writing(), self._undone_if_unfinished():
+        with folder.writing(self.folder), self._undone_if_unfinished():
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
-            manifest = replace(change.manifest, listing=_listing(entries))
+            table = _table(entries, generation)
+            manifest = replace(change.manifest, listing=_digest(table), segments=tuple(one.row() for one in entries))
             manifest.write(_manifest_path(self.folder, generation))
-            TOC(whoosh_schema(), entries, generation).write(self._storage, INDEX_NAME)
+            temporary = f"{_toc_name(generation)}.{time.time()}"
+            with self._storage.create_file(temporary) as file:
+                file.write(table)
+            self._storage.rename_file(temporary, _toc_name(generation), safe=True)
         self._sweep(generation, entries)
         self._manifest = generation, manifest
         return self._read(generation)
@@ -262,32 +258,13 @@ class Store:
             yield
         except BaseException:
             for path in set(self._committed()) - before:
-                path.unlink(missing_ok=True)
+                folder.sweep(path)
             raise
 
     def _committed(self) -> Iterator[Path]:
         """Return the files that only commits write."""
         for pattern in (f"{INDEX_NAME}_*{EXTENSION}", f"_{INDEX_NAME}_*", "files-*"):
             yield from self.folder.glob(pattern)
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Turn what the disk refuses into a fault that says so.
-
-        Raises:
-            EnvironmentFault: Something in the folder could not be written.
-        """
-        try:
-            yield
-        except OSError as error:
-            raise self._unwritable(error) from error
-
-    def _unwritable(self, error: OSError) -> EnvironmentFault:
-        return EnvironmentFault(
-            "index-write",
-            f"the index could not be written to {self.folder}: {error.strerror or error}",
-            hint="free some space, or set RYE_CACHE_DIR to another folder",
-        )
 
     def _write(self, write: Callable[[Path], int]) -> ColumnarSegment:
         entry = ColumnarSegment(INDEX_NAME, 0)
@@ -301,17 +278,35 @@ class Store:
         if not chosen:
             return entries
         parts = [(listed.segment, listed.live) for listed in (self._list(entries[i]) for i in chosen)]
+        for segment, _ in parts:
+            segment.check()  # or what is damaged gets a new checksum
         rest = [entry for i, entry in enumerate(entries) if i not in set(chosen)]
         return [*rest, self._write(lambda path: merge(parts, path))]
 
+    def _strays(self, generation: int, entries: Iterable[Any]) -> list[Path]:
+        """Return what is of older generations than one, or was left by processes that were killed."""
+        needed = {_manifest_path(self.folder, generation).name, _toc_name(generation)}
+        segments = {entry.segment_id() for entry in entries}
+        return [
+            path
+            for path in self.folder.glob("*")
+            if path.name.startswith(_OWN)
+            and not (path.name in needed or path.name.partition(".")[0] in segments or _is_lock(path))
+        ]
+
     def _sweep(self, generation: int, entries: Iterable[Any]) -> None:
         """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it."""
-        clean_files(self._storage, INDEX_NAME, generation, list(entries))
-        keep = _manifest_path(self.folder, generation)
-        unfinished = self.folder.glob(f"_{INDEX_NAME}_*.toc.*")
-        for path in (*unfinished, *self.folder.glob("files-*"), *self.folder.glob(RUNS)):
-            if path != keep:
-                path.unlink(missing_ok=True)
+        for path in self._strays(generation, entries):
+            folder.sweep(path)
+
+    def tidy(self, snapshot: Snapshot) -> None:
+        """Remove what killed processes have left beside the newest snapshot, if nobody is writing."""
+        entries = [listed.entry for listed in snapshot.segments]
+        if not self._strays(snapshot.generation, entries):
+            return
+        with suppress(EnvironmentFault), self.locked() as held:
+            if held and TOC._latest_generation(self._storage, INDEX_NAME) == snapshot.generation:  # noqa: SLF001 - as in open()
+                self._sweep(snapshot.generation, entries)
 
     def compared_within(self, seconds: float) -> bool:
         """Return whether the files were compared with the index at most so long ago."""
@@ -331,11 +326,22 @@ class Store:
             logger.info("time of comparison not kept: %s", error)
 
     def clear(self) -> int:
-        """Remove every file of the index and return how many bytes that freed."""
-        freed = 0
+        """Remove every file of the index, and whatever else is in the folder; return how many bytes that freed.
+
+        Raises:
+            EnvironmentFault: The folder cannot be written to, or another process does not let go of it.
+        """
         self._segments.clear()
-        for path in self.folder.glob("*"):
-            if path.is_file() and not path.name.endswith("LOCK"):
-                freed += path.stat().st_size
-                path.unlink(missing_ok=True)
-        return freed
+        if not self.folder.is_dir():
+            return 0
+        with ExitStack() as stack:
+            for name in sorted({_LOCK, *(path.name for path in self.folder.glob(f"*{folder.LOCK_SUFFIX}"))}):
+                if not stack.enter_context(folder.held(self.folder, name, wait=LOCK_WAIT)):
+                    message = f"another process is writing to {self.folder}"
+                    raise EnvironmentFault("index-busy", message, hint="try again when it is done")
+            stack.enter_context(folder.writing(self.folder))
+            return sum(map(folder.remove, (path for path in self.folder.iterdir() if not _is_lock(path))))
+
+
+def _is_lock(path: Path) -> bool:
+    return path.name.endswith(folder.LOCK_SUFFIX)

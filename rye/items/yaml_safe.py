@@ -19,7 +19,7 @@ from rye.errors import ItemError
 from rye.items._text import clean
 from rye.items._values import MAX_DEPTH, MAX_VALUES, iso, too_deep, too_many
 
-__all__ = ["MAX_CHARS", "load"]
+__all__ = ["MAX_CHARS", "ambiguity", "load"]
 
 MAX_CHARS = 1 << 20
 """How long a YAML text may be."""
@@ -63,6 +63,66 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
     finally:
         if parser is not None:
             parser.dispose()
+
+
+def ambiguity(text: str, *, first_line: int = 1) -> tuple[str, int] | None:
+    """Return what :func:`load` passes over in silence, and its line: a key that stands twice, a second document.
+
+    For files in which a value must not be lost; asked of a text that :func:`load` has read.
+
+    Raises:
+        ItemError: ``unparsable``, for what follows the first document.
+    """
+    parser = _LOADER(text)
+    open_: list[_Keys] = []
+    documents = 0
+    try:
+        while type(event := parser.get_event()) is not yaml.StreamEndEvent:
+            line = first_line + event.start_mark.line
+            documents += type(event) is yaml.DocumentStartEvent
+            if documents > 1:
+                return "there is more than one document", line
+            if problem := _met(event, open_):
+                return problem, line
+    except yaml.YAMLError as error:
+        raise _unparsable(error, first_line) from None
+    finally:
+        parser.dispose()
+    return None
+
+
+class _Keys:
+    """A mapping whose end has not been read yet, with the keys it has so far; a sequence has none."""
+
+    __slots__ = ("awaits_key", "seen")
+
+    def __init__(self, *, is_mapping: bool) -> None:
+        self.seen: set[str] | None = set() if is_mapping else None
+        self.awaits_key = is_mapping
+
+
+def _met(event: Any, open_: list[_Keys]) -> str:
+    """Take in the next event, and say what is ambiguous about it."""
+    kind = type(event)
+    if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
+        open_.append(_Keys(is_mapping=kind is yaml.MappingStartEvent))
+        return ""
+    if kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
+        open_.pop()
+    elif kind is not yaml.ScalarEvent and kind is not yaml.AliasEvent:
+        return ""
+    if not open_ or open_[-1].seen is None:
+        return ""
+    top, is_key = open_[-1], open_[-1].awaits_key
+    top.awaits_key = not is_key
+    if not is_key or top.seen is None:
+        return ""
+    if kind is not yaml.ScalarEvent:
+        return "a key is not written out as text"
+    key = clean(event.value)
+    doubled = key in top.seen
+    top.seen.add(key)
+    return f"{key!r} stands there twice" if doubled else ""
 
 
 def _unparsable(error: yaml.YAMLError, first_line: int) -> ItemError:

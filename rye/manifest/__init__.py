@@ -1,4 +1,4 @@
-"""manifest: a signed list of a space's items, for what a line in each file cannot say.
+"""manifest: a signed list of a space's items and trust files, for what a line in each file cannot say.
 
 The list is TUF metadata (root, timestamp, snapshot, targets, roles for delegated namespaces), written and read with
 python-tuf. What anchors it is rye's own trust set: the first root that trusted keys have signed; each later one must be
@@ -25,7 +25,18 @@ which is loaded when a manifest is first made or checked: most runs only ask whe
 from typing import TYPE_CHECKING, Any
 
 from rye.manifest._compare import compare
-from rye.manifest.model import FINDINGS, Delegation, Finding, FindingKind, ListedItem, Place, RootKeys, Seen, Severity
+from rye.manifest.model import (
+    FINDINGS,
+    TRUST,
+    Delegation,
+    Finding,
+    FindingKind,
+    ListedItem,
+    Place,
+    RootKeys,
+    Seen,
+    Severity,
+)
 from rye.manifest.store import (
     MANIFEST_FOLDER,
     forget,
@@ -44,6 +55,7 @@ if TYPE_CHECKING:
 __all__ = [
     "FINDINGS",
     "MANIFEST_FOLDER",
+    "TRUST",
     "Delegation",
     "Finding",
     "FindingKind",

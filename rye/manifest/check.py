@@ -12,7 +12,7 @@ from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 from rye.manifest._compare import compare
 from rye.manifest._metadata import Part, Refused, listed_items, load
 from rye.manifest._roots import Keys, Roots, holders
-from rye.manifest.model import Finding, ListedItem, Place, Seen, Severity
+from rye.manifest.model import TRUST, Finding, ListedItem, Place, Seen, Severity
 from rye.signing import TrustSet
 
 __all__ = ["ManifestCheck", "check_manifest"]
@@ -74,7 +74,7 @@ def check_manifest(
     Args:
         files: Name → bytes of the files below ``config/manifest``; none at all is ``manifest-missing``, or
             ``manifest-gone`` where one was seen before.
-        found: The items on disk.
+        found: The items and trust files on disk.
         place: Which space it is.
         trust: The keys of this run.
         now: The moment of checking.
@@ -83,7 +83,7 @@ def check_manifest(
     """
     if not files:
         code = "manifest-missing" if seen is None else "manifest-gone"
-        said = "" if seen is None else f", but version {seen.versions.get('timestamp', 0)} was seen before"
+        said = "" if seen is None else f", but version {seen.newest('timestamp')} was seen before"
         return ManifestCheck((Finding(code, f"there is no manifest{said}"),), seen=seen)
     check = _Check(files, Keys(place, trust, now), seen)
     try:
@@ -99,7 +99,7 @@ def check_manifest(
         (*check.findings, *compare(check.listed, found, unread)),
         version=check.versions["timestamp"],
         expires=min(check.expiries),
-        listed=len(check.listed),
+        listed=sum(item.item_type != TRUST for item in check.listed.values()),
         signers=check.signers,
         seen=check.now_seen if good else seen,
     )
@@ -134,8 +134,9 @@ class _Check:
         self._note("root", root, roots.name)
         self._root = self.files[roots.name]
         # 2. It follows on what was seen: a newer root needs the signatures of the keys seen before.
-        if self.seen is not None and self.seen.root:
-            roots.follows(self.seen.root)
+        for seen in self.seen.all if self.seen is not None else ():
+            if seen.root:
+                roots.follows(seen.root)
         # 3. The timestamp says which snapshot is current, the snapshot which version of each list is.
         timestamp = self._role("timestamp.json", Timestamp, "timestamp", root.signed)
         version = timestamp.signed.snapshot_meta.version
@@ -179,11 +180,14 @@ class _Check:
         self.expiries.append(signed.expires)
         if signed.is_expired(self.keys.now):
             self.findings.append(Finding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path))
-        last = self.seen.versions.get(role, 0) if self.seen is not None else 0
+        before = self.seen.all if self.seen is not None else ()
+        last = max((seen.versions.get(role, 0) for seen in before), default=0)
         if signed.version < last:
             words = f"{name} is of version {signed.version}, but version {last} was seen before"
             self.findings.append(Finding("manifest-rollback", words, path))
-        elif self.seen is not None and signed.version == last and self.seen.digests.get(role) != self.digests[role]:
+        elif signed.version == last and any(
+            seen.versions.get(role) == last and seen.digests.get(role) != part.digest for seen in before
+        ):
             words = f"{name} differs from what was seen before under the same version {last}"
             self.findings.append(Finding("manifest-fork", words, path))
 

@@ -17,6 +17,7 @@ __all__ = [
     "MAX_MANIFEST_FILE",
     "MAX_ROLES",
     "MAX_ROOTS",
+    "TRUST",
     "Delegation",
     "Finding",
     "FindingKind",
@@ -43,6 +44,10 @@ MAX_DELEGATED_DEPTH: Final = 8
 """How many folders below a namespace ``a/*`` a delegation of it reaches."""
 
 
+TRUST: Final = "trust"
+"""What stands for the type of a trust file, whose id is the stem of its name."""
+
+
 class Severity(StrEnum):
     """Whether a finding fails a check."""
 
@@ -52,7 +57,10 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """One row: whether it fails a check, and the command that mends it, after ``  # `` what to know before."""
+    """One row: whether it fails a check, and the command that mends it, after ``  # `` what to know before.
+
+    Where no command can, the remedy begins with ``# `` and says what to do.
+    """
 
     severity: Severity
     remedy: str
@@ -64,7 +72,13 @@ _TRUST: Final = (
     "rye trust add FILE  # the signer's trust file, as its owner gave it; for one run: --trust FILE; "
     "if the key is revoked, its owner begins anew with another: rye manifest write --new --key NAME"
 )
-_ASK: Final = "rye manifest check  # once its newest files are there; with --reset if its owner says it was begun anew"
+_BACK: Final = (
+    "# put its files back as they were; if its owner says that there is none any more: rye manifest check --reset"
+)
+_ASK: Final = (
+    "# get its newest files from its owner; if its owner says that it was begun anew: rye manifest check --reset"
+)
+_ANEW: Final = "rye manifest write --new && rye manifest check --reset  # for its owner, once the items are reviewed"
 
 
 def _error(remedy: str) -> FindingKind:
@@ -78,17 +92,15 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         ),
         "manifest-unsaved": FindingKind(Severity.NOTE, "export RYE_STATE_DIR=FOLDER  # one that can be written"),
         "manifest-missing": _error("rye manifest write"),
-        "manifest-gone": _error(_ASK),
-        "manifest-malformed": _error(
-            "rye manifest write --new  # only once the items are reviewed; else put its files back"
-        ),
+        "manifest-gone": _error(_BACK),
+        "manifest-malformed": _error(f"{_ANEW}; others put its files back"),
         "manifest-unknown-signer": _error(_TRUST),
         "manifest-root-chain": _error(_ASK),
         "manifest-threshold": _error("rye manifest write --cosign  # by each signer that is missing"),
         "manifest-expired": _error("rye manifest write  # for its owner; others get the newest one"),
         "manifest-rollback": _error(_ASK),
         "manifest-fork": _error(_ASK),
-        "manifest-mixed": _error("rye manifest write --new  # for its owner; others get all files of one version"),
+        "manifest-mixed": _error(f"{_ANEW}; others get all files of one version"),
         "manifest-delegation": _error("rye manifest write  # for its owner, who may also --delegate the namespace"),
         "item-removed": _error(_RESTORE),
         "item-unlisted": _error(_WRITE),
@@ -147,11 +159,11 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class ListedItem:
-    """One item, as a manifest lists it or as it was found on disk.
+    """One item or trust file, as a manifest lists it or as it was found on disk.
 
     Attributes:
         path: Below the space's root, slashes always.
-        item_type, item_id: By its path.
+        item_type, item_id: By its path; :data:`TRUST` and the stem for a trust file.
         length: Of the file in bytes.
         sha256: Hex digest of all bytes of the file, signature line included.
         signed_at: Time in its signature line; empty when it has none.
@@ -209,8 +221,19 @@ class Seen:
         versions: Role → version.
         digests: Role → SHA-256 of what was signed.
         root: The last root, as it was.
+        also: What was seen under other names of the same folder, where that is not the same: it must be met as well.
     """
 
     versions: Mapping[str, int] = field(default_factory=dict)
     digests: Mapping[str, str] = field(default_factory=dict)
     root: bytes = b""
+    also: tuple[Seen, ...] = ()
+
+    @property
+    def all(self) -> tuple[Seen, ...]:
+        """This and what was seen under other names."""
+        return (self, *self.also)
+
+    def newest(self, role: str) -> int:
+        """Return the highest version of a role that was seen, 0 where none was."""
+        return max(seen.versions.get(role, 0) for seen in self.all)

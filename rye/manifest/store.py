@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -234,19 +235,36 @@ def state_folder() -> Path:
     return Path(platformdirs.user_state_dir("rye", appauthor=False))
 
 
-def _place(root: Path) -> Path:
-    name = hashlib.sha256(os.fsencode(os.path.realpath(root))).hexdigest()
-    return state_folder() / "manifests" / f"{name}.json"
+def _names(root: Path) -> tuple[str, ...]:
+    """Return the names under which a root is remembered, its own first.
+
+    Its own is where it stands, so that a link put there, or one that is made to lead elsewhere, finds what was seen
+    before it. What it leads to and how it was called are the others, so that no second name forgets what another saw.
+    """
+    called = os.path.abspath(root)  # noqa: PTH100 - resolve() would follow the link
+    parent, name = os.path.split(called)
+    own = os.path.join(os.path.realpath(parent), name)  # noqa: PTH118 - text, as the others
+    return tuple(dict.fromkeys((own, os.path.realpath(root), called)))
+
+
+def _places(root: Path) -> tuple[Path, ...]:
+    folder = state_folder() / "manifests"
+    return tuple(folder / f"{hashlib.sha256(os.fsencode(name)).hexdigest()}.json" for name in _names(root))
 
 
 def load_seen(root: Path) -> Seen | None:
-    """Return what was last seen of a space's manifest, None where none ever was.
+    """Return what was last seen of a space's manifest under each of its names, None where none ever was.
 
     Raises:
         EnvironmentFault: ``state-unreadable`` where it cannot be told, which is not the same as never; ``state-unsafe``
             where others could have written it.
     """
-    path = _place(root)
+    own, *others = (_load(place) for place in _places(root))
+    also = tuple(seen for seen in others if seen is not None and seen != own)
+    return replace(own or Seen(), also=also) if own or also else None
+
+
+def _load(path: Path) -> Seen | None:
     try:
         if os.name == "posix" and (path.parent.stat().st_mode | path.stat().st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
             raise EnvironmentFault(
@@ -278,8 +296,12 @@ def _seen(record: Any) -> Seen:
 
 def was_seen(root: Path) -> bool:
     """Return whether a manifest of a space was ever seen, or that cannot be told, without reading what."""
+    return any(_is_there(place) for place in _places(root))
+
+
+def _is_there(path: Path) -> bool:
     try:
-        _place(root).stat()
+        path.stat()
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError:
@@ -288,42 +310,42 @@ def was_seen(root: Path) -> bool:
 
 
 def save_seen(root: Path, seen: Seen) -> None:
-    """Keep what was seen of a space's manifest, in a folder that only the user can look into.
+    """Keep what was seen of a space's manifest under each of its names, in a folder only the user can look into.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
-    path = _place(root)
     record = {
         "format": _FORMAT,
-        "space": os.path.realpath(root),
         "versions": dict(seen.versions),
         "digests": dict(seen.digests),
         "root": base64.b64encode(seen.root).decode("ascii"),
     }
+    folder = state_folder() / "manifests"
     try:
-        for folder in (path.parent.parent, path.parent):
-            folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for each in (folder.parent, folder):
+            each.mkdir(parents=True, exist_ok=True, mode=0o700)
     except OSError as fault:
         raise EnvironmentFault(
-            "cannot-write", f"{path.parent} cannot be written: {fault.strerror}", hint="set RYE_STATE_DIR"
+            "cannot-write", f"{folder} cannot be written: {fault.strerror}", hint="set RYE_STATE_DIR"
         ) from fault
-    write_atomically(path, json.dumps(record, indent=1, sort_keys=True).encode() + b"\n")
+    for name, path in zip(_names(root), _places(root), strict=True):
+        text = json.dumps({**record, "space": name}, indent=1, sort_keys=True)
+        write_atomically(path, text.encode() + b"\n")
 
 
 def forget(root: Path) -> bool:
-    """Forget what was last seen of a space's manifest; return whether anything was.
+    """Forget what was last seen of a space's manifest under each of its names; return whether anything was.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
-    path = _place(root)
-    try:
-        path.unlink()
-    except (FileNotFoundError, NotADirectoryError):
-        return False
-    except OSError as fault:
-        raise EnvironmentFault(
-            "cannot-write", f"{path} cannot be removed: {fault.strerror}", hint="check permissions"
-        ) from fault
-    return True
+    found = [path for path in _places(root) if _is_there(path)]
+    for path in found:
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as fault:
+            raise EnvironmentFault(
+                "cannot-write", f"{path} cannot be removed: {fault.strerror}", hint="check permissions"
+            ) from fault
+    return bool(found)

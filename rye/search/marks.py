@@ -7,7 +7,6 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import chain
 from string import ascii_letters, ascii_uppercase, digits
 
 from rye.index import analysis
@@ -21,8 +20,6 @@ Range = tuple[int, int]
 Ranges = tuple[Range, ...]
 
 _CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
-
-_WITHOUT_JOINERS = {ord(joiner): None for joiner in analysis.JOINERS}
 
 _CAPITALS = frozenset(ascii_uppercase)
 _ALNUM = frozenset(ascii_letters + digits)
@@ -88,8 +85,9 @@ def _worded(normalized: str, sought: Sought) -> list[Range]:
     """Return the ranges of words wherever they stand, maybe some of them within others."""
     if sought.literal is None or not normalized.isascii():
         return _in_chunks(normalized, sought.spans)
-    lowered = normalized.lower()
-    joined = lowered.translate(_WITHOUT_JOINERS)
+    lowered = joined = normalized.lower()
+    for joiner in analysis.JOINERS:
+        joined = joined.replace(joiner, "")
     here = [word for word in sought.literal if word in joined]
     # What is no joined form stands there literally. If taking out what joins does not make a word occur more often, no
     # joined form has it: a whole segment overlaps with no other occurrence.
@@ -113,7 +111,7 @@ def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, R
     """
     found: list[Range] = []
     done = 0
-    for place, stop in sorted(chain.from_iterable(_every(word, lowered) for word in words)):
+    for place, stop in sorted([place for word in words for place in _every(word, lowered)]):
         if place < done:
             continue
         before, after = text[place - 1 : place] in _ALNUM, text[stop : stop + 1] in _ALNUM
@@ -131,12 +129,14 @@ def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, R
     return found
 
 
-def _every(word: str, text: str) -> Iterator[Range]:
-    """Yield every range where a word stands literally, also those that overlap."""
+def _every(word: str, text: str) -> list[Range]:
+    """Return every range where a word stands literally, also those that overlap."""
+    found = []
     place = text.find(word)
     while place >= 0:
-        yield place, place + len(word)
+        found.append((place, place + len(word)))
         place = text.find(word, place + 1)
+    return found
 
 
 def _placed(normalized: str, sought: Sought) -> Iterator[Range]:

@@ -12,7 +12,7 @@ from rye.search.closeness import Closeness
 from rye.search.evaluate import Evaluation
 from rye.search.foreign import cut_short
 from rye.search.leaves import Found
-from rye.search.passages import Matches, matched
+from rye.search.passages import Matched, Matches, matched
 from rye.search.reading import Read, Shelf
 from rye.search.rereading import Reread, Rereading
 from rye.search.results import LeafTrace, SearchResult
@@ -43,11 +43,12 @@ class Page:
 
 
 class _Shown(NamedTuple):
-    """A hit with its file as it is now, and the sources of all its copies."""
+    """A hit with its file as it is now, the sources of all its copies, and what matched in it."""
 
     hit: Hit
     again: Reread[Read]
     copies: Sequence[str]
+    found: Matched
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,33 +64,34 @@ class Desk:
 
     def page(self, hits: Sequence[Hit]) -> Page:
         """Hydrate hits in order; one whose file is gone, or whose verdict no longer fits the query, is left out."""
-        results, warnings, hiding = list[SearchResult](), list[str](), list[str]()
-        fused = any(hit.closeness is not None for hit in hits)
-        matches = Matches(self._told(few=fused), [hit.doc for hit in hits])
-        reader = self.evaluation.reader
-        rereading = Rereading(reader, self.states, self.trust, self.now, self.verdicts_matter, _SHELF.read)
-        for hit in hits:
-            again = rereading.again(hit.doc, warnings)
-            if again is None:
-                continue
-            part, _, kind, item_id = again.place
-            copies = self.states.copies(kind, item_id, part)
-            results.append(self._result(_Shown(hit, again, copies), matches))
+        warnings, hiding = list[str](), list[str]()
+        shown = self._shown(hits, warnings)
+        for _, again, copies, _ in shown:
             if len(copies) == 1:
                 continue
+            part, _, kind, item_id = again.place
             if len(set(copies)) > 1:
                 hiding += self.states.hiding(kind, item_id)
             if (twins := copies.count(part.root.source)) > 1:
                 warnings.append(f"{again.place.name} is in {twins} files of {part.root.source}; keep one of them")
         warnings += cut_short(list(dict.fromkeys(hiding)))
-        return Page(tuple(results), tuple(dict.fromkeys(warnings)))
+        return Page(tuple(map(self._result, shown)), tuple(dict.fromkeys(warnings)))
 
-    def _result(self, shown: _Shown, matches: Matches) -> SearchResult:
-        hit, again = shown.hit, shown.again
+    def _shown(self, hits: Sequence[Hit], warnings: list[str]) -> list[_Shown]:
+        """Read all files, then judge all, then mark all: the processor's caches hold one kind of work at a time."""
+        reader, docs = self.evaluation.reader, [hit.doc for hit in hits]
+        rereading = Rereading(reader, self.states, self.trust, self.now, self.verdicts_matter, _SHELF.read)
+        both = zip(hits, rereading.all_again(docs, warnings), strict=True)
+        read = [(hit, again) for hit, again in both if again is not None]
+        copies = [self.states.copies(again.place.kind, again.place.item_id, again.place.part) for _, again in read]
+        matches = Matches(self._told(few=any(hit.closeness is not None for hit in hits)), docs)
+        found = [_matched(hit, again, matches) for hit, again in read]
+        return [_Shown(*pair, sources, what) for pair, sources, what in zip(read, copies, found, strict=True)]
+
+    def _result(self, shown: _Shown) -> SearchResult:
+        hit, again, copies, found = shown
         item, root, near = again.read.item, again.place.part.root, hit.closeness
-        section = near.section if near and again.same_bytes else None
-        found = matched(item, hit.doc, matches, same_bytes=again.same_bytes, section=section)
-        shadows, shadowed_by = self.states.sharing(shown.copies, root.source)
+        shadows, shadowed_by = self.states.sharing(copies, root.source)
         states, successor = self.states.standing(hit.doc)
         return SearchResult(
             id=item.id,
@@ -129,3 +131,8 @@ class Desk:
     def _explained(self, hit: Hit) -> tuple[LeafTrace, ...]:
         traces = self.evaluation.explain(hit.doc)
         return traces if hit.closeness is None else hit.closeness.explain(traces)
+
+
+def _matched(hit: Hit, again: Reread[Read], matches: Matches) -> Matched:
+    section = hit.closeness.section if hit.closeness and again.same_bytes else None
+    return matched(again.read.item, hit.doc, matches, same_bytes=again.same_bytes, section=section)

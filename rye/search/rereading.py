@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Generic, NamedTuple, Protocol, TypeVar
@@ -86,16 +86,33 @@ class Rereading(Generic[R]):
 
     def again(self, doc: int, warnings: list[str]) -> Reread[R] | None:
         """Read one document; None, and a warning, where its file is gone or no longer fits."""
+        return self.all_again([doc], warnings)[0]
+
+    def all_again(self, docs: Sequence[int], warnings: list[str]) -> list[Reread[R] | None]:
+        """Read documents, as :meth:`again` does: first all, then they are judged; caches like one kind of work."""
+        places = [self._place(doc) for doc in docs]
+        found = [self._read(place, warnings) for place in places]
+        return [
+            None if read is None else self._judged(doc, place, read, warnings)
+            for doc, place, read in zip(docs, places, found, strict=True)
+        ]
+
+    def _place(self, doc: int) -> Place:
         part, local = self.reader.locate(doc)
         segment = part.segment
-        place = Place(part, segment.paths[local], _KINDS[segment.types[local]], segment.ids[local])
+        return Place(part, segment.paths[local], _KINDS[segment.types[local]], segment.ids[local])
+
+    def _read(self, place: Place, warnings: list[str]) -> R | None:
         try:
-            read = self.read(part.root, place.path, place.kind, place.item_id)
+            return self.read(place.part.root, place.path, place.kind, place.item_id)
         except ItemError as error:
             warnings.append(f"{place.name} was left out: {error.message}")
             return None
+
+    def _judged(self, doc: int, place: Place, read: R, warnings: list[str]) -> Reread[R] | None:
         signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify)
-        same = segment.evidence.content_digest(local) == read.evidence.content_digest
+        part = place.part
+        same = part.segment.evidence.content_digest(doc - part.base) == read.evidence.content_digest
         if not same and self.verdicts_matter and self.states.verdicts[doc] != VERDICT_NUMBER[signature.verdict]:
             warnings.append(f"{place.name} was left out: it changed and is {signature.verdict} now")
             return None

@@ -16,6 +16,7 @@ Importing this room does not load the cryptography library; the first signature 
     'digest'
 """
 
+from rye.signing._line import COMMENT_MARKS
 from rye.signing.account import Account, account
 from rye.signing.endorse import endorse, endorser
 from rye.signing.evidence import disagreements, inspect, with_declared
@@ -23,14 +24,17 @@ from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
 from rye.signing.reasons import REASONS, Reason
-from rye.signing.sign import COMMENT_MARKS, sign_bytes, unsigned_bytes
+from rye.signing.sign import sign_bytes, unsigned_bytes
 from rye.signing.store import (
     TRUSTED_FOLDER,
     TrustLoad,
+    UnreadTrust,
+    leads_out,
     load_trust,
     read_trust_bytes,
     sweep,
     system_clock,
+    trust_paths,
     write_atomically,
 )
 from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
@@ -75,6 +79,7 @@ __all__ = [
     "TrustEntry",
     "TrustLoad",
     "TrustSet",
+    "UnreadTrust",
     "Verdict",
     "account",
     "check_private_folder",
@@ -86,6 +91,7 @@ __all__ = [
     "inspect",
     "judge",
     "last_moment",
+    "leads_out",
     "load_key_file",
     "load_signing_key",
     "load_trust",
@@ -100,6 +106,7 @@ __all__ = [
     "sweep",
     "system_clock",
     "trust_file_name",
+    "trust_paths",
     "unsigned_bytes",
     "with_declared",
     "write_atomically",

@@ -5,12 +5,43 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from rye.signing.model import EnvelopeFormat
 
-__all__ = ["ParsedLine", "decode_signature", "encode_signature", "line_elsewhere", "parse_line"]
+__all__ = [
+    "COMMENT_MARKS",
+    "ParsedLine",
+    "decode_signature",
+    "encode_signature",
+    "foreign_mark",
+    "line_elsewhere",
+    "parse_line",
+]
+
+_HASH: Final = ("# ", "")
+_SLASHES: Final = ("// ", "")
+
+COMMENT_MARKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        ".cjs": _SLASHES,
+        ".js": _SLASHES,
+        ".md": ("<!-- ", " -->"),
+        ".mjs": _SLASHES,
+        ".py": _HASH,
+        ".sh": _HASH,
+        ".toml": _HASH,
+        ".ts": _SLASHES,
+        ".yaml": _HASH,
+        ".yml": _HASH,
+    }
+)
+"""What stands before and after the envelope on its line, by file extension."""
+
+_MARKS: Final = {suffix: before.rstrip() for suffix, (before, _) in COMMENT_MARKS.items()}
 
 _TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
 _TAIL: Final = r":([0-9a-f]{64}):([A-Za-z0-9+/=_-]+):"
@@ -62,6 +93,19 @@ def parse_line(line: str) -> ParsedLine | None:
     except ValueError:
         return None
     return parsed
+
+
+def foreign_mark(line: str, suffix: str) -> str:
+    """Say in words what is wrong with the comment mark of a well-formed line in a file of this extension.
+
+    No signature binds the mark, which is part of the line, and with that of another language the file means another
+    thing, or nothing. Empty where it is right.
+    """
+    mark = _MARKS.get(suffix)
+    if mark is not None and line.startswith(mark):
+        return ""
+    said = f"its comments begin with {mark}" if mark else "it has no comments"
+    return f"a {suffix} file cannot hold this line: {said}"
 
 
 def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:

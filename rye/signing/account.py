@@ -14,7 +14,8 @@ __all__ = ["Account", "account"]
 class Account:
     """Whether the word of one trust file counts at a moment, a stable code, and why in words.
 
-    The codes: ``counts``; ``revoked``; ``project-key`` when no key of the user stands behind a project's file;
+    The codes: ``counts``; ``unread`` when this file, or another that may revoke the key, cannot be read; ``revoked``;
+    ``project-key`` when no key of the user stands behind a project's file;
     ``overruled`` when a more authoritative file of the same key decides; ``expired``; ``no-namespace``.
     """
 
@@ -25,12 +26,15 @@ class Account:
 
 def account(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> Account:
     """Return whether and why an entry of a trust set counts, in the order in which judging asks."""
+    if entry.unread:
+        return Account(counts=False, code="unread", reason=f"cannot be read, and may revoke the key: {entry.unread}")
     # 1. A project's file without an endorsement says nothing at all, not even that its key is revoked.
     if not trust.stands(entry, now):
         return Account(counts=False, code="project-key", reason=_why_not_standing(entry, trust, now))
     # 2. Revocation, by this file or by another that is entitled to.
-    if revoking := _revoking(entry, trust, now):
-        return Account(counts=False, code="revoked", reason=_revoked_by(revoking, entry))
+    if barring := _barring(entry, trust, now):
+        code = "unread" if barring.revoked is None else "revoked"
+        return Account(counts=False, code=code, reason=_barred_by(barring, entry))
     # 3. Another file that decides alone.
     if overruling := _overruling(entry, trust):
         where = _PLACES[overruling.scope].format(bundle=overruling.bundle)
@@ -58,6 +62,8 @@ def _why_not_standing(entry: TrustEntry, trust: TrustSet, now: datetime) -> str:
     for anchor in trust.named(entry.endorsed_by):
         if anchor.scope.is_anchor and anchor.revoked is not None:
             return f"endorsed by {anchor.signer}, whose key is revoked{_words(anchor.revoked)}"
+        if anchor.scope.is_anchor and anchor.unread:
+            return f"endorsed by {anchor.signer}, whose trust file {anchor.source} cannot be read"
     for anchor in trust.named(entry.endorsed_by):
         if anchor.scope.is_anchor and anchor.expired(now):
             return f"endorsed by {anchor.signer}, whose key has expired"
@@ -66,18 +72,23 @@ def _why_not_standing(entry: TrustEntry, trust: TrustSet, now: datetime) -> str:
     return f"endorsed by {entry.endorsed_by[:16]}, which no trust file of the user names"
 
 
-def _revoking(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustEntry | None:
-    for each in trust.named(entry.fingerprint):
-        here = each.scope is not Scope.BUNDLE or (entry.scope is Scope.BUNDLE and each.bundle == entry.bundle)
-        if each.revoked is not None and here and trust.stands(each, now):
-            return each
-    return None
+def _barring(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustEntry | None:
+    """Return the entry that revokes the key wherever this one could speak, or else one that may do so."""
+    found = [each for each in trust.named(entry.fingerprint) if each.bars and _reaches(each, entry, trust, now)]
+    return min(found, key=lambda each: each.revoked is None, default=None)
 
 
-def _revoked_by(revoking: TrustEntry, entry: TrustEntry) -> str:
-    by = "" if revoking == entry else f" by the trust file {_PLACES[revoking.scope].format(bundle=revoking.bundle)}"
-    words = _words(revoking.revoked) if revoking.revoked else ""
-    return f"revoked{by}{words}; nothing that it ever signed is trusted"
+def _reaches(each: TrustEntry, entry: TrustEntry, trust: TrustSet, now: datetime) -> bool:
+    at_home = each.scope is entry.scope and each.bundle == entry.bundle
+    return at_home or (each.scope is not Scope.BUNDLE and trust.stands(each, now))
+
+
+def _barred_by(barring: TrustEntry, entry: TrustEntry) -> str:
+    where = f"the trust file {_PLACES[barring.scope].format(bundle=barring.bundle)}"
+    if barring.revoked is None:
+        return f"{where} cannot be read, and may revoke the key: {barring.source}"
+    by = "" if barring == entry else f" by {where}"
+    return f"revoked{by}{_words(barring.revoked)}; nothing that it ever signed is trusted"
 
 
 def _words(revoked: Revocation) -> str:

@@ -9,7 +9,7 @@ from typing import Final
 
 from rye._envelope import RawEnvelope, find_envelope
 from rye.signing._coverage import find_coverage, line_end_change, whole_digest
-from rye.signing._line import ParsedLine, decode_signature, line_elsewhere, parse_line
+from rye.signing._line import ParsedLine, decode_signature, foreign_mark, line_elsewhere, parse_line
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin
 
 __all__ = ["ITEM_TYPES", "disagreements", "inspect", "with_declared"]
@@ -24,7 +24,14 @@ _V2: Final = EnvelopeFormat.V2
 """Members are looked up here once: Python 3.11 takes longer to find one in its class than to parse a field."""
 
 
-def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str], content_digest: str | None = None) -> Evidence:
+def inspect(
+    data: bytes,
+    *,
+    origin: Origin,
+    declared: Mapping[str, str],
+    suffix: str = "",
+    content_digest: str | None = None,
+) -> Evidence:
     """Return what the bytes of a file prove, whoever is trusted. Never raises, whatever the bytes.
 
     Args:
@@ -32,6 +39,7 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str], content
         origin: Where they were found.
         declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
             type and id by itself, so there it only helps to tell where a file was moved from.
+        suffix: Extension of the file, lower case, which says how its comments begin; empty accepts any comment mark.
         content_digest: What to state as the SHA-256 of ``data``, for a caller who has it already or needs none; no
             verdict depends on it. None computes it.
     """
@@ -46,10 +54,12 @@ def inspect(data: bytes, *, origin: Origin, declared: Mapping[str, str], content
         return Evidence(content, "two-envelopes")
     if envelope.number == 1 and data.startswith(b"#!", envelope.end):
         return Evidence(content, "malformed", "it stands above the shebang instead of below it")
-    # 3. Its form.
+    # 3. Its form, and that of a comment in such a file.
     line = parse_line(envelope.line)
     if line is None:
         return Evidence(content, "malformed", _what_is_wrong(envelope.line))
+    if suffix and (wrong := foreign_mark(envelope.line, suffix)):
+        return _fault(content, line, "malformed", wrong)
     # 4. The signature as 64 bytes, spelled in the one possible way.
     signature = decode_signature(line.signature, line.format)
     if signature is None:

@@ -94,7 +94,7 @@ def judge(
     entries, moved_from = _verifying(entries, case)
     if not entries:
         return case.found("signature")
-    # 4. Revocation beats everything else that may be said of a valid signature.
+    # 4. Revocation beats everything else that may be said of a valid signature, and so does what may be one.
     if revoked := _revoked(entries, case):
         return revoked
     # 5. Some file must have a say about this origin; the most authoritative scope alone is heard.
@@ -140,14 +140,23 @@ def _holding(entries: tuple[TrustEntry, ...], case: _Case, item_type: str, item_
 
 
 def _revoked(entries: tuple[TrustEntry, ...], case: _Case) -> Signature | None:
-    for entry in entries:
-        if entry.revoked is not None and case.trust.revokes(entry, case.origin, case.now):
+    barring = [entry for entry in entries if entry.revoked is not None or entry.unread]
+    barring = [entry for entry in barring if case.trust.revokes(entry, case.origin, case.now)]
+    for entry in barring:
+        if entry.revoked is not None:
             words = ", ".join(filter(None, (entry.revoked.reason, entry.revoked.date)))
             return case.found("revoked", entry, words and f": {words}")
+    if barring:
+        return case.found("trust-unread", _read(entries)[0], barring[0].source)
     return None
 
 
+def _read(entries: tuple[TrustEntry, ...]) -> tuple[TrustEntry, ...]:
+    return tuple(entry for entry in entries if not entry.unread) or entries
+
+
 def _unheard(entries: tuple[TrustEntry, ...], case: _Case) -> Signature:
+    entries = _read(entries)
     entry = entries[0]
     if entry.scope is Scope.BUNDLE:
         bundles = sorted({each.bundle for each in entries})

@@ -53,6 +53,11 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
             "the signature holds, but the key of {signer} is revoked{detail}",
             _OTHER_KEY,
         ),
+        "trust-unread": Reason(
+            Verdict.UNTRUSTED,
+            "the signature holds, but the trust file {detail} cannot be read, and may revoke the key of {signer}",
+            "rye trust list  # says what is the matter with that file: mend it, or remove it if it is not yours",
+        ),
         "expired": Reason(
             Verdict.UNTRUSTED,
             "the signature holds, but the key of {signer} expired at {detail}",

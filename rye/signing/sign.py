@@ -4,39 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Final
 
 from rye._envelope import BOM, find_envelope
 from rye.errors import SigningError
-from rye.signing._line import encode_signature
+from rye.signing._line import COMMENT_MARKS, encode_signature
 from rye.signing._message import signed_message
 from rye.signing.keys import SigningKey
 from rye.signing.model import EnvelopeFormat, Origin
 from rye.signing.trust import as_utc
 
-__all__ = ["COMMENT_MARKS", "sign_bytes", "unsigned_bytes"]
-
-_HASH: Final = ("# ", "")
-_SLASHES: Final = ("// ", "")
-
-COMMENT_MARKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        ".cjs": _SLASHES,
-        ".js": _SLASHES,
-        ".md": ("<!-- ", " -->"),
-        ".mjs": _SLASHES,
-        ".py": _HASH,
-        ".sh": _HASH,
-        ".toml": _HASH,
-        ".ts": _SLASHES,
-        ".yaml": _HASH,
-        ".yml": _HASH,
-    }
-)
-"""What stands before and after the envelope on its line, by file extension."""
+__all__ = ["sign_bytes", "unsigned_bytes"]
 
 _SHEBANG: Final = re.compile(rb"#![^\n]*\n?")
 

@@ -6,14 +6,14 @@ import os
 import re
 import stat
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from rye.errors import EnvironmentFault, NotFoundError, SigningError
+from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.endorse import endorser
 from rye.signing.trust import Scope, TrustEntry, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, parse_trust_file
@@ -21,14 +21,18 @@ from rye.signing.trust_file import MAX_TRUST_FILE, parse_trust_file
 __all__ = [
     "TRUSTED_FOLDER",
     "TrustLoad",
+    "UnreadTrust",
+    "leads_out",
     "load_trust",
     "read_trust_bytes",
     "sweep",
     "sync_folder",
     "system_clock",
+    "trust_paths",
     "write_atomically",
 ]
 
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _TEMPORARY: Final = re.compile(r"\..+\.[0-9a-f]{16}\.tmp")
 _LEFT: Final = 3600.0
 """Seconds without a change after which a temporary file is nobody's."""
@@ -43,16 +47,59 @@ def system_clock() -> datetime:
 
 
 @dataclass(frozen=True, slots=True)
+class UnreadTrust:
+    """A trust file, or a folder of them, that cannot be read: where it stands, whose it is, and why.
+
+    Attributes:
+        path: The file or folder.
+        message: The sentence that warns of it.
+        scope: As that of its entry would be; so are ``bundle`` and ``endorsed_by``.
+        fault: Why it cannot be read.
+        name: The fingerprint that its name tells, else empty.
+    """
+
+    path: Path
+    message: str
+    scope: Scope
+    fault: RyeError
+    bundle: str = ""
+    endorsed_by: str = ""
+    name: str = ""
+
+    def entries(self, known: Iterable[TrustEntry]) -> Iterator[TrustEntry]:
+        """Yield what stands for the file in a trust set, if its key is among those that are known."""
+        for public in dict.fromkeys(entry.public for entry in known):
+            if self.name in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
+                yield TrustEntry(
+                    public,
+                    "",
+                    self.scope,
+                    bundle=self.bundle,
+                    endorsed_by=self.endorsed_by,
+                    source=str(self.path),
+                    unread=self.fault.message,
+                )
+
+
+@dataclass(frozen=True, slots=True)
 class TrustLoad:
-    """The trust set of a run, and one sentence for each file that could not be taken into it."""
+    """The trust set of a run, and a sentence for each file that could not be taken into it.
+
+    Attributes:
+        trust: The set.
+        warnings: The sentences, also on named folders that hold no trust file.
+        doubts: Named files and folders and those of the user that cannot be read and do not tell by their name which
+            key they are about: what they revoke is not known.
+    """
 
     trust: TrustSet
     warnings: tuple[str, ...] = ()
+    doubts: tuple[UnreadTrust, ...] = ()
 
     @property
     def emptiness(self) -> str:
         """A sentence when the set holds no key at all, else nothing."""
-        if self.trust.entries:
+        if any(not entry.unread for entry in self.trust.entries):
             return ""
         why = "no trust file could be read" if self.warnings else "there is no trust file"
         return f"no key is trusted, so no signature counts: {why}"
@@ -62,76 +109,136 @@ def load_trust(
     *,
     user: Path | None = None,
     project: Path | None = None,
+    others: Mapping[str, Path] | None = None,
     bundles: Mapping[str, Path] | None = None,
     named: Sequence[Path] = (),
 ) -> TrustLoad:
     """Read the trust files of all spaces.
 
+    A file that cannot be read is taken to revoke the key that its name tells, as far as it could: what was meant to
+    revoke or limit a key does not let it count by being broken.
+
     Args:
         user: Root of the user space: the folder that holds ``config/keys/trusted``.
         project: Root of the project space.
+        others: Root of each other project, by its name.
         bundles: Root of each bundle, by bundle id.
         named: Trust files, or folders of them, that the caller trusts for this run.
 
     Returns:
-        The set, and warnings for files and folders that could not be read; the rest counts.
+        The set, and what could not be read.
 
     Raises:
         NotFoundError: ``trust-not-found`` when a named path does not exist.
         SigningError: When a file that the caller named itself cannot be taken.
     """
-    warnings: list[str] = []
-    anchors = _named_entries(named, warnings)
-    if user is not None:
-        anchors += _folder_entries(user / TRUSTED_FOLDER, Scope.USER, warnings)
-    others: list[TrustEntry] = []
-    if project is not None:
-        others += _folder_entries(project / TRUSTED_FOLDER, Scope.PROJECT, warnings, anchors=anchors)
-    for bundle, root in (bundles or {}).items():
-        others += _folder_entries(root / TRUSTED_FOLDER, Scope.BUNDLE, warnings, bundle=bundle)
-    return TrustLoad(TrustSet((*anchors, *others)), tuple(warnings))
-
-
-def _named_entries(named: Sequence[Path], warnings: list[str]) -> list[TrustEntry]:
-    entries: list[TrustEntry] = []
+    found = _Found()
     for path in named:
+        found.add_named(path)
+    if user is not None:
+        found.add_folder(user / TRUSTED_FOLDER, Scope.USER)
+    anchors = tuple(found.entries)
+    for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
+        found.add_folder(root / TRUSTED_FOLDER, Scope.PROJECT, root=root, bundle=name, anchors=anchors)
+    for bundle, root in (bundles or {}).items():
+        found.add_folder(root / TRUSTED_FOLDER, Scope.BUNDLE, root=root, bundle=bundle)
+    return found.load()
+
+
+class _Found:
+    """What the trust files said that have been read so far, and those that cannot be read."""
+
+    def __init__(self) -> None:
+        self.entries: list[TrustEntry] = []
+        self._unread: list[UnreadTrust] = []
+        self._empty: list[str] = []
+
+    def load(self) -> TrustLoad:
+        """Return all of it."""
+        barring = [entry for each in self._unread if each.name for entry in each.entries(self.entries)]
+        warnings = [each.message for each in self._unread]
+        doubts = tuple(each for each in self._unread if each.scope.is_anchor and not each.name)
+        return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), doubts)
+
+    def add_named(self, path: Path) -> None:
+        """Read a file, or a folder of files, that the caller names."""
         if path.is_dir():
-            entries += _folder_entries(path, Scope.NAMED, warnings)
+            before = len(self.entries) + len(self._unread)
+            self.add_folder(path, Scope.NAMED)
+            if len(self.entries) + len(self._unread) == before:
+                self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
         elif not path.exists():
             raise NotFoundError(
                 "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
             )
         else:
-            entries.append(parse_trust_file(_read(path, MAX_TRUST_FILE), scope=Scope.NAMED, source=str(path)))
-    return entries
+            self.entries.append(parse_trust_file(_read(path, MAX_TRUST_FILE), scope=Scope.NAMED, source=str(path)))
 
-
-def _folder_entries(
-    folder: Path,
-    scope: Scope,
-    warnings: list[str],
-    *,
-    bundle: str = "",
-    anchors: Sequence[TrustEntry] = (),
-) -> list[TrustEntry]:
-    try:
-        paths = sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
-    except (FileNotFoundError, NotADirectoryError):
-        return []
-    except OSError as fault:
-        warnings.append(f"trust files in {folder} cannot be read: {fault.strerror}")
-        return []
-    entries = []
-    for path in paths:
+    def add_folder(
+        self,
+        folder: Path,
+        scope: Scope,
+        *,
+        root: Path | None = None,
+        bundle: str = "",
+        anchors: Sequence[TrustEntry] = (),
+    ) -> None:
+        """Read the trust files of a folder; of a ``root``, none that a link leads out of it to."""
         try:
-            data = _read(path, MAX_TRUST_FILE)
-            endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
-            entry = parse_trust_file(data, scope=scope, bundle=bundle, endorsed_by=endorsed_by, source=str(path))
-        except (SigningError, EnvironmentFault) as fault:
-            warnings.append(f"trust file {path} is left out: {fault.message}")
-        else:
-            entries.append(entry)
-    return entries
+            _refuse_leading_out(folder, root)
+            paths = trust_paths(folder)
+        except NotADirectoryError:
+            return
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not _dangles(folder):
+                return
+            message = f"trust files in {folder} cannot be read: {error.strerror}"
+            fault = EnvironmentFault("unreadable", message, hint="check its permissions")
+            self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
+            return
+        except SigningError as error:
+            self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
+            return
+        for path in paths:
+            endorsed_by = ""
+            try:
+                if path.is_symlink():
+                    _refuse_leading_out(path, root)
+                data = _read(path, MAX_TRUST_FILE)
+                endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
+                entry = parse_trust_file(data, scope=scope, bundle=bundle, endorsed_by=endorsed_by, source=str(path))
+            except (SigningError, EnvironmentFault) as fault:
+                message, stem = f"trust file {path} is left out: {fault.message}", path.stem.casefold()
+                name = stem if _FINGERPRINT.fullmatch(stem) else ""
+                self._unread.append(UnreadTrust(path, message, scope, fault, bundle, endorsed_by, name))
+            else:
+                self.entries.append(entry)
+
+
+def _dangles(folder: Path) -> bool:
+    """Return whether a folder is missing because a link on the way leads nowhere."""
+    return any(place.is_symlink() and not place.exists() for place in (folder, *folder.parents))
+
+
+def _refuse_leading_out(path: Path, root: Path | None) -> None:
+    if root is not None and leads_out(path, root):
+        message = f"{path} leads out of {root}, by a link, and is not read"
+        raise SigningError("not-a-file", message, hint="put the files themselves in its place")
+
+
+def leads_out(path: Path, root: Path) -> bool:
+    """Return whether links on the way lead a path below a root to somewhere else."""
+    base = os.path.realpath(root)
+    return not os.path.realpath(path).startswith(base.rstrip(os.sep) + os.sep)
+
+
+def trust_paths(folder: Path) -> list[Path]:
+    """Return what counts as a trust file in a folder of them, by name.
+
+    Raises:
+        OSError: The folder is not there or cannot be listed.
+    """
+    return sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
 
 
 def read_trust_bytes(path: Path) -> bytes:

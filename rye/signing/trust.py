@@ -50,12 +50,13 @@ class TrustEntry:
         public: The key.
         owner: As the file names it; printable, on one line.
         scope: Where the file was found.
-        bundle: Bundle id when the scope is ``bundle``, else empty.
+        bundle: Bundle id when the scope is ``bundle``; name of the project when it was named by its path; else empty.
         namespaces: Patterns of ids it may sign; None for all, empty for none.
         not_after: Last moment at which the key counts; None for no end.
         revoked: Set when the file revokes the key.
         endorsed_by: For a project's file the fingerprint of the user's key that signed it, else empty.
         source: Where the file was found, for messages.
+        unread: Why the file cannot be read, where its name alone tells the key; it may then be one that revokes.
         fingerprint: That of the key.
         signer: Owner and short fingerprint, for sentences.
     """
@@ -69,6 +70,7 @@ class TrustEntry:
     revoked: Revocation | None = None
     endorsed_by: str = ""
     source: str = ""
+    unread: str = ""
     fingerprint: Fingerprint = field(init=False)
     signer: str = field(init=False)
 
@@ -77,6 +79,11 @@ class TrustEntry:
         object.__setattr__(self, "fingerprint", fingerprint)
         short = fingerprint[:16]
         object.__setattr__(self, "signer", f"{self.owner} ({short})" if self.owner else short)
+
+    @property
+    def bars(self) -> bool:
+        """Whether the file revokes the key, or may do so as far as can be told."""
+        return self.revoked is not None or bool(self.unread)
 
     def expired(self, now: datetime) -> bool:
         """Return whether the key's time is over at ``now``."""
@@ -96,7 +103,8 @@ class TrustSet:
     - A bundle's keys speak for that bundle's items alone, and revoke for them alone.
 
     Where several files name one key, the most authoritative that may speak decides alone, so a user can narrow a key
-    that a bundle brings. Revocation is the exception: any file entitled to revoke does.
+    that a bundle brings. Revocation is the exception: any file entitled to revoke does. So does one that cannot be
+    read, for the key that its name tells: what it says may be just that.
     """
 
     entries: tuple[TrustEntry, ...] = ()
@@ -123,23 +131,33 @@ class TrustSet:
         endorsers = [each for each in self.named(entry.endorsed_by) if each.scope.is_anchor]
         return (
             bool(endorsers)
-            and all(each.revoked is None for each in endorsers)
+            and not any(each.bars for each in endorsers)
             and any(each.namespaces is None and not each.expired(now) for each in endorsers)
         )
 
     def speaks(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
         """Return whether an entry has a say about what stands at ``origin``."""
+        if entry.unread:
+            return False
         if entry.scope is _BUNDLE:
             return origin.space == "system" and entry.bundle == origin.bundle
         if entry.scope is _PROJECT:
-            return origin.space == "project" and self.stands(entry, now)
+            return origin.space == "project" and entry.bundle == origin.bundle and self.stands(entry, now)
         return True
 
     def revokes(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
-        """Return whether an entry revokes its key for what stands at ``origin``."""
-        if entry.revoked is None:
+        """Return whether an entry revokes its key for what stands at ``origin``, or cannot be read and may do so.
+
+        Whether a project's file that cannot be read was endorsed is not always known: at home it is taken to be.
+        """
+        if not entry.bars:
             return False
-        return self.speaks(entry, origin, now) if entry.scope is _BUNDLE else self.stands(entry, now)
+        at_home = entry.bundle == origin.bundle
+        if entry.scope is _BUNDLE:
+            return origin.space == "system" and at_home
+        if entry.scope is _PROJECT and entry.unread and origin.space == "project" and at_home:
+            return True
+        return self.stands(entry, now)
 
     def may_sign(self, fingerprint: str, origin: Origin, now: datetime) -> bool:
         """Return whether a whole item that a key signs at ``origin`` is trusted: what :func:`judge` asks of the key."""
@@ -168,6 +186,7 @@ class TrustSet:
                     entry.expired(now),
                     entry.revoked and [entry.revoked.reason, entry.revoked.date],
                     self.stands(entry, now),
+                    entry.unread and entry.source,
                 ]
             )
             for entry in self.entries

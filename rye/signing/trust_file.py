@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time
+from types import MappingProxyType
 from typing import Any, Final, NoReturn
 
 from rye.errors import SigningError
@@ -20,7 +21,14 @@ MAX_TRUST_FILE: Final = 65_536
 _NAMESPACE: Final = re.compile(r"(?:(?:directive|tool|knowledge):)?(?:\*|[^*/:\s]+)(?:/(?:\*|[^*/:\s]+))*")
 _KEY_PREFIX: Final = "ed25519:"
 _LIMITS: Final = ("namespaces", "not_after", "revoked")
-_KNOWN: Final = frozenset({"version", "category", "fingerprint", "owner", "public_key", "pem", "reason", "date"})
+_KNOWN: Final = MappingProxyType(
+    {
+        "": ("version", "category", "fingerprint", "owner", "attestation", "public_key", *_LIMITS),
+        "public_key": ("pem",),
+        "revoked": ("reason", "date"),
+    }
+)
+"""Table → the keys that may stand in it; other tools write an ``attestation``, which says nothing here."""
 _HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see the trust model"
 
 
@@ -31,18 +39,20 @@ def parse_trust_file(
 
     Read are ``[public_key] pem`` or ``public_key = "ed25519:BASE64"``, ``owner``, and the optional ``fingerprint`` (16
     or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``not_after`` (date, of which the
-    whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with ``reason`` and ``date``). Other
-    keys are left alone, unless they look like a limit misspelt or in a table that has none. What is there but cannot be
-    understood is refused: no limit is ever lost to a typing error.
+    whole day in UTC counts, or date and time) and ``revoked`` (true, or a table with ``reason`` and ``date``). What is
+    there but cannot be understood is refused, a key or table that is not known as well: no limit is ever lost to a
+    typing error.
 
     Raises:
         SigningError: ``trust-file`` when it cannot be understood, ``fingerprint-mismatch`` when it names another
             fingerprint than its key has, ``weak-key`` when the key cannot bind a message.
     """
     table = _load(data, source)
-    _refuse_slips(table, source)
+    _refuse_unknown(table, source)
     public = _public_key(table, source)
     stated = table.get("fingerprint")
+    if stated is not None and not isinstance(stated, str):
+        _refuse(source, "fingerprint is not text")
     if stated is not None and stated not in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
         raise SigningError(
             "fingerprint-mismatch",
@@ -113,19 +123,19 @@ def _load(data: bytes, source: str) -> Mapping[str, Any]:
         _refuse(source, f"is not TOML: {fault}")
 
 
-def _refuse_slips(table: Mapping[str, Any], source: str) -> None:
-    """Refuse a limit that is misspelt, or that stands where it belongs to another table than the key's."""
+def _refuse_unknown(table: Mapping[str, Any], source: str) -> None:
+    """Refuse what is not known: it may be a limit that is misspelt, or that stands in another table than its own."""
     for name, inner in (("", table), *((key, value) for key, value in table.items() if isinstance(value, dict))):
         for key in inner:
-            if key in _KNOWN or (not name and key in _LIMITS):
+            if key in _KNOWN.get(name, ()):
                 continue
             from difflib import get_close_matches
 
-            near = get_close_matches(key.casefold().replace("-", "_"), _LIMITS, 1, 0.8)
+            near = get_close_matches(key.casefold().replace("-", "_"), _KNOWN[""], 1, 0.8)
             if near and name:
                 _refuse(source, f"{key} stands in the table [{name}] and would limit nothing; write {near[0]} above it")
-            if near:
-                _refuse(source, f"{key!r} is not known; did you mean {near[0]}?")
+            hint = f"; did you mean {near[0]}?" if near else ""
+            _refuse(source, f"{key!r} is not known{f' in the table [{name}]' if name else ''}{hint}")
 
 
 def _public_key(table: Mapping[str, Any], source: str) -> PublicKey:
@@ -174,11 +184,14 @@ def _moment(value: object, source: str) -> datetime | None:
         except ValueError:
             _refuse(source, f"{value!r} is not a date such as 2027-12-31")
     if isinstance(value, datetime):
-        return as_utc(value)
+        try:
+            return as_utc(value)
+        except OverflowError:
+            _refuse(source, f"{value.isoformat()} is not a moment of the years 1 to 9999 in UTC")
     if isinstance(value, date):
         return datetime.combine(value, time.max, tzinfo=UTC)
     if value is not None:
-        _refuse(source, f"not_after {value!r} is not a date")
+        _refuse(source, "not_after is not a date")
     return None
 
 
@@ -189,7 +202,8 @@ def _revocation(value: object, source: str) -> Revocation | None:
         return Revocation()
     if not isinstance(value, dict):
         _refuse(source, "revoked is neither true, false nor a table")
+    day = value.get("date", "")
     return Revocation(
         _line(value.get("reason", ""), "revoked.reason", source),
-        _line(str(value.get("date", "")), "revoked.date", source),
+        _line(str(day) if isinstance(day, date) else day, "revoked.date", source),
     )

@@ -40,7 +40,8 @@ class Root:
     Attributes:
         space: Which space it belongs to.
         path: The folder, absolute, links in it as they are.
-        bundle: Bundle id in system space, no two the same among the roots found together; else empty.
+        bundle: Bundle id in system space, no two the same among the roots found together; also the name of a project
+            that a caller named by its path; else empty.
         version: What the bundle says, else empty.
         categories: The only namespaces whose items count; empty for all.
         stamp: Changes whenever an installed bundle may have changed; empty for a root that must be walked to know.
@@ -55,8 +56,8 @@ class Root:
 
     @property
     def source(self) -> str:
-        """``project``, ``user`` or ``system:<bundle>``."""
-        return f"{self.space}:{self.bundle}" if self.space is Space.SYSTEM else str(self.space)
+        """``project``, ``user`` or ``system:<bundle>``; ``project:<name>`` of one named by its path."""
+        return f"{self.space}:{self.bundle}" if self.bundle else str(self.space)
 
     @property
     def priority(self) -> int:

@@ -1,6 +1,6 @@
 """Listing the items of a root with one pass of ``os.scandir``."""
 
-# ruff: noqa: PTH112, PTH114, PTH116, PTH118, PTH119 - paths are text here: a walk may handle ten thousand
+# ruff: noqa: PTH116, PTH118, PTH119 - paths are text here: a walk may handle ten thousand
 from __future__ import annotations
 
 import os
@@ -89,9 +89,16 @@ class _Walker:
         """Queue the folder of one item type."""
         rel = item_type.folder
         path = os.path.join(self._base, rel)
-        if os.path.islink(path):
+        try:
+            mode = os.lstat(path).st_mode
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self._report("unreadable", rel, f"the folder cannot be read: {error.strerror}", "check permissions")
+            return
+        if stat.S_ISLNK(mode):
             self._link(item_type, path, rel)
-        elif os.path.isdir(path):
+        elif stat.S_ISDIR(mode):
             self._folders.append(_Folder(item_type, path, rel=rel, real=rel))
 
     def run(self) -> tuple[ItemError, ...]:

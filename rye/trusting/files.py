@@ -10,14 +10,23 @@ from pathlib import Path
 from typing import Any
 
 from rye import signing
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
+from rye.errors import ArgumentError, NotFoundError, SigningError
 from rye.layout import Layout
 from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
 from rye.spaces import FOLDER
+from rye.trusting.disk import (
+    by_a_link,
+    read_key,
+    read_trust_file,
+    refuse_link,
+    refuse_replacing,
+    unlink,
+    write_trust_file,
+)
 from rye.trusting.plans import Plan
 from rye.trusting.reports import TrustChange, TrustedKey, TrustReport
 
-__all__ = ["Trust", "write_own_trust_file"]
+__all__ = ["Trust"]
 
 SPACES = ("user", "project")
 """The spaces whose trust files may be changed; a bundle's belong to its publisher."""
@@ -107,12 +116,14 @@ class Trust:
         )
         standing = self._standing(known.public, space)
         path = folder / signing.trust_file_name(known.public)
+        if not replace:
+            self._refuse_unread(path)
         if standing:
-            _refuse_replacing(standing, known, path=path, data=data, replace=replace)
+            refuse_replacing(standing, known, path=path, data=data, replace=replace)
         name = signing.parse_trust_file(data, scope=Scope.USER).owner
 
         def carry_out() -> TrustChange:
-            changed = _write(path, data, standing)
+            changed = write_trust_file(path, data, standing)
             warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
             if space == "project" and changed:
                 warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
@@ -138,17 +149,20 @@ class Trust:
             hint = f"it is named by {', '.join(where)}" if where else "rye trust list shows every key"
             message = f"no trust file of {space} space names key {known.fingerprint[:16]}"
             raise NotFoundError("key-not-found", message, hint=hint)
-        if any(entry.revoked for entry in standing) and not force:
+        if any(entry.bars for entry in standing) and not force:
+            how = (
+                "is revoked" if any(entry.revoked for entry in standing) else "may be revoked by a file that is unread"
+            )
             raise SigningError(
                 "trust-revoked",
-                f"key {known.fingerprint[:16]} is revoked; without its trust file it may count again",
+                f"key {known.fingerprint[:16]} {how} revoked; without its trust file it may count again",
                 hint="leave it, or remove it with --force",
             )
         paths = tuple(entry.source for entry in standing)
 
         def carry_out() -> TrustChange:
             for path in paths:
-                _unlink(Path(path))
+                unlink(Path(path))
             others = [entry for entry in self.load().trust.named(known.fingerprint) if entry.source not in paths]
             still = tuple(f"still named by {entry.source}" for entry in others)
             return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
@@ -190,7 +204,7 @@ class Trust:
         )
 
         def carry_out() -> TrustChange:
-            _write(path, data, standing)
+            write_trust_file(path, data, standing)
             warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
             return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
 
@@ -213,9 +227,10 @@ class Trust:
         """
         entry = self._project_entry(file)
         path = Path(entry.source)
+        self._refuse_others(path)
         if key is None:
             return Plan.of_nothing("would endorse", entry, (str(path),))
-        _refuse_link(path)
+        refuse_link(path)
         after = signing.endorse(path.read_bytes(), stem=path.stem, key=key, now=self._clock())
 
         def carry_out() -> TrustChange:
@@ -223,6 +238,34 @@ class Trust:
             return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
 
         return Plan(entry.fingerprint, carry_out)
+
+    def _refuse_others(self, path: Path) -> None:
+        """Refuse to endorse what is not the project's own, though it may look so: links can lead to the user's files.
+
+        Raises:
+            SigningError: ``not-a-file``.
+        """
+        root = None if self._layout.project is None else self._layout.project / FOLDER
+        inside = root is not None and path.is_relative_to(os.path.abspath(root))  # noqa: PTH100 - links stay
+        if inside and root is not None and signing.leads_out(path, root):
+            raise by_a_link(path, root)
+        if not signing.leads_out(path, self._layout.user):
+            message = f"{path} is a file of the user space, where trust files count without endorsement"
+            raise SigningError("not-a-file", message, hint="name a trust file of the project")
+
+    def _refuse_unread(self, path: Path) -> None:
+        """Refuse to put a file in the place of one that may revoke its key, but cannot be read.
+
+        Raises:
+            SigningError: ``trust-exists``.
+        """
+        if os.path.lexists(path) and str(path) not in {entry.source for entry in self._read_entries()}:
+            message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
+            hint = "see what is the matter with rye trust list; mend it, or replace it with --force"
+            raise SigningError("trust-exists", message, hint=hint, path=str(path))
+
+    def _read_entries(self) -> tuple[TrustEntry, ...]:
+        return tuple(entry for entry in self.load().trust.entries if not entry.unread)
 
     def _not_counting(self, path: Path) -> tuple[str, ...]:
         """Return why a trust file of the project does not count, if so."""
@@ -233,12 +276,13 @@ class Trust:
 
     def _project_entry(self, text: str) -> TrustEntry:
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
-            found = [entry for entry in self.load().trust.named(text) if entry.scope is Scope.PROJECT]
+            named = self.load().trust.named(text)
+            found = [entry for entry in named if entry.scope is Scope.PROJECT and not entry.unread]
             if not found:
                 message = f"no trust file of the project names key {text!r}"
                 raise NotFoundError("key-not-found", message, hint="rye trust list shows every key")
             return found[0]
-        return _read_trust_file(Path(text).expanduser(), scope=Scope.PROJECT)
+        return read_trust_file(Path(text).expanduser(), scope=Scope.PROJECT)
 
     def read_public(self, text: str) -> PublicKey | None:
         """Return the public key that a text names, or None when it names a private one or nothing.
@@ -261,10 +305,10 @@ class Trust:
             return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", Scope.USER)
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
             return self._known(text)
-        return _read_key(Path(text).expanduser())
+        return read_key(Path(text).expanduser())
 
     def _known(self, fingerprint: str) -> TrustEntry:
-        found = self.load().trust.named(fingerprint)
+        found = [entry for entry in self.load().trust.named(fingerprint) if not entry.unread]
         keys = {entry.fingerprint for entry in found}
         if len(keys) > 1:
             message = f"{fingerprint!r} is the beginning of {len(keys)} fingerprints: {', '.join(sorted(keys))}"
@@ -297,7 +341,11 @@ class Trust:
             raise NotFoundError(
                 "project-not-found", "there is no project here", hint="name it with --project, or go into its folder"
             )
-        return self._layout.project / FOLDER / signing.TRUSTED_FOLDER
+        root = self._layout.project / FOLDER
+        folder = root / signing.TRUSTED_FOLDER
+        if signing.leads_out(folder, root) or not signing.leads_out(folder, self._layout.user):
+            raise by_a_link(folder, root)
+        return folder
 
 
 _NOTHING = "no key counts, so no signature is trusted"
@@ -310,81 +358,3 @@ def _lack(rows: Sequence[TrustedKey], load: TrustLoad) -> tuple[str, ...]:
     if not any(row.counts for row in rows):
         return (load.emptiness or _NOTHING,)
     return () if any(row.counts and row.is_anchor for row in rows) else (_NO_ANCHOR,)
-
-
-def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:
-    """Write the trust file of a key into the user space, unless it has one, and return its path."""
-    path = user / signing.TRUSTED_FOLDER / signing.trust_file_name(public)
-    if not path.exists():
-        _write(path, data, ())
-    return path
-
-
-def _write(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:
-    """Write a trust file in the place of those that stand; return whether that changed anything."""
-    others = [Path(entry.source) for entry in standing if Path(entry.source) != path]
-    if not others and path.exists() and path.read_bytes() == data:
-        return False
-    _refuse_link(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    signing.write_atomically(path, data)
-    for other in others:
-        other.unlink(missing_ok=True)
-    return True
-
-
-def _unlink(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as fault:
-        message = f"{path} cannot be removed: {fault.strerror}"
-        raise EnvironmentFault("cannot-write", message, hint="check the permissions of its folder") from None
-
-
-def _refuse_link(path: Path) -> None:
-    if path.is_symlink():
-        message = f"{path} is a link; what it leads to is not written to"
-        raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
-
-
-def _refuse_replacing(
-    standing: Sequence[TrustEntry], known: TrustEntry, *, path: Path, data: bytes, replace: bool
-) -> None:
-    if any(entry.revoked for entry in standing) and not known.revoked:
-        raise SigningError(
-            "trust-revoked",
-            f"key {known.fingerprint[:16]} is revoked by {standing[0].source}; adding it would lift that",
-            hint="to trust it again all the same, remove it first: rye trust remove --force",
-        )
-    same = len(standing) == 1 and path.exists() and path.read_bytes() == data
-    if not replace and not same:
-        raise SigningError(
-            "trust-exists",
-            f"{standing[0].source} names this key already and is not overwritten",
-            hint="look at it with rye trust list, and replace it with --force",
-            path=standing[0].source,
-        )
-
-
-def _read_key(path: Path) -> TrustEntry:
-    """Return the key of a trust file or of a PEM file."""
-    data = _read(path)
-    if b"PRIVATE KEY" in data:
-        message = f"{path} is a private key; to trust a key its public half is enough"
-        raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
-    if data.lstrip().startswith(b"-----BEGIN PUBLIC KEY-----"):
-        return TrustEntry(PublicKey.from_pem(data.decode("ascii", "replace")), "", Scope.USER)
-    return signing.parse_trust_file(data, scope=Scope.USER, source=str(path))
-
-
-def _read_trust_file(path: Path, *, scope: Scope) -> TrustEntry:
-    return signing.parse_trust_file(_read(path), scope=scope, source=os.path.abspath(path))  # noqa: PTH100 - links stay
-
-
-def _read(path: Path) -> bytes:
-    signing.refuse_key_text(str(path))
-    if not path.exists():
-        message = f"there is no trust file {path}"
-        hint = "give a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a known key"
-        raise NotFoundError("trust-not-found", message, hint=hint)
-    return signing.read_trust_bytes(path)

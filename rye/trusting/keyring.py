@@ -22,7 +22,8 @@ from rye import signing
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.layout import Layout
 from rye.signing import Clock, PublicKey, Scope, SigningKey
-from rye.trusting.files import Trust, write_own_trust_file
+from rye.trusting.disk import write_own_trust_file
+from rye.trusting.files import Trust
 
 __all__ = ["ENVIRONMENT", "KeyFacts", "Keyring", "Passphrase"]
 
@@ -321,7 +322,7 @@ class Keyring:
         """
         public = self.public_key(name)
         for entry in self.trust.load().trust.named(public.fingerprint):
-            if entry.scope is Scope.USER:
+            if entry.scope is Scope.USER and not entry.unread:
                 return signing.write_trust_file(
                     public,
                     owner=owner or entry.owner,

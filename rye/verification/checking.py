@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -10,10 +10,12 @@ from rye import signing, spaces
 from rye.errors import ItemError
 from rye.layout import Layout
 from rye.reports import Unchecked, VerifiedItem, VerifyReport
-from rye.spaces import ItemFile, Root
+from rye.signing import Scope, TrustSet, UnreadTrust
+from rye.spaces import ItemFile, Root, Space
 from rye.targets import Target, read_targets
 from rye.verification.processes import cores, verify_files
 from rye.verification.shadowing import Shadowing
+from rye.verification.twins import with_twins
 from rye.verification.verifier import Outcome, Verifier
 
 __all__ = ["Checking", "Progress", "start_checking", "verify_targets"]
@@ -32,11 +34,13 @@ class Checking:
     Attributes:
         layout: The spaces, with those that a path among the texts added.
         warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
+        self_vouched: A sentence on each bundle, named by its path, whose keys nobody but itself vouches for.
         passed_over: Number of files that were named but, being unchanged, left out; known at the end.
     """
 
     layout: Layout
     warnings: tuple[str, ...]
+    self_vouched: tuple[str, ...] = ()
     passed_over: int = 0
     _targets: tuple[Target, ...] = ()
     _all_named: bool = True
@@ -68,7 +72,7 @@ class Checking:
         matched: set[str] = set()
         roots = self.roots
         outcomes = verify_files(self._files(roots, matched), roots, self.verifier, processes=self._processes)
-        shadowing = Shadowing(self.layout.roots, self.verifier)
+        shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
         for done, outcome in enumerate(outcomes, 1):
             if isinstance(outcome, VerifiedItem):
                 shadowing.look(outcome)
@@ -88,7 +92,7 @@ class Checking:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
         for number, root in enumerate(roots):
             targets = [target for target in self._targets if root in target.roots]
-            for file in spaces.walk_along(root):
+            for file in with_twins(root, spaces.walk_along(root)):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named
@@ -141,17 +145,21 @@ def start_checking(
         ArgumentError: A text names nothing that could exist.
     """
     targets = read_targets(texts, layout, space)
-    roots = {root.source: root for target in targets for root in target.roots}
-    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *roots.values()))))
+    named = (root for target in targets for root in target.roots)
+    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *named))))
     load = extended.load_trust(named_trust)
+    doubts = {each.message: each for each in load.doubts}
+    told = (text for text in load.warnings if text not in doubts)
     checking = Checking(
         extended,
-        (*layout.warnings, *load.warnings, *((load.emptiness,) if load.emptiness else ())),
+        (*layout.warnings, *told, *((load.emptiness,) if load.emptiness else ())),
+        tuple(_self_vouched(extended.roots[len(layout.roots) :], load.trust)),
         _targets=targets,
         _all_named=not texts,
         _verifier=Verifier(load.trust, signing.system_clock(), digests),
         _processes=cores() if processes is None else max(1, processes),
         _progress=progress,
+        _problems=[_not_known(text, each) for text, each in doubts.items()],
     )
     if wanted is not None:
         checking._wanted = wanted(checking.roots)  # noqa: SLF001 - its own factory
@@ -181,4 +189,30 @@ def verify_targets(
             items.append(outcome)
         else:
             problems.append(outcome.message)
-    return VerifyReport(tuple(items), tuple(problems), checking.warnings)
+    return VerifyReport(tuple(items), tuple(problems), checking.warnings + checking.self_vouched)
+
+
+def _is_other(root: Root) -> bool:
+    """Return whether a root is a project named by its path, whose items hide none of the layout's."""
+    return root.space is Space.PROJECT and bool(root.bundle)
+
+
+def _not_known(text: str, unread: UnreadTrust) -> Unchecked:
+    """Say that nothing could be checked in full, for whatever key a file revokes that cannot be read."""
+    return Unchecked(
+        f"{text}; which key it is about, and may revoke, is not known",
+        unread.fault.code,
+        unread.fault.hint,
+        str(unread.path),
+    )
+
+
+def _self_vouched(roots: Iterable[Root], trust: TrustSet) -> Iterator[str]:
+    """Say of each bundle whose own keys, and nobody else, vouch for its items."""
+    for root in roots:
+        own = [entry for entry in trust.entries if entry.scope is Scope.BUNDLE and entry.bundle == root.bundle]
+        if any(not any(each.scope.is_anchor for each in trust.named(entry.fingerprint)) for entry in own):
+            yield (
+                f"{root.source}: nobody but the bundle itself vouches for its keys: name a key that you know with "
+                "--signer, or demand one with --policy"
+            )

@@ -222,11 +222,17 @@ def start_run(
         layout,
         space=space,
         named_trust=named_trust,
-        wanted=None if changed_since is None else lambda roots: find_changes(changed_since, folder, roots=roots),
+        wanted=None
+        if changed_since is None
+        else lambda roots: find_changes(
+            changed_since, folder, roots=roots, named=[root for root in roots if root not in layout.roots]
+        ),
         digests=not demanded.is_plain,
         processes=processes,
         progress=progress,
     )
+    if not demanded.names_signers:
+        checking.warnings += checking.self_vouched
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
     manifests = Manifests(checking, require_manifest) if require_manifest or not texts else None
     return Run(checking, demanded, accepted, system_clock(), manifests)

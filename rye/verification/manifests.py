@@ -132,6 +132,7 @@ class Manifests:
             root = observed.root
             if not (observed.found or observed.unread or inventory.concerns(root)):
                 continue
+            observed.read_trust()
             try:
                 report = inventory.check_root(root, trust=verifier.trust, now=verifier.now, observed=observed)
             except EnvironmentFault as fault:
@@ -151,6 +152,6 @@ def _amiss(observed: Observed, found: Finding, manifest_digest: str) -> Amiss:
     path = str(root.path / (found.path or "config/manifest"))
     if not (found.item_id and found.path):
         return Amiss("", "", str(root.space), root.bundle, path, manifest_digest)
-    read = observed.found.get(found.path)
+    read = observed.found.get(found.path) or observed.trusted.get(found.path)
     digest = read.sha256 if read is not None else ""
     return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, digest)

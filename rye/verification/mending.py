@@ -1,5 +1,7 @@
 """The command that mends a finding, as it can be copied into a shell, with a comment where a command is not all.
 
+Where no command can mend it, the whole is a comment that says what to do.
+
 Names of files are a stranger's: each is one quoted word, an id that would read as a pattern is named by its path, and
 none stands where an option could.
 """
@@ -9,7 +11,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Protocol
@@ -17,7 +19,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 from rye import spaces
 from rye._shell import quote
 from rye.errors import EnvironmentFault
+from rye.manifest.model import MAX_MANIFEST_FILE
 from rye.signing import REASONS, Signature
+from rye.verification.changes import is_blob, staged
 
 if TYPE_CHECKING:
     from rye.manifest import Finding
@@ -53,7 +57,9 @@ _COMMITTED: Final = frozenset(
         "item-removed",
         "item-rolled-back",
         "item-swapped",
+        "manifest-gone",
         "manifest-malformed",
+        "manifest-mixed",
     }
 )
 """Codes of files that were well before: what was committed may be what is wanted."""
@@ -80,6 +86,8 @@ class Mending:
 
     here: str
     project: str = ""
+    _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
+    """What git could bring back below each root that something was found in."""
 
     @classmethod
     def find(cls) -> Mending:
@@ -110,13 +118,15 @@ class Mending:
             facts = {"ref": self._ref(item, root), "project": self._project(item.space, root)}
             form = next((form for form in ("v2", "v1") if form in formats), "v2")
             mend = template.format(**facts, key=quote(item.signature.signer), form=form)
+        if template.startswith(_SIGN) and (why := _why_unsignable(root, item.path)):
+            mend = f"# {why}, then: {mend.partition('  # ')[0]}"
         return self._restoring(code, root, item.path.removeprefix(f"{root}/"), mend)
 
     def of_manifest(self, amiss: Amiss, found: Finding) -> str:
         """Return what mends that a manifest has something against an item, or that itself is not well."""
         path = found.path or "config/manifest"
         root = amiss.path.removesuffix(f"/{path}")
-        where = f" --bundle {quote(root)}" if amiss.bundle else self._project(amiss.space, root)
+        where = f" --bundle {quote(root)}" if amiss.space == "system" else self._project(amiss.space, root)
         where += " --space user" if amiss.space == "user" else ""
         mend = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
         return self._restoring(found.code, root, path, mend)
@@ -134,17 +144,47 @@ class Mending:
         return f" --project {quote(project)}"
 
     def _restoring(self, code: str, root: str, path: str, mend: str) -> str:
-        """Put the command first that brings a file back as it was committed, where it is in a repository."""
-        if code not in _COMMITTED or not _is_in_repository(root):
+        """Put the command first that brings a file back as git has it, where that is not what stands there."""
+        if code not in _COMMITTED or not self._is_restorable(root, path):
             return mend
         folder = root.removeprefix(f"{self.here}/") if self.here else root
         folder = f"./{folder}" if folder.startswith("-") else folder
         name = f"./{path}" if path.startswith(":") else path
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
         back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
+        if mend.startswith("# "):
+            return f"{back}  # what git has of it; or {mend.removeprefix('# ')}"
         command, _, said = mend.partition("  # ")
         when = said.partition(";")[0] or "once it is reviewed"
-        return f"{back}  # what was committed, if it was; or {when}: {command}"
+        return f"{back}  # what git has of it, if that was well; or {when}: {command}"
+
+    def _is_restorable(self, root: str, path: str) -> bool:
+        """Return whether git has another content for a file, or any file of the manifest."""
+        if not _is_in_repository(root):
+            return False
+        if root not in self._staged:
+            self._staged[root] = staged(Path(root))
+        known = self._staged[root]
+        if path not in known:
+            return any(name.startswith(f"{path}/") for name in known)
+        place = Path(root, path)
+        try:
+            if place.is_symlink() or not place.is_file() or place.stat().st_size > MAX_MANIFEST_FILE:
+                return True
+            return not is_blob(place.read_bytes(), known[path])
+        except OSError:
+            return True
+
+
+def _why_unsignable(root: str, path: str) -> str:
+    """Say of an item that cannot be signed as it is what has to be done before; empty for all others."""
+    if path.lower().endswith(".json"):
+        return "JSON has no comments for a signature line: write it as YAML"
+    base = os.path.realpath(root)
+    real = os.path.relpath(os.path.realpath(path), base).replace(os.sep, "/")
+    if f"{root}/{real}" != path and real.partition("/")[0] in _FOLDERS.values():
+        return f"it is a link to {quote(real)}, which is signed by its own name: put a copy in its place"
+    return ""
 
 
 def _root_of(ref: str, path: str) -> str:

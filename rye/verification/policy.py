@@ -55,7 +55,6 @@ _SKEW: Final = timedelta(minutes=10)
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _SIGNER: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
-_KEY: Final = re.compile(r"""([ \t]*-?)[ \t]*["']?([A-Za-z_]+)["']?[ \t]*:""")
 _DEMANDS: Final = ("require", "signers", "envelope", "max_age", "not_before")
 
 
@@ -129,6 +128,11 @@ class Policy:
         demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
         return all(replace(demand, require="trusted") == Demand() for demand in demands)
 
+    @property
+    def names_signers(self) -> bool:
+        """Whether signers are demanded of every item."""
+        return bool(self.default.signers or (self.also is not None and self.also.signers))
+
     def demands(self, item: VerifiedItem) -> tuple[Demand, ...]:
         """Return all that an item must meet."""
         fitting = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))
@@ -171,10 +175,13 @@ def load_policy(path: Path) -> Policy:
     try:
         text = data.decode("utf-8-sig")
         values = yaml_safe.load(text)
+        ambiguous = yaml_safe.ambiguity(text)
     except UnicodeDecodeError:
         raise _bad(path, "it is not UTF-8") from None
     except ItemError as error:
         raise _bad(path, error.message, error.details.get("line", 0)) from None
+    if ambiguous is not None:
+        raise _bad(path, *ambiguous)
     return _Reader(path, text).policy(values)
 
 
@@ -196,29 +203,12 @@ class _Reader:
         """Return the policy."""
         if not isinstance(values, dict) or not values:
             raise _bad(self._path, "it demands nothing; it must be a mapping such as 'require: trusted'", 1)
-        self._refuse_doubles()
         self._only(values, (*_DEMANDS, "scopes"))
         default = self._demand(Demand(), values)
         entries = values.get("scopes", [])
         if not isinstance(entries, list):
             raise self._fault("scopes", "scopes must be a list of mappings")
         return Policy(default, tuple(self._scoped(default, entry) for entry in entries))
-
-    def _refuse_doubles(self) -> None:
-        """Refuse what a YAML reader would pass over in silence: a key that stands twice, a second document."""
-        every: set[str] = set()
-        entry: set[str] = set()
-        for number, text in enumerate(self._lines, 1):
-            if text.startswith(("---", "...")) and every:
-                raise _bad(self._path, "there is more than one document", number)
-            if (match := _KEY.match(text)) is None:
-                continue
-            if match[1].endswith("-"):
-                entry = set()
-            seen = entry if match[1] else every
-            if match[2] in seen:
-                raise _bad(self._path, f"{match[2]!r} stands there twice", number)
-            seen.add(match[2])
 
     def _scoped(self, default: Demand, entry: Any) -> tuple[tuple[Scope, ...], Demand]:
         if not isinstance(entry, dict) or not isinstance(entry.get("scope"), str):
@@ -234,7 +224,7 @@ class _Reader:
 
     def _demand(self, base: Demand, values: Mapping[str, Any]) -> Demand:
         if "require" in values:
-            if values["require"] not in WELL:
+            if values["require"] not in tuple(WELL):
                 raise self._fault("require", f"require is {values['require']!r}, valid are {', '.join(WELL)}")
             base = replace(base, require=values["require"])
         if "signers" in values:
@@ -272,10 +262,10 @@ class _Reader:
     def _moment(self, value: Any) -> datetime:
         try:
             moment = datetime.fromisoformat(value if isinstance(value, str) else "")
-        except ValueError:
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError):
             message = f"not_before is {value!r}; write a date such as 2026-01-01"
             raise self._fault("not_before", message) from None
-        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
     def _only(self, values: Mapping[str, Any], known: tuple[str, ...]) -> None:
         for key in values:

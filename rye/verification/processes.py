@@ -1,27 +1,27 @@
 """Many files on every core: this process and its helpers work off chunks, and results come in the order of the files.
 
-Helpers are started with ``spawn``, so that nothing depends on the state of this process, and only when there are enough
-files to be worth it. What is in flight at a time is bounded, so memory does not grow with the number of files.
+Helpers (:mod:`rye._helpers`) are started only when there are enough files to be worth it. What is in flight at a time
+is bounded, so memory does not grow with the number of files. A helper that is killed is done without: its files are
+verified here.
 """
 
 from __future__ import annotations
 
-import os
+import pickle
 import signal
+import subprocess
 import sys
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, suppress
+from concurrent.futures import Future
+from contextlib import suppress
 from itertools import chain, groupby, islice
-from multiprocessing import connection, get_context, parent_process
 from operator import itemgetter
-from types import ModuleType
 from typing import Any, cast
 
 from rye._cores import cores
+from rye._helpers import requests, start
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import Signature
 from rye.spaces import FolderReader, ItemFile, Root
@@ -43,10 +43,6 @@ _AHEAD = 3
 _MOST_WAITING = 128
 """Chunks whose results wait for an earlier one: as many as are done here before a helper has come up, and more."""
 
-_HELD_BACK = (signal.SIGINT, signal.SIGTERM)
-_MOST = 61
-"""No more processes than Windows can wait for."""
-
 
 def verify_files(
     files: Iterable[Place], roots: Sequence[Root], verifier: Verifier, *, processes: int
@@ -66,9 +62,9 @@ def verify_files(
         while batch := list(islice(every, _CHUNK)):
             yield from _check_all(verifier, roots, batch)
         return
-    crew = _Crew(roots, verifier, helpers=min(processes, _MOST) - 1)
+    crew = _Crew(roots, verifier)
     try:
-        yield from crew.work(every)
+        yield from crew.work(every, helpers=processes - 1)
     finally:
         crew.dismiss()
 
@@ -76,19 +72,15 @@ def verify_files(
 class _Crew:
     """This process and its helpers."""
 
-    def __init__(self, roots: Sequence[Root], verifier: Verifier, *, helpers: int) -> None:
+    def __init__(self, roots: Sequence[Root], verifier: Verifier) -> None:
         self._roots = roots
         self._verifier = verifier
-        self._in_flight = helpers * _AHEAD
-        self._pool: ProcessPoolExecutor | None = ProcessPoolExecutor(
-            helpers, mp_context=get_context("spawn"), initializer=_begin, initargs=(tuple(roots), verifier)
-        )
-        with suppress(BrokenProcessPool, OSError), _undisturbed(), _without_program():
-            for _ in range(helpers):
-                self._pool.submit(_check_chunk, [])  # a helper is started with the first thing that is asked of it
+        self._helpers: list[_Helper] = []
 
-    def work(self, files: Iterator[Place]) -> Iterator[Outcome]:
+    def work(self, files: Iterator[Place], *, helpers: int) -> Iterator[Outcome]:
         """Hand out chunks, do one whenever all helpers are busy, and yield the results in order."""
+        for _ in range(helpers):
+            self._start()
         waiting: deque[tuple[list[Place], Future[list[_Packed]] | list[Outcome]]] = deque()
         while True:
             while waiting and (len(waiting) > _MOST_WAITING or _is_done(waiting[0][1])):
@@ -96,23 +88,26 @@ class _Crew:
             chunk = list(islice(files, _CHUNK))
             if not chunk:
                 break
-            waiting.append((chunk, self._handed_out(chunk, waiting) or self._own(chunk)))
-        if self._pool is not None:
-            self._pool.shutdown(wait=False)  # each helper may end as soon as nothing is left for it
+            waiting.append((chunk, self._handed_out(chunk) or self._own(chunk)))
         for entry in waiting:
             yield from self._result(*entry)
 
-    def _handed_out(
-        self, chunk: list[Place], waiting: Iterable[tuple[list[Place], Future[list[_Packed]] | list[Outcome]]]
-    ) -> Future[list[_Packed]] | None:
-        busy = sum(1 for _, result in waiting if not _is_done(result))
-        if self._pool is None or busy >= self._in_flight:
+    def _start(self) -> None:
+        process = start(__name__)
+        if process is not None:
+            self._helpers.append(_Helper(process))
+            with suppress(OSError):
+                self._helpers[-1].tell((tuple(self._roots), self._verifier))
+
+    def _handed_out(self, chunk: list[Place]) -> Future[list[_Packed]] | None:
+        helper = min(self._helpers, key=_Helper.waiting, default=None)
+        if helper is None or helper.waiting() >= _AHEAD:
             return None
         try:
-            with _undisturbed(), _without_program():
-                return self._pool.submit(_check_chunk, [(number, *file) for number, file in chunk])
-        except (BrokenProcessPool, OSError):
-            self._give_up()
+            return helper.ask([(number, *file) for number, file in chunk])
+        except OSError:
+            self._helpers.remove(helper)
+            helper.dismiss()
             return None
 
     def _own(self, chunk: list[Place]) -> list[Outcome]:
@@ -123,86 +118,83 @@ class _Crew:
             return result
         try:
             return [_unpacked(each) for each in result.result()]
-        except (BrokenProcessPool, OSError):  # a helper was killed: what it had is done here
-            self._give_up()
+        except OSError:  # a helper was killed: what it had is done here
             return self._own(chunk)
-
-    def _give_up(self) -> None:
-        self.dismiss()
-        self._pool = None
 
     def dismiss(self) -> None:
         """End the helpers."""
-        if self._pool is not None:
-            self._pool.shutdown(wait=True, cancel_futures=True)
+        for helper in self._helpers:
+            helper.dismiss()
 
 
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Hold signals back while a helper may be started: cut short, it would get half of what it needs and say so.
+class _Helper:
+    """A process that checks chunks in the order in which they come, and the thread that hears its answers."""
 
-    They are blocked too, for the helper's sake, who inherits that until :func:`_begin`. Blocking alone would not do:
-    what reaches another thread of this process is handled by the main one all the same.
-    """
-    held = {number: signal.getsignal(number) for number in _HELD_BACK}
-    if threading.current_thread() is not threading.main_thread() or None in held.values():
-        yield
-        return
-    came: list[int] = []
-    for number in held:
-        signal.signal(number, lambda number, _frame: came.append(number))
-    masks = hasattr(signal, "pthread_sigmask")
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, _HELD_BACK) if masks else ()
-    try:
-        yield
-    finally:
-        if masks:
-            signal.pthread_sigmask(signal.SIG_SETMASK, before)
-        for number, handler in held.items():
-            signal.signal(number, handler)
-        if came:
-            signal.raise_signal(came[0])
+    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+        self._process = process
+        self._asked: deque[Future[list[_Packed]]] = deque()
+        self._thread = threading.Thread(target=self._hear, daemon=True)
+        self._thread.start()
 
+    def waiting(self) -> int:
+        """Return how many chunks it has not answered."""
+        return len(self._asked)
 
-@contextmanager
-def _without_program() -> Iterator[None]:
-    """Let a helper not run the program that runs here: it may do anything, takes long, and nothing of it is needed."""
-    program, sys.modules["__main__"] = sys.modules["__main__"], ModuleType("__main__")
-    try:
-        yield
-    finally:
-        sys.modules["__main__"] = program
+    def ask(self, chunk: list[_Packed]) -> Future[list[_Packed]]:
+        """Hand a chunk over; what comes of it is an OSError where the helper ends before it has answered.
+
+        Raises:
+            OSError: It has ended.
+        """
+        answer: Future[list[_Packed]] = Future()
+        self._asked.append(answer)  # first, so that whoever hears that the helper has ended finds it
+        self.tell(chunk)
+        return answer
+
+    def tell(self, what: object) -> None:
+        """Send something.
+
+        Raises:
+            OSError: It has ended.
+        """
+        assert self._process.stdin is not None
+        pickle.dump(what, self._process.stdin)
+        self._process.stdin.flush()
+
+    def _hear(self) -> None:
+        assert self._process.stdout is not None
+        with suppress(Exception):  # the stream ends, or whatever it may be that is no answer
+            while True:
+                outcomes = pickle.load(self._process.stdout)  # noqa: S301 - from a process of our own
+                self._asked.popleft().set_result(outcomes)
+        self._process.kill()
+        self._process.wait()
+        while self._asked:
+            self._asked.popleft().set_exception(BrokenPipeError("the helper has ended"))
+
+    def dismiss(self) -> None:
+        """End it, whatever it does."""
+        self._process.kill()
+        self._thread.join()
+        for stream in (self._process.stdin, self._process.stdout):
+            assert stream is not None
+            with suppress(OSError):
+                stream.close()
 
 
 def _is_done(result: Future[list[_Packed]] | list[Outcome]) -> bool:
     return isinstance(result, list) or result.done()
 
 
-_roots: tuple[Root, ...] = ()
-_verifier: Verifier | None = None
-
-
-def _begin(roots: tuple[Root, ...], verifier: Verifier) -> None:
-    """Prepare a helper: it leaves interrupts to its parent and ends with it, however that ends."""
-    global _roots, _verifier
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if hasattr(signal, "pthread_sigmask"):
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _HELD_BACK)
-    _roots, _verifier = roots, verifier
-    parent = parent_process()
-    if parent is not None:
-        threading.Thread(target=_leave_with, args=(parent.sentinel,), daemon=True).start()
-
-
-def _leave_with(sentinel: int) -> None:
-    connection.wait([sentinel])
-    os._exit(1)
-
-
-def _check_chunk(chunk: list[_Packed]) -> list[_Packed]:
-    assert _verifier is not None, "a helper begins before it works"
-    outcomes = _check_all(_verifier, _roots, [(number, ItemFile(*file)) for number, *file in chunk])
-    return [_packed(outcome) for outcome in outcomes]
+def help_out() -> None:
+    """Check chunks that come on standard input until it is closed, or the process that sends them ends."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for who asks
+    requested = requests(pickle.load)
+    roots, verifier = next(requested)
+    for chunk in requested:
+        outcomes = _check_all(verifier, roots, [(number, ItemFile(*file)) for number, *file in chunk])
+        pickle.dump([_packed(outcome) for outcome in outcomes], sys.stdout.buffer)
+        sys.stdout.buffer.flush()
 
 
 def _packed(outcome: Outcome) -> _Packed:

@@ -87,7 +87,7 @@ def _inspect(root: Root, path: str, file: ItemFile, content: bytes | ItemError) 
     if isinstance(content, ItemError):
         return _unchecked(content, path)
     origin = Origin(_SPACES[root.space], root.bundle, _TYPES[file.item_type], file.item_id)
-    evidence = signing.inspect(content, origin=origin, declared=_NOTHING, content_digest="")
+    evidence = signing.inspect(content, origin=origin, declared=_NOTHING, suffix=file.suffix, content_digest="")
     if evidence.format != _V2 and not evidence.code:
         try:
             evidence = _with_declared(evidence, content, file, origin)

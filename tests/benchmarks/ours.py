@@ -12,6 +12,8 @@ from pathlib import Path
 
 import numpy as np
 
+import rye.query
+from rye._cores import cores
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Files, Manifest
 from rye.index.reader import Reader
@@ -28,8 +30,6 @@ from tests.benchmarks.asking import DISTANCE, Query
 from tests.benchmarks.engine import Answer, Ask
 
 Row = tuple[Item, Place, Evidence]
-
-PROCESSES = 2
 
 OPTIONS = {**PLAIN, "relax": False, "include_superseded": True}
 """Of every search: the one query is measured, without the further stages that follow when it finds nothing."""
@@ -86,7 +86,7 @@ class Rye:
         return rows
 
     def build(self, rows: list[Row], folder: Path) -> None:
-        """Write one generation of the index, as a refresh does: on two processors, in runs that are joined."""
+        """Write one generation of the index, as a refresh does: on every processor, in runs that are joined."""
         store = Store(folder)
         files = Files(tuple(place.path for _, place, _ in rows), np.zeros((len(rows), 4), np.int64))
         with store.locked() as held:
@@ -103,21 +103,24 @@ class Rye:
 
 
 def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
-    """Write a segment; the other process takes every second piece."""
-    size = -(-len(rows) // (PROCESSES * PIECES_EACH))
+    """Write a segment; of many items, each process makes runs of its share of the pieces."""
     if len(rows) < ALONE_BELOW:
         return _builder(rows).write(path)
+    processes = cores()
+    size = -(-len(rows) // (processes * PIECES_EACH))
     pieces = [(rows[at : at + size], folder / f"run-{at}") for at in range(0, len(rows), size)]
-    other = get_context("fork").Process(target=_spill, args=(pieces[1::2],))
-    other.start()
-    _spill(pieces[::2])
-    other.join()
-    assert other.exitcode == 0
-    try:
-        return join([run for _, run in pieces], path)
-    finally:
-        for _, run in pieces:
-            run.unlink()
+    fork = get_context("fork")
+    helpers = [fork.Process(target=_spill, args=(pieces[one::processes],)) for one in range(1, processes)]
+    for helper in helpers:
+        helper.start()
+    _spill(pieces[::processes])
+    for helper in helpers:
+        helper.join()
+        assert helper.exitcode == 0
+    count = join([run for _, run in pieces], path)
+    for _, run in pieces:
+        run.unlink()
+    return count
 
 
 def _spill(pieces: Sequence[tuple[Sequence[Row], Path]]) -> None:
@@ -133,7 +136,8 @@ def _builder(rows: Sequence[Row]) -> SegmentBuilder:
 
 
 def _ask(world: World, query: Query) -> Answer:
-    """Go the whole way of a search but for reading the ten files of the page."""
+    """Go the whole way of a search but for reading the ten files of the page; a query asked before is parsed again."""
+    rye.query._parsed.cache_clear()
     filters = {"type": query.item_type} if query.item_type else None
     search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
     answer = search._first_answer(make_plan(search.request), search.allowed())

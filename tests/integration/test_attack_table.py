@@ -6,20 +6,28 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 
 from __future__ import annotations
 
+import os
 import re
+import shutil
 from collections.abc import Iterator
+from contextlib import chdir
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from rye import signing
+from rye.cli import main
+from rye.errors import ItemError
 from rye.observing import observe
 from rye.signing import EnvelopeFormat
+from rye.verification.processes import SERIAL_BELOW
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
+from tests.support.files import lay
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
+    ENDORSED,
     EVE,
     FRONT,
     NARROW,
@@ -168,6 +176,13 @@ def bare_hash_signed_by_an_oracle(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def comment_mark_of_another_language(arena: Arena) -> Found:
+    """The mark before a line, which no signature binds: with this one the file is no Python any more."""
+    arena.replace(b"# rye:signed:", b"// rye:signed:")
+    return arena.verify()
+
+
 # Where an item is
 
 
@@ -242,6 +257,47 @@ def _swap(arena: Arena) -> None:
     one, other = arena.hello.read_bytes(), arena.sim.path("project", OTHER).read_bytes()
     arena.sim.write("project", HELLO, other)
     arena.sim.write("project", OTHER, one)
+
+
+@attack
+def extension_of_another_language(arena: Arena) -> Found:
+    """A signed YAML tool is called a script in a language whose comments begin otherwise."""
+    arena.sim.add("project", "tools/demo/other.yaml", "version: 1.0.0\ndescription: Other\n")
+    arena.hello.unlink()
+    arena.sim.move("project", "tools/demo/other.yaml", "tools/demo/other.js")
+    return arena.verify()
+
+
+@attack
+def extension_with_the_same_mark(arena: Arena) -> Found:
+    """A Python tool is called a shell script, where the manifest tells."""
+    arena.list_items()
+    arena.sim.move("project", HELLO, "tools/demo/hello.sh")
+    return arena.verify()
+
+
+@attack
+def extension_with_the_same_mark_without_manifest(arena: Arena) -> Found:
+    """The same where nothing but the line tells."""
+    arena.sim.move("project", HELLO, "tools/demo/hello.sh")
+    return arena.verify()
+
+
+@attack
+def item_under_two_extensions(arena: Arena) -> Found:
+    """A copy with the same mark: one signature is good for both, and neither can be asked for."""
+    arena.sim.copy("project", HELLO, "tools/demo/hello.sh")
+    with pytest.raises(ItemError, match="is in 2 files of project"):
+        arena.sim.registry().load("tool", "demo/hello")
+    return arena.verify()
+
+
+@attack
+def item_under_two_spellings(arena: Arena) -> Found:
+    """The name of a folder composed and decomposed: one signature is good for both."""
+    arena.sim.add("project", "tools/d\u00e9mo/hello.py", TEXT.replace("demo", "d\u00e9mo"))
+    arena.sim.copy("project", "tools/d\u00e9mo/hello.py", "tools/de\u0301mo/hello.py")
+    return arena.verify("tool:d*mo/hello")
 
 
 @attack
@@ -320,6 +376,32 @@ def old_manifest_served_again(arena: Arena) -> Found:
     arena.put_manifest(old_files)
     arena.hello.write_bytes(old_item)
     return arena.verify()
+
+
+@attack
+def old_space_behind_a_link(arena: Arena) -> Found:
+    """The same, with a link to a copy of the old state in the place of the space's folder."""
+    _link_to_an_old_copy(arena)
+    return arena.verify()
+
+
+@attack
+def manifest_removed_behind_a_link(arena: Arena) -> Found:
+    """The same, and the manifest taken out of the copy."""
+    shutil.rmtree(_link_to_an_old_copy(arena) / "config")
+    return arena.verify()
+
+
+def _link_to_an_old_copy(arena: Arena) -> Path:
+    arena.list_items()
+    root = arena.sim.root("project")
+    copy = shutil.copytree(root, root.with_name("old"))
+    _sign_later(arena)
+    arena.list_items()
+    assert arena.verify().status == 0
+    shutil.rmtree(root)
+    root.symlink_to(copy.name)
+    return copy
 
 
 @attack
@@ -443,6 +525,34 @@ def project_vouches_for_itself(arena: Arena) -> Found:
 
 
 @attack
+def project_named_by_its_path(arena: Arena) -> Found:
+    """Their project is not the one worked in, but named: as it is, by its ``.ai``, and through a link."""
+    evil = of_one_hand(arena, "evil/.ai")
+    (arena.sim.folder / "link").symlink_to(evil)
+    found = {name: arena.verify(str(arena.sim.folder / name)) for name in ("evil", "evil/.ai", "link")}
+    assert found["evil"] == found["evil/.ai"] == found["link"]
+    return found["evil"]
+
+
+@attack
+def bundle_vouches_for_itself(arena: Arena) -> Found:
+    """Nobody but the folder says whose it is: verify says that, and with a signer demanded it does not pass."""
+    folder = str(of_one_hand(arena, "theirs"))
+    assert arena.verify(folder, "--signer", ANN.public.fingerprint).status == 1
+    return arena.verify(folder)
+
+
+def of_one_hand(arena: Arena, place: str) -> Path:
+    """Lay an item, signed by pat, with pat's trust file beside it, in a folder that is none of the spaces."""
+    root = arena.sim.folder / place
+    data = arena.sim.add("project", OTHER, TEXT, PAT).read_bytes()
+    arena.sim.delete("project", OTHER)
+    name = signing.TRUSTED_FOLDER / signing.trust_file_name(PAT.public)
+    lay(root, {OTHER: data, name.as_posix(): signing.write_trust_file(PAT.public, owner="ann")})
+    return root
+
+
+@attack
 def project_vouches_for_its_manifest(arena: Arena) -> Found:
     """A list of the same hand."""
     arena.sim.trust(PAT, "project", owner="pat")
@@ -455,6 +565,21 @@ def bundle_vouches_for_another(arena: Arena) -> Found:
     """A bundle's key on an item of the project."""
     arena.sim.add("project", HELLO, TEXT, key("shop"))
     return arena.verify()
+
+
+@attack
+def bundle_signed_anew_by_another(arena: Arena) -> Found:
+    """Who changes a bundle signs it anew and puts their own key into it: by itself it is well."""
+    honest = key("shop").public.fingerprint
+    arena.sim.add("system:shop", OTHER, TEXT)
+    assert arena.verify("--signer", honest, space="system").status == 0
+    for path in (arena.sim.root("system:shop") / "config/keys/trusted").iterdir():
+        path.unlink()
+    arena.sim.trust(EVE, "system:shop", owner="shop")
+    arena.sim.add("system:shop", OTHER, TEXT, EVE)
+    mine = arena.sim.root("user") / "config/keys/trusted"
+    assert arena.verify("--trust", str(mine), space="system").status == 0
+    return arena.verify("--signer", honest, space="system")
 
 
 @attack
@@ -487,6 +612,87 @@ def revoked_key_still_shipped(arena: Arena) -> Found:
     arena.sim.add("system:shop", OTHER, TEXT)
     arena.sim.revoke(key("shop"))
     return arena.verify(space="system")
+
+
+@attack
+def project_revocation_rolled_back(arena: Arena) -> Found:
+    """The trust file of a project's key as it was before it was revoked, where a manifest lists trust files."""
+    _revoke_and_roll_back(arena, manifest=True)
+    return arena.verify()
+
+
+@attack
+def project_revocation_removed(arena: Arena) -> Found:
+    """The trust file that revokes taken away: another one of the user's vouches for the key."""
+    arena.sim.trust(ENDORSED, owner="ed")
+    revoking = _revoke_and_roll_back(arena, manifest=True)
+    revoking.unlink()
+    return arena.verify()
+
+
+@attack
+def project_revocation_rolled_back_without_manifest(arena: Arena) -> Found:
+    """The same where nothing says which trust file is the newest."""
+    _revoke_and_roll_back(arena, manifest=False)
+    return arena.verify()
+
+
+@attack
+def project_revocation_rolled_back_after_the_user_revoked(arena: Arena) -> Found:
+    """The same to a user who has revoked the key in the user space, too."""
+    arena.sim.revoke(ENDORSED)
+    _revoke_and_roll_back(arena, manifest=False)
+    return arena.verify()
+
+
+def _revoke_and_roll_back(arena: Arena, *, manifest: bool) -> Path:
+    arena.sim.add("project", HELLO, TEXT, ENDORSED)
+    before = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN).read_bytes()
+    path = arena.sim.trust(
+        ENDORSED, "project", owner="ed", endorsed_by=ANN, revoked=signing.Revocation("stolen", "2026-05-01")
+    )
+    if manifest:
+        arena.list_items()
+    assert "revoked" in arena.verify().codes
+    path.write_bytes(before)
+    return path
+
+
+@attack
+def revocation_broken(arena: Arena) -> Found:
+    """It is cut off in the middle of a word; emptied and mistyped files are no better."""
+    arena.sim.add("system:shop", OTHER, TEXT)
+    path = arena.sim.revoke(key("shop"))
+    whole = path.read_bytes()
+    for broken in (b"", b"revokd = true\n" + whole.split(b"\n", 1)[1], whole[:40]):
+        path.write_bytes(broken)
+        assert arena.verify(space="system").codes >= {"trust-unread"}
+    arena.sim.add("project", HELLO, TEXT, key("shop"))
+    return arena.verify()
+
+
+@attack
+def revocation_broken_and_renamed(arena: Arena) -> Found:
+    """Under a name that is no fingerprint, it may be about any key."""
+    path = arena.sim.revoke(key("shop"))
+    path.write_bytes(b"rev")
+    path.rename(path.with_name("shop.toml"))
+    return arena.verify()
+
+
+@attack
+def trust_folder_linked_to_the_users(arena: Arena) -> Found:
+    """A cloned project waits for its reader to trust a key in it, and in it alone."""
+    mine = arena.sim.root("user") / signing.TRUSTED_FOLDER
+    theirs = arena.sim.root("project") / signing.TRUSTED_FOLDER
+    theirs.parent.mkdir(parents=True)
+    theirs.symlink_to(mine)
+    before = sorted(mine.iterdir())
+    pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
+    project = ["--project", str(arena.sim.project)]
+    assert main(["trust", "add", str(pem), "--space", "project", *project]) == 2
+    assert sorted(mine.iterdir()) == before
+    return arena.verify()
 
 
 @attack
@@ -530,6 +736,36 @@ def search_made_to_run_code(arena: Arena) -> Found:
     assert arena.sim.registry().search("hello").total
     arena.sim.delete("project", "tools/demo/evil.py")
     found = arena.verify()
+    assert not marker.exists()
+    return found
+
+
+@attack
+def module_of_the_checkout_imported(arena: Arena) -> Found:
+    """Traps in the working directory, and so many items that helpers verify them: nobody imports the traps."""
+    marker = arena.sim.folder / "ran"
+    for number in range(SERIAL_BELOW):
+        arena.sim.add("project", f"tools/many/t{number}.py", '"""One of many."""\n')
+    for name in ("multiprocessing", "encodings", "rye", "json", "cryptography"):
+        (arena.sim.project / name).mkdir()
+        (arena.sim.project / name / "__init__.py").write_text(f"open({str(marker)!r}, 'w').close()\n")
+    with chdir(arena.sim.project):
+        found = arena.verify()
+    assert not marker.exists()
+    return found
+
+
+@attack
+def program_of_the_checkout_started(arena: Arena) -> Found:
+    """A program named git, found first by whoever follows the path."""
+    marker = arena.sim.folder / "ran"
+    program = arena.sim.project / "git"
+    program.write_text(f"#!/bin/sh\n: > '{marker}'\n", encoding="utf-8")
+    program.chmod(0o755)
+    with chdir(arena.sim.project), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PATH", f".{os.pathsep}{os.environ['PATH']}")
+        assert main(["verify", "--changed-since", "HEAD"]) == 2
+        found = arena.verify()
     assert not marker.exists()
     return found
 

@@ -7,12 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from rye.cli.commands import COMMANDS
-from tests.unit.cli.workshop import Workshop, lay
+from tests.unit.cli.workshop import ROOT, Workshop, lay
 
 HIDDEN = ("\x1b", "\x07", "\u202e", "\x9b")
 """What a terminal obeys; each stands in an item of the workshop."""
@@ -121,6 +122,25 @@ def test_an_interrupt_ends_quietly(shop: Workshop) -> None:
     _, err = process.communicate(timeout=30)
     assert process.returncode == 130
     assert err.strip() == b""
+
+
+ENTRY = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"]["rye"]
+STARTS = {
+    "the command": ("-c", "import sys; from {} import {} as it; sys.exit(it())".format(*ENTRY.split(":"))),
+    "the module": ("-m", "rye"),
+}
+
+
+@pytest.mark.skipif(os.name == "nt", reason="signals as POSIX has them")
+@pytest.mark.parametrize("start", STARTS)
+@pytest.mark.parametrize("module", ["click", "difflib", "signal"])
+def test_an_interrupt_while_it_starts_ends_quietly(shop: Workshop, tmp_path: Path, start: str, module: str) -> None:
+    """Ctrl-C while the first or the last of its modules is imported: status 130, no traceback of imports."""
+    (tmp_path / f"{module}.py").write_text("import os\nos.kill(os.getpid(), 2)\n", encoding="utf-8")
+    env = {**shop.env, "PYTHONPATH": os.pathsep.join((str(tmp_path), shop.env["PYTHONPATH"]))}
+    words = [sys.executable, *STARTS[start], "serach", "x"]
+    done = subprocess.run(words, env=env, cwd=shop.project, capture_output=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr.decode()) == (130, b"", "")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

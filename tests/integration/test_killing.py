@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.index import runs
+from rye._helpers import start
 
 KILLS = 150
 """Of each of two kinds."""
@@ -33,7 +33,7 @@ def test_a_process_killed_at_any_moment_leaves_the_snapshot_before_it(tmp_path: 
 
 def test_a_helper_ends_with_the_process_that_it_helps() -> None:
     """When nobody can ask it any more, it is gone."""
-    helper = runs._started()
+    helper = start("rye.index.runs")
     assert helper is not None
     assert helper.stdin is not None
     assert helper.poll() is None

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
+import shutil
+import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -27,6 +30,7 @@ from tests.support.signed import (
 )
 from tests.support.spacesim import SpaceSim
 
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 Rye = Callable[..., tuple[int, str]]
 
 TOOL = b'"""Say hello."""\n\n__version__ = "1.0.0"\n'
@@ -114,6 +118,118 @@ def test_a_key_of_the_project_is_mended_by_endorsing_or_trusting_it(sim: SpaceSi
         assert (status, item["code"]) == (1, code)
         assert rye(*shlex.split(item["mend"], comments=True)[1:])[0] == 0
         assert rye("verify", "--space", space)[0] == 0
+
+
+def commit(sim: SpaceSim) -> None:
+    """Put all there is into a repository."""
+    someone = ["-c", "user.name=ann", "-c", "user.email=ann@example.org", "-c", "commit.gpgsign=false"]
+    for words in (["init", "-q"], ["add", "-A"], [*someone, "commit", "-qm", "all"]):
+        subprocess.run(["git", *words], cwd=sim.project, check=True)
+
+
+def paste(rye: Rye, mend: str) -> bool:
+    """Run a mend as a shell would; return whether there was anything to run."""
+    ran = False
+    for command in mend.partition("  # ")[0].split(" && ") if not mend.startswith("# ") else ():
+        program, *words = shlex.split(command)
+        ran = True
+        if program == "rye":
+            rye(*words)
+        else:
+            subprocess.run([program, *words], check=True)
+    return ran
+
+
+def findings(rye: Rye) -> list[dict[str, str]]:
+    """Return what verification finds in the project."""
+    _, out = rye("verify", "--space", "project", "--format", "jsonl")
+    return [row for row in map(json.loads, out.splitlines()) if row["kind"] == "finding"]
+
+
+@needs_git
+@pytest.mark.parametrize("change", ["edited", "renamed", "copied", "committed", "removed"])
+def test_what_git_is_said_to_bring_back_it_can(sim: SpaceSim, rye: Rye, change: str) -> None:
+    """A file that git has otherwise is brought back; one that it has not, or as it stands, is signed instead."""
+    path = "tools/demo/a.py"
+    for name in (path, "tools/demo/c.py"):
+        sim.add("project", name, '"""A."""\n\n__version__ = "1.0.0"\n')
+    assert rye("manifest", "write")[0] == 0
+    if change == "committed":
+        sim.path("project", path).write_bytes(sim.path("project", path).read_bytes() + b"# more\n")
+    commit(sim)
+    if change == "edited":
+        sim.path("project", path).write_bytes(sim.path("project", path).read_bytes() + b"# more\n")
+    elif change == "removed":
+        sim.delete("project", path)
+    elif change != "committed":
+        (sim.move if change == "renamed" else sim.copy)("project", path, "tools/demo/b.py")
+    for _ in range(3):  # signing anew is for the manifest to list
+        for row in findings(rye)[:1]:
+            if change == "committed" and row["code"] == "item-changed":  # what git has was not well
+                assert paste(rye, row["mend"].rpartition(": ")[2])
+                continue
+            known = change != "committed" and not row["path"].endswith("b.py")
+            assert row["mend"].startswith("git ") == known, row
+            assert paste(rye, row["mend"])
+    assert findings(rye) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs links")
+def test_what_cannot_be_signed_as_it_is_is_said(sim: SpaceSim, rye: Rye) -> None:
+    """JSON and a link to another item: in words what to do first, then the command, which mends it."""
+    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
+    sim.write("project", "tools/demo/b.json", '{"version": "1.0.0", "description": "B"}\n')
+    link = sim.path("project", "tools/demo/c.py")
+    link.symlink_to("a.py")
+    mends = {row["id"]: row["mend"] for row in findings(rye)}
+    assert mends["demo/b"].startswith("# JSON has no comments")
+    assert mends["demo/c"].startswith("# it is a link to tools/demo/a.py")
+    assert not any(paste(rye, mend) for mend in mends.values())
+    sim.delete("project", "tools/demo/b.json")
+    sim.write("project", "tools/demo/b.yaml", "version: 1.0.0\ndescription: B\n")
+    content = link.read_bytes()
+    link.unlink()
+    link.write_bytes(content)
+    for mend in mends.values():
+        assert rye(*shlex.split(mend.rpartition(": ")[2])[1:])[0] == 0
+    assert findings(rye) == []
+
+
+@pytest.mark.parametrize(
+    "repository",
+    [pytest.param(True, marks=needs_git), False],
+)
+@pytest.mark.parametrize("damage", ["manifest-gone", "manifest-mixed", "manifest-malformed", "manifest-rollback"])
+def test_a_manifest_is_mended_by_the_command_that_is_given(
+    sim: SpaceSim, rye: Rye, damage: str, *, repository: bool
+) -> None:
+    """By git where that has it; else by its owner's command, or by what the words say, which forgets what was seen."""
+    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
+    folder = sim.root("project") / "config" / "manifest"
+    assert rye("manifest", "write")[0] == 0
+    old = {path: path.read_bytes() for path in folder.iterdir()}
+    assert rye("manifest", "write")[0] == 0
+    assert findings(rye) == []
+    if repository:
+        commit(sim)
+    if damage == "manifest-mixed":
+        (folder / "2.targets.json").unlink()
+    elif damage == "manifest-malformed":
+        (folder / "timestamp.json").write_text("{", encoding="utf-8")
+    else:
+        shutil.rmtree(folder)
+    if damage == "manifest-rollback":
+        folder.mkdir()
+        for path, data in old.items():
+            path.write_bytes(data)
+    for row in (first := findings(rye)):
+        assert row["code"] == damage
+        assert row["mend"].startswith("git ") == (repository and damage != "manifest-rollback"), row
+    mend = first[0]["mend"]
+    if not paste(rye, mend):
+        rye(*shlex.split(mend.rpartition(": ")[2])[1:])
+    left = findings(rye)
+    assert [(row["code"], row["mend"]) for row in left] == []
 
 
 def test_what_a_manifest_finds_is_mended_by_the_command_that_is_given(sim: SpaceSim, rye: Rye) -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,7 +48,7 @@ def fault(registry: Registry) -> EnvironmentFault:
 @pytest.mark.parametrize("mode", [0o770, 0o707, 0o777, 0o720])
 @pytest.mark.parametrize("inner", ["", "v1", "index"])
 def test_a_cache_folder_that_others_may_write_to(sim: SpaceSim, mode: int, inner: str) -> None:
-    """Whoosh unpickles what lies there, so it is refused, as is any folder below it; the hint says what to run."""
+    """What lies there decides what is found, so it is refused, as is any folder below it; the hint says what to run."""
     sim.registry().search("deploy")
     place = sim.cache
     if inner:
@@ -113,14 +116,120 @@ def test_a_cache_folder_that_cannot_be_made(sim: SpaceSim) -> None:
     assert not stand_in.is_relative_to(sim.folder)
 
 
-def test_a_cache_folder_that_cannot_be_written(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read-only home works the same way; the stand-in goes with the process."""
-    sim.cache.mkdir(mode=0o500)
-    monkeypatch.setattr("rye.index.cache.os.access", lambda _path, mode: not mode & os.W_OK)
-    response = sim.registry().search("deploy", space="project")
-    assert response.total == 1
-    assert any("temporary" in warning for warning in response.warnings)
+MORTAL = """
+import ctypes, json, os, sys
+from rye import Registry, RyeError
+project, user, cache, use = sys.argv[1:]
+registry = Registry(project, user=user, bundles=(), cache_dir=cache)
+try:
+    if use == "search":
+        found = registry.search("deploy", space="project")
+        print(json.dumps([found.total, found.stale, list(found.warnings), registry.status()[0].cache]))
+    else:
+        print(getattr(registry, use)())
+except RyeError as error:
+    print(json.dumps([error.code, error.message, error.hint]))
+"""
+
+
+def as_mortal() -> None:
+    """Let permissions count for this process, as they do for everybody but the superuser."""
+    if os.geteuid() == 0:
+        for capability in (1, 2):  # CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+            ctypes.CDLL(None).prctl(24, capability)  # PR_CAPBSET_DROP
+
+
+def mortal(sim: SpaceSim, use: str = "search") -> list[Any]:
+    """Return what a process of its own gets, for which permissions count."""
+    arguments = [sys.executable, "-c", MORTAL, *map(str, (sim.project, sim.user, sim.cache, use))]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+    done = subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False, preexec_fn=as_mortal)
+    assert done.returncode == 0, done.stderr
+    found: list[Any] = json.loads(done.stdout)
+    return found
+
+
+@pytest.fixture
+def locked_up(sim: SpaceSim) -> Iterator[Callable[[int], None]]:
+    """Return what takes permissions from all of the cache; they are given back in the end."""
+
+    def change(files: int) -> None:
+        for path in sorted(sim.cache.rglob("*"), reverse=True):
+            path.chmod(files if path.is_file() else files | 0o500 if files else 0o700)
+        sim.cache.chmod(0o500 if files else 0o700)
+
+    yield change
+    change(0o700)
+
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="capabilities are Linux's")
+
+
+@linux
+def test_an_index_that_can_only_be_read_is_read(sim: SpaceSim, locked_up: Callable[[int], None]) -> None:
+    """A good one answers without a word; one that files have left behind answers as it is, stale, with a warning."""
+    sim.registry().search("deploy")
+    folder = sim.registry().status()[0].cache
+    time.sleep(0.1)
+    sim.registry(cache_dir=sim.cache).search("deploy")
+    locked_up(0o400)
+    assert mortal(sim) == [1, False, [], folder]
+    sim.write("project", "tools/deploy_more.py", TOOL)
+    total, stale, warnings, used = mortal(sim)
+    assert (total, stale, used) == (1, True, folder)
+    assert len(warnings) == 1
+    assert "could not be written" in warnings[0]
+    for use in ("clear", "rebuild"):
+        code, message, hint = mortal(sim, use)
+        assert code == "index-write"
+        assert str(sim.cache) in message
+        assert "chmod" in hint
+
+
+@linux
+def test_a_cache_that_can_only_be_read_and_has_no_index(sim: SpaceSim, locked_up: Callable[[int], None]) -> None:
+    """A private temporary folder stands in, with a warning that says why, and goes with the process."""
+    sim.cache.mkdir()
+    locked_up(0o400)
+    total, stale, warnings, used = mortal(sim)
+    assert (total, stale) == (1, False)
+    assert not Path(used).is_relative_to(sim.cache)
+    assert not Path(used).exists()
+    assert any("temporary folder" in text and str(sim.cache) in text for text in warnings)
     assert list(sim.cache.iterdir()) == []
+
+
+@linux
+def test_an_index_that_can_only_be_read_and_is_damaged(sim: SpaceSim, locked_up: Callable[[int], None]) -> None:
+    """It is made anew in a temporary folder."""
+    sim.registry().search("deploy")
+    for path in sim.cache.rglob("*.ryx"):
+        path.write_bytes(b"nonsense")
+    locked_up(0o400)
+    total, stale, warnings, used = mortal(sim)
+    assert (total, stale) == (1, False)
+    assert not Path(used).is_relative_to(sim.cache)
+    assert any("temporary folder" in text for text in warnings)
+
+
+@linux
+@pytest.mark.parametrize("which", ["*/*", "*/*/*", "*/*/*LOCK", "*"])
+def test_an_index_that_may_not_be_read(sim: SpaceSim, which: str) -> None:
+    """Files or folders without any permission: the search answers, and where nothing can be mended, says what to do."""
+    sim.registry().search("deploy")
+    sim.write("project", "tools/deploy_more.py", TOOL)
+    chosen = list(sim.cache.glob(which))
+    for path in chosen:
+        path.chmod(0)
+    try:
+        total, stale, warnings, _ = mortal(sim)
+        assert (total == 2) is not stale
+        assert warnings
+        assert all("rebuilt" in text or "chmod -R u+rwX" in text or "could not be" in text for text in warnings)
+    finally:
+        for path in chosen:
+            if path.exists():
+                path.chmod(0o700)
 
 
 def test_the_stand_in_for_a_cache_is_removed(sim: SpaceSim) -> None:

@@ -257,7 +257,7 @@ def test_many_items_are_verified_on_every_core_from_the_command_line(tmp_path: P
 def test_the_hook_for_pre_commit_is_a_command_that_runs(clean: tuple[Workshop, str]) -> None:
     """The entry of the hook, with arguments as a configuration adds them, verifies the project."""
     (hook,) = yaml_safe.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
-    assert (hook["id"], hook["pass_filenames"]) == ("rye-verify", False)
+    assert (hook["id"], hook["pass_filenames"], hook["always_run"]) == ("rye-verify", False, True)
     program, *words = shlex.split(hook["entry"])
     assert program == "rye"
     assert clean[0].run(*words, "--trust", clean[1]).status == 0
@@ -269,9 +269,9 @@ def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, st
     """The step of the composite action, run by bash with its inputs in the environment, as a runner does."""
     action = yaml_safe.load((ROOT / ".github/actions/verify/action.yml").read_text(encoding="utf-8"))
     step = action["runs"]["steps"][-1]
-    shim = tmp_path / "rye-venv" / "bin" / "rye"
+    shim = tmp_path / "rye-venv" / "bin" / "python"  # isolated, it would not find this tree
     shim.parent.mkdir(parents=True)
-    shim.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rye "$@"\n', encoding="utf-8")
+    shim.write_text(f'#!/bin/sh\n[ "$1" = -I ] && shift && exec "{sys.executable}" -P "$@"\n', encoding="utf-8")
     shim.chmod(0o755)
     inputs = {"RYE_TARGETS": "", "RYE_ARGS": "", "RYE_TRUST": Path(clean[1]).read_text(), "RYE_OUTPUT": ""}
     inputs |= {"RYE_FORMAT": "github", "RUNNER_TEMP": str(tmp_path)}

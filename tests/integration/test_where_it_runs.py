@@ -7,6 +7,7 @@ What installs rye from this tree, with what a package index gives, takes a minut
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import re
 import shutil
@@ -98,6 +99,42 @@ def test_the_hook_runs_under_pre_commit(shop: Workshop, source: Path, tmp_path: 
     assert re.search(r"^rye verify\.+Passed$", passed.stdout, re.MULTILINE)
 
 
+def hooked(shop: Workshop, tmp_path: Path) -> subprocess.CompletedProcess[str]:
+    """Run the hook under pre-commit for what is staged, with the rye of this tree in place of an installed one."""
+    (hook,) = yaml_safe.load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    entry = f"{sys.executable} -P -m {hook['entry']}"
+    config = {"repos": [{"repo": "local", "hooks": [{**hook, "language": "system", "entry": entry}]}]}
+    path = tmp_path / "hooks.yaml"
+    path.write_text(json.dumps(config), encoding="utf-8")
+    env = {"PRE_COMMIT_HOME": str(tmp_path / "hooks"), "PYTHONPATH": str(ROOT)}
+    return run(shop, sys.executable, "-m", "pre_commit", "run", "--config", str(path), **env)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("pre_commit") is None, reason="pre-commit is not installed")
+@pytest.mark.parametrize("change", ["only deletes", "links", "deletes all"])
+def test_a_commit_without_a_file_of_an_item_is_verified_too(shop: Workshop, tmp_path: Path, change: str) -> None:
+    """pre-commit counts no file below ``.ai`` where items are only removed, or a link takes its place."""
+    sign(shop)
+    words = [sys.executable, "-m", "rye", "manifest", "write"]
+    subprocess.run(words, cwd=shop.project, env={**shop.env, "PYTHONPATH": str(ROOT)}, check=True, capture_output=True)
+    commit(shop.project)
+    passed = hooked(shop, tmp_path)
+    assert passed.returncode == 0, passed.stdout + passed.stderr
+    assert "Passed" in passed.stdout
+    if change == "only deletes":
+        (shop.project / ".ai/tools/demo/deploy.py").unlink()
+    elif change == "links":
+        (shop.project / ".ai").rename(tmp_path / "elsewhere")
+        (tmp_path / "elsewhere/tools/demo/deploy.py").write_text("# do evil", encoding="utf-8")
+        (shop.project / ".ai").symlink_to(tmp_path / "elsewhere")
+    else:
+        shutil.rmtree(shop.project / ".ai")
+    subprocess.run(["git", "add", "-A"], cwd=shop.project, check=True)
+    failed = hooked(shop, tmp_path)
+    assert failed.returncode == 1, failed.stdout + failed.stderr
+    assert re.search(r"exit code: [12]$", failed.stdout, re.MULTILINE), failed.stdout
+
+
 def given(step: Mapping[str, Any], inputs: Mapping[str, str], action: Path) -> dict[str, str]:
     """Return the environment of a step, its expressions filled in as a runner does."""
     values = {f"inputs.{name}": inputs.get(name, row.get("default", "")) for name, row in ACTION["inputs"].items()}
@@ -136,6 +173,86 @@ def test_the_action_installs_rye_and_verifies(shop: Workshop, source: Path, tmp_
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def stand_in(path: Path, script: str) -> None:
+    """Write a program of the shell."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+
+
+def test_modules_of_the_checkout_are_not_imported_by_the_installation(shop: Workshop, tmp_path: Path) -> None:
+    """``venv.py`` and others in the root of the checkout: the environment is made by Python's own, pip is its own."""
+    for name in ("venv", "pip", "ensurepip", "runpy", "json", "rye", "sitecustomize"):
+        (shop.project / f"{name}.py").write_text(f"open({str(tmp_path / 'owned')!r}, 'w')", encoding="utf-8")
+    source = tmp_path / "source"
+    nothing = '[build-system]\nrequires = []\nbuild-backend = "none"\nbackend-path = ["."]\n'
+    source.mkdir()
+    (source / "pyproject.toml").write_text(nothing + '[project]\nname = "x"\nversion = "1"\n', encoding="utf-8")
+    (source / "none.py").write_text("raise SystemExit('reached')", encoding="utf-8")
+    install = STEPS[0]
+    env = given(install, {"python": sys.executable}, source / "a/b/c")
+    (source / "a/b/c").mkdir(parents=True)
+    done = take(shop, install, {**env, "RUNNER_TEMP": str(tmp_path), "PYTHONPATH": "."})
+    assert not (tmp_path / "owned").exists()
+    assert "reached" in done.stdout + done.stderr
+    assert (tmp_path / "rye-venv/bin/pip").exists()
+
+
+def outputs(shop: Workshop, tmp_path: Path, output: str) -> subprocess.CompletedProcess[str]:
+    """Take the step that verifies, with an answer of one word, into a file."""
+    stand_in(tmp_path / "rye-venv/bin/python", "echo answer")
+    return take(shop, STEPS[1], given(STEPS[1], {"output": output}, tmp_path) | {"RUNNER_TEMP": str(tmp_path)})
+
+
+@pytest.mark.parametrize(
+    "output", ["rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/../rye.sarif", "{}/rye.sarif"]
+)
+def test_an_output_is_written_where_it_is_wanted(shop: Workshop, tmp_path: Path, output: str) -> None:
+    """Relative to the checkout or not; a file that is there is replaced."""
+    (shop.project / "out" / "deep").mkdir(parents=True)
+    path = shop.project / output.format(shop.project)
+    path.write_text("old", encoding="utf-8")
+    done = outputs(shop, tmp_path, output.format(shop.project))
+    assert (done.returncode, path.read_text(encoding="utf-8")) == (0, "answer\n"), done.stderr
+
+
+@pytest.mark.parametrize(
+    "output", ["rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/x/rye.sarif", "{}/out/rye.sarif"]
+)
+@pytest.mark.parametrize("dangling", [False, True])
+def test_a_link_in_the_place_of_the_output(shop: Workshop, tmp_path: Path, output: str, *, dangling: bool) -> None:
+    """A checkout that holds a link, or a folder that is one, does not have a file elsewhere cut or made: status 2."""
+    victim = tmp_path / "victim"
+    victim.mkdir()
+    (victim / "rye.sarif").write_text("precious", encoding="utf-8")
+    (victim / "x").mkdir()
+    (shop.project / "out").symlink_to(victim)
+    (shop.project / "rye.sarif").symlink_to(victim / ("new" if dangling else "rye.sarif"))
+    (victim / "deep").symlink_to(victim)
+    before = sorted(victim.iterdir())
+    done = outputs(shop, tmp_path, output.format(shop.project))
+    assert done.returncode == 2
+    assert "is a link" in done.stderr
+    assert (victim / "rye.sarif").read_text(encoding="utf-8") == "precious"
+    assert sorted(victim.iterdir()) == before
+
+
+def test_an_output_that_cannot_be_written_is_not_taken_for_findings(shop: Workshop, tmp_path: Path) -> None:
+    """Status 1 means that something was found."""
+    assert outputs(shop, tmp_path, "nowhere/rye.sarif").returncode == 2
+
+
+def test_python_is_isolated_wherever_a_script_starts_it() -> None:
+    """``python -m`` without ``-I`` imports from the working directory: the action, our own checks, and the recipes."""
+    page = (ROOT / "items/knowledge/rye/ci.md").read_text(encoding="utf-8")
+    recipes = "\n".join(re.findall(r"^```(?:sh|yaml)\n(.*?)^```", page, re.MULTILINE | re.DOTALL))
+    scripts = [step["run"] for step in STEPS] + [(ROOT / ".ci/run").read_text(encoding="utf-8"), recipes]
+    for script in scripts:
+        starts = re.findall(r"^.*(?:python3?|PYTHON)\"? .*-m .*$", script, re.MULTILINE)
+        assert starts
+        assert [line for line in starts if " -I -m " not in line] == []
+
+
 def test_no_input_is_put_into_the_text_of_a_script() -> None:
     """What a runner would paste into a script would be run by it; every input comes as a variable, each is used."""
     scripts = "\n".join(step["run"] for step in STEPS)
@@ -154,15 +271,13 @@ def test_no_input_is_put_into_the_text_of_a_script() -> None:
 def test_a_hostile_input_of_the_action(shop: Workshop, tmp_path: Path, word: str) -> None:
     """Each line of an input is one word for rye, whatever stands in it; a target is never an option."""
     seen = tmp_path / "seen"
-    shim = tmp_path / "rye-venv" / "bin" / "rye"
-    shim.parent.mkdir(parents=True)
-    shim.write_text(f"#!/bin/sh\nprintf '%s\\n' \"$@\" > '{seen}'\n", encoding="utf-8")
-    shim.chmod(0o755)
+    stand_in(tmp_path / "rye-venv/bin/python", f"printf '%s\\n' \"$@\" > '{seen}'")
     verify = STEPS[1]
     inputs = {"targets": f"{word}\n", "args": f"{word}\n", "trust": word, "format": word, "output": ""}
     done = take(shop, verify, given(verify, inputs, tmp_path) | {"RUNNER_TEMP": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     trust = tmp_path / "rye-trust.toml"
-    assert seen.read_text().splitlines() == ["verify", "--format", word, "--trust", str(trust), word, "--", word]
+    words = ["-I", "-m", "rye", "verify", "--format", word, "--trust", str(trust), word, "--", word]
+    assert seen.read_text().splitlines() == words
     assert trust.read_text(encoding="utf-8") == word
     assert not list(tmp_path.rglob("owned"))

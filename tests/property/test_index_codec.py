@@ -13,9 +13,10 @@ from whoosh import query
 from whoosh.filedb.filestore import FileStorage
 from whoosh.index import TOC, open_dir
 
+from rye.index.listing import INDEX_NAME
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS, whoosh_schema
-from rye.index.store import INDEX_NAME, Snapshot
+from rye.index.store import Snapshot
 from rye.items.model import Item
 from tests.support.naive_analysis import FieldText, analyze, levenshtein
 from tests.support.naive_docs import text_values

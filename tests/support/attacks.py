@@ -82,11 +82,14 @@ class Arena:
         self._capsys.readouterr()
         status = main(words)
         answer = json.loads(self._capsys.readouterr().out)
-        bad = {item["code"] for item in answer["items"] if item["verdict"] != "trusted"}
-        well = {item["code"] for item in answer["items"] if item["verdict"] == "trusted"}
+        amiss = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
+        bad = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if is_amiss}
+        well = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if not is_amiss}
         for report in answer["manifests"]:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
+        bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
         bad |= {"link-escape" for problem in answer["problems"] if "leads out of the space root" in problem}
+        bad |= {"ambiguous-item" for problem in answer["problems"] if " files of project: " in problem}
         return Found(status, frozenset(bad), frozenset(well))
 
     def replace(self, old: bytes, new: bytes) -> None:

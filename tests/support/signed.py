@@ -40,8 +40,8 @@ def key(name: str) -> SigningKey:
     return SigningKey.from_seed(hashlib.sha256(f"test key of {name}".encode()).digest())
 
 
-ANN, BEA, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED = map(
-    key, ("ann", "bea", "endorsed", "eve", "narrow", "old", "pat", "revoked")
+ANN, BEA, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED, UNREAD = map(
+    key, ("ann", "bea", "endorsed", "eve", "narrow", "old", "pat", "revoked", "unread")
 )
 
 
@@ -59,6 +59,8 @@ TRUST = TrustSet(
         entry(OLD, owner="old", not_after=datetime(2026, 4, 1, tzinfo=UTC)),
         entry(NARROW, owner="narrow", namespaces=("other/*", "knowledge:demo/*")),
         entry(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01")),
+        entry(UNREAD, Scope.NAMED, owner="una"),
+        entry(UNREAD, source="una.toml", unread="una.toml is not TOML"),
     )
 )
 """ann is the user's own key; bea publishes the bundle shop; pat's key came with the project; eve is nobody."""
@@ -176,6 +178,7 @@ GOLDEN: Mapping[str, Golden] = {
     # untrusted
     "unknown-key.py": Golden("unknown-key", lambda: sign(TOOL, EVE)),
     "revoked.py": Golden("revoked", lambda: sign(TOOL, REVOKED)),
+    "trust-unread.py": Golden("trust-unread", lambda: sign(TOOL, UNREAD)),
     "expired.py": Golden("expired", lambda: sign(TOOL, OLD)),
     "namespace.py": Golden("namespace", lambda: sign(TOOL, NARROW)),
     "foreign-bundle.py": Golden("foreign-bundle", lambda: sign(TOOL, BEA), place(space="system", bundle="rival")),

@@ -117,32 +117,52 @@ def test_a_closed_folder_beside_the_target_and_around_it(sim: SpaceSim) -> None:
     assert faults(sim, "tool:closed/x") == ["unreadable", "no-match"]
 
 
-def test_what_cannot_be_listed_is_not_left_unsigned_in_silence(sim: SpaceSim) -> None:
-    """Signing all refuses as it does for every other problem; signing what is well beside it does not."""
-    registry = sim.registry()
+def test_a_space_that_may_not_be_entered_is_not_an_empty_one(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may enter everything, so the refusal is put in: signing and verifying say what is the matter."""
+    real, base = os.lstat, str(sim.root("project"))
+
+    def refuse(path: str, **options: object) -> os.stat_result:
+        if str(path).startswith(f"{base}/"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "lstat", refuse)
+    with pytest.raises(SigningError) as caught:
+        sim.registry(bundles=()).sign("*", check=True, key=_pem(sim))
+    assert caught.value.code == "invalid-items"
+    assert "tools: the folder cannot be read: Permission denied" in caught.value.details["problems"]
+    assert set(faults(sim, "*")) == {"unreadable", "no-match"}
+    assert main(["verify", "--space", "project"]) == 2
+
+
+def _pem(sim: SpaceSim) -> str:
     pem = sim.folder / "key.pem"
     pem.write_bytes(ANN.to_pem())
     pem.chmod(0o600)
+    return str(pem)
+
+
+def test_what_cannot_be_listed_is_not_left_unsigned_in_silence(sim: SpaceSim) -> None:
+    """Signing all refuses as it does for every other problem; signing what is well beside it does not."""
+    registry, pem = sim.registry(), _pem(sim)
     with pytest.raises(SigningError) as caught:
-        registry.sign("*", key=str(pem))
+        registry.sign("*", key=pem)
     assert (caught.value.code, len(caught.value.details["problems"])) == ("invalid-items", 2)
     with pytest.raises(SigningError, match="problem"):
-        registry.sign("*", key=str(pem), check=True)
-    assert len(registry.sign("tool:a/*", key=str(pem), force=True).items) == 1
+        registry.sign("*", key=pem, check=True)
+    assert len(registry.sign("tool:a/*", key=pem, force=True).items) == 1
 
 
 def test_a_link_to_another_item_is_not_signed(sim: SpaceSim) -> None:
     """The line in the one file would name both in turn; nothing is written, whichever is named."""
-    pem = sim.folder / "key.pem"
-    pem.write_bytes(ANN.to_pem())
-    pem.chmod(0o600)
+    pem = _pem(sim)
     good = sim.path("project", "tools/a/good.py")
     good.write_text(TOOL, encoding="utf-8")
     (good.parent / "lent.py").symlink_to("good.py")
     for text in ("tool:a/*", "tool:a/lent"):
         with pytest.raises(SigningError) as caught:
-            sim.registry().sign(text, key=str(pem))
+            sim.registry().sign(text, key=pem)
         (problem,) = caught.value.details["problems"]
         assert problem.startswith("tools/a/lent.py: it is a link to tools/a/good.py")
         assert good.read_text(encoding="utf-8") == TOOL
-    assert sim.registry().sign("tool:a/good", key=str(pem)).items[0].changed
+    assert sim.registry().sign("tool:a/good", key=pem).items[0].changed

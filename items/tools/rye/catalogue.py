@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:vgEdal7rfZlVokQuANPqdkhh_WK_0wQEURY8n6fKnt4Z3ICpaOXWce4oKHmSDGfuCcCcyYxpu2GVuKLpOd7QCQ:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:21:04Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:soUuEHAnhO6eAzSlw9iTvj-CDtkqmrlncmX3-00VKBzsraVggRbti4ZeRXMF4FYjBkfqMrjswsB_HRx34kzJDw:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:ajeTc93i5JFDPbLhH7XDz7ZC9j1ysWPm5R82gkPwlEDhastes14K67HdsIk4z8WTEnZ2s5A5VD-uJmFGDAduCQ:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:21:04Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:p2MJYWfD1VGWtqEJCkCLSTS7dMPeRGDE2jumixYMlypJ8_BmAWIKe0j2Mq3STl1vS1qcjBbLQbzKIlnS90WSDw:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:Pe8n-tXEYKjqK9SGmiwpVqA-IJlBkP3mYR-DGcnZzGC-sW3ROsQ31ZEcmrsOnhQtYa6mB9830hkL4Czpksk7DA:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:21:04Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:oSCHXqz7nEiKOAgfcc5ugibKoducjYyOdMMCEd4jAN6qQ_xI-L-t1iPchwpc8DpR_bbs58YzDv3SBcxmyL0xBQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:Kv6IIcocbXHTqhzyQJNr_y_vTt1lM357bhB1sWbFTzu2ds1qm1uLR-8f1FaoOK9QSHcBSvaiJliOY8Om45fADg:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:21:04Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:x98YPGjDhyk-d628x4I93nRQ7dcfPdhL4rfoxTMhpJe7lJSCxYKCE7wHHNYaZRmo7VIkzaf1_q0mrvBR8FQzDQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

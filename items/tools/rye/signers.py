@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T09:53:33Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:MM5YXs4gOANQVT37X5FVEG7LbqXVzWU8sjlLs9fVyLa5GsCN8qJvhzEU2ROD2C3XjTuD3fSGkxdc26kxbpAlCw:d1e5107d689d12d4f84fe0b31ff9f45e47b55b91df27695483417b1c4f845a2b
+# rye:signed:v2:2026-11-22T11:21:04Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:5XcQNI-evFB8qyvsAnmo4uK6O5WpZ6LQCNYZpz0-nu-I6NyIkyWSKM2WdgH59EGETrkXrVVEjU5MZJpMIiTFAQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not

@@ -155,6 +155,6 @@ def _check(options: dict[str, Any]) -> int:
             say(line)
         for line in render_hints(reports, load.warnings, Terminal.of(sys.stderr)):
             note(line)
-    if not reports or any(report.problems for report in reports):
+    if not reports or load.doubts or any(report.problems for report in reports):
         return 2
     return 1 if any(report.errors for report in reports) else 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import Any
 
 import click
 
+from rye._helpers import find_program
 from rye.cli.options import Refusal, place_options, refuse
 from rye.cli.terminal import note, say
 from rye.errors import NotFoundError
@@ -140,6 +140,9 @@ def _read(path: Path) -> str:
 
 
 def _own_command() -> tuple[str, ...]:
-    """Return how this very rye is called, so that a client finds it whatever its path is."""
-    found = shutil.which("rye")
-    return (found,) if found else (sys.executable, "-m", "rye")
+    """Return how this very rye is called, so that a client finds it whatever its path is.
+
+    A client may start it in any checkout, from which ``-P`` keeps Python from importing.
+    """
+    found = find_program("rye")
+    return (found,) if found else (sys.executable, "-P", "-m", "rye")

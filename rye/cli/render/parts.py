@@ -19,8 +19,8 @@ _SELF_EXPLAINING = {"trusted", "unsigned"}
 
 
 def source_label(space: str, bundle: str) -> str:
-    """Return ``project``, ``user`` or ``system:BUNDLE``."""
-    return inline(f"{space}:{bundle}" if space == "system" and bundle else space)
+    """Return ``project``, ``user`` or ``system:BUNDLE``, or ``project:NAME`` of one named by its path."""
+    return inline(f"{space}:{bundle}" if bundle else space)
 
 
 def verdict_label(signature: Signature, terminal: Terminal) -> str:

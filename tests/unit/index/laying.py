@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rye.index.builder import SegmentBuilder
-from rye.index.listing import ColumnarSegment
+from rye.index.listing import INDEX_NAME, ColumnarSegment
 from rye.index.manifest import Files, Manifest
 from rye.index.reader import Reader
 from rye.index.schema import (
@@ -26,7 +26,7 @@ from rye.index.schema import (
 )
 from rye.index.segment import EXTENSION, POSITION_BITS, Segment
 from rye.index.stems import stem
-from rye.index.store import INDEX_NAME, Listed, Snapshot
+from rye.index.store import Listed, Snapshot
 from rye.items.model import Item, ItemId, ItemType
 from rye.signing import Evidence
 from rye.spaces import Root, Space

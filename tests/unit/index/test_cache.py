@@ -133,13 +133,26 @@ def test_a_cache_that_cannot_be_made_is_replaced(tmp_path: Path) -> None:
         stand_in.rmdir()
 
 
-def test_a_cache_that_cannot_be_written_is_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A read-only folder does not stop a search."""
-    monkeypatch.setattr(os, "access", lambda *_args: False)
-    stand_in, warning = cache.prepare(tmp_path, project=None)
-    assert stand_in != tmp_path
-    assert "cannot write" in warning
-    stand_in.rmdir()
+@pytest.mark.parametrize("deep", [False, True])
+def test_attack_a_link_into_the_project_below_the_cache(tmp_path: Path, deep: bool) -> None:  # noqa: FBT001
+    """A folder of the cache that leads into the project is refused like one that lies there; nothing is made in it."""
+    project, folder = tmp_path / "project", tmp_path / "cache"
+    (project / "brought").mkdir(parents=True)
+    place = cache.folder_for(folder_made(folder), project, "project", project=project)
+    link = place if deep else place.parent
+    place.rmdir()
+    if not deep:
+        link.rmdir()
+    link.symlink_to(project / "brought")
+    with pytest.raises(EnvironmentFault) as caught:
+        cache.folder_for(folder, project, "project", project=project)
+    assert caught.value.code == "cache-in-project"
+    assert list((project / "brought").iterdir()) == []
+
+
+def folder_made(folder: Path) -> Path:
+    """Return a cache folder that is there."""
+    return cache.prepare(folder, project=None)[0]
 
 
 def test_a_root_without_a_folder_is_a_fault_with_a_way_out(tmp_path: Path) -> None:

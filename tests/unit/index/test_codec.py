@@ -14,9 +14,8 @@ from whoosh.reading import TermNotFound
 
 from rye.errors import UnavailableError
 from rye.index.codec import ColumnarCodec
-from rye.index.listing import ColumnarSegment
+from rye.index.listing import INDEX_NAME, ColumnarSegment
 from rye.index.schema import TEXT_FIELDS, whoosh_schema
-from rye.index.store import INDEX_NAME
 from tests.unit.index.laying import item, snapshot
 
 

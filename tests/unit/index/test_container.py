@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import zlib
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import container
+from rye.index import checked, container
 from rye.index.container import Container, DamagedError
 
 ARRAYS: dict[str, npt.NDArray[np.generic]] = {
@@ -132,10 +133,27 @@ def rewritten(path: Path, change: dict[str, object]) -> Path:
         {"arrays": {"long": ["<i8", [1 << 40], 0, 0]}},
         {"arrays": {"negative": ["<i8", [-1], 0, 0]}},
         {"arrays": {"far": ["<i8", [1], 1 << 40, 0]}},
+        {"arrays": {"before": ["<i8", [1], -8, 0]}},
+        {"arrays": {"all that is left": ["<u1", [-1], 0, 0]}},
+        {"arrays": {"two wrongs": ["<u1", [-2, -4], 0, 0]}},
+        {"arrays": {"huge": ["<i8", [10**30], 0, 0]}},
+        {"arrays": {"endless": ["<i8", [1 << 32, 1 << 32], 0, 0]}},
+        {"arrays": {"half": ["<i8", [1.5], 0, 0]}},
+        {"arrays": {"between": ["<i8", [1], 0.5, 0]}},
+        {"arrays": {"a name": ["<i8", ["x"], 0, 0]}},
+        {"arrays": {"no dtype": [None, [1], 0, 0]}},
+        {"arrays": {"no shape": ["<i8", None, 0, 0]}},
+        {"arrays": {"void": ["|V4", [1], 0, 0]}},
+        {"arrays": {"no row": 3}},
+        {"arrays": None},
+        {"meta": None},
+        {"meta": [1]},
         {"arrays": {"short row": ["<i8"]}},
         {"arrays": ["a list"]},
         {"bytes": -1},
         {"bytes": "all"},
+        {"bytes": 1e308},
+        {"bytes": 10**30},
     ],
 )
 def test_a_header_that_says_what_cannot_be_is_damage(file: Path, change: dict[str, object]) -> None:
@@ -175,12 +193,98 @@ def test_a_file_is_never_overwritten(file: Path) -> None:
     assert is_as_written(file)
 
 
-def test_a_large_file_is_checked_by_header_and_length(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Beyond the limit only header and length are checked when opened: opening does not read all of it."""
+@pytest.fixture
+def large(file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the same file written as one that is too large to be checked at every opening."""
     monkeypatch.setattr(container, "FULL_CHECK_BYTES", 10)
-    whole = file.read_bytes()
-    file.write_bytes(whole[:-64] + b"\xff" * 64)
-    assert Container(file).meta == META
-    file.write_bytes(whole[:-1])
+    file.unlink()
+    container.write(file, ARRAYS, META)
+    return file
+
+
+def flip(path: Path, name: str, *, unseen: bool = False) -> None:
+    """Change a byte of an array in place; unseen: as a failing disk does, without a trace."""
+    raw = bytearray(path.read_bytes())
+    length = int.from_bytes(raw[8:12], "little")
+    _, _, offset, _ = json.loads(raw[16 : 16 + length])["arrays"][name]
+    raw[-(-(16 + length) // 64) * 64 + offset] ^= 0xFF
+    path.write_bytes(raw)
+    if unseen:
+        checked.note(path)
+
+
+@pytest.mark.parametrize("name", [name for name, array in ARRAYS.items() if array.size])
+def test_a_large_file_that_was_changed_is_checked_whole(large: Path, name: str) -> None:
+    """Whichever array a byte was changed in, the next opening notices, and so does every later one."""
+    assert is_as_written(large)
+    flip(large, name)
+    for _ in range(2):
+        with pytest.raises(DamagedError, match=name):
+            Container(large)
+
+
+def test_a_large_file_is_read_whole_once_while_it_stays_the_same(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Written by rye, or found whole once, it is only looked at; copied, or a day later, it is read again."""
+    reads: list[Container] = []
+    monkeypatch.setattr(Container, "check", lambda self: reads.append(self))  # noqa: PLW0108 - a method, bound
+    Container(large)
+    assert len(reads) == 0
+    copy = large.with_name("copy.ryx")
+    copy.write_bytes(large.read_bytes())
+    for expected in (1, 1):
+        Container(copy)
+        assert len(reads) == expected
+    Container(large)
+    assert len(reads) == 1
+    now = time.time()
+    for later, expected in ((checked.EVERY - 60, 1), (checked.EVERY + 60, 2), (-60, 3)):
+        monkeypatch.setattr(time, "time", lambda later=later: now + later)
+        Container(large)
+        assert len(reads) == expected
+
+
+def test_a_disk_that_forgets_is_noticed_within_a_day(large: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bytes that changed without a trace are found by the next check, and by whoever asks for one."""
+    flip(large, "floats", unseen=True)
+    opened = Container(large)
+    with pytest.raises(DamagedError, match="floats"):
+        opened.check()
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + checked.EVERY)
+    with pytest.raises(DamagedError, match="floats"):
+        Container(large)
+
+
+NONSENSE = ["", "[]", "{", "null", '{"some.ryx": 3}', '{"some.ryx": []}', '{"some.ryx": ["a"]}', "[" * 100_000]
+
+
+@pytest.mark.parametrize("said", NONSENSE)
+def test_what_is_known_of_files_is_only_a_hint(large: Path, said: str) -> None:
+    """Where it cannot be read, cannot be written or says nonsense, a file is checked."""
+    known = large.with_name(checked.NAME)
+    known.write_text(said)
+    flip(large, "ints")
     with pytest.raises(DamagedError):
-        Container(file)
+        Container(large)
+    large.unlink()
+    container.write(large, ARRAYS, META)
+    known.unlink()
+    known.mkdir()
+    assert is_as_written(large)
+
+
+def test_files_that_are_gone_are_forgotten(large: Path) -> None:
+    """What is known does not grow with the files that once were."""
+    for number in range(5):
+        container.write(large.with_name(f"{number}.ryx"), ARRAYS, META)
+        large.with_name(f"{number}.ryx").unlink()
+    container.write(large.with_name("last.ryx"), ARRAYS, META)
+    assert json.loads(large.with_name(checked.NAME).read_bytes()).keys() == {"some.ryx", "last.ryx"}
+
+
+def test_a_large_file_that_is_cut_is_damage(large: Path) -> None:
+    """The length is looked at each time."""
+    large.write_bytes(large.read_bytes()[:-1])
+    checked.note(large)
+    with pytest.raises(DamagedError, match="cut short"):
+        Container(large)

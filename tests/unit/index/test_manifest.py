@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from rye.index import container
 from rye.index.container import DamagedError
+from rye.index.listing import Row
 from rye.index.manifest import COARSE_RACY_NS, RACY_NS, Files, Manifest, Problem, stats_of
 
 NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6).map(
@@ -20,16 +21,23 @@ NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6).
 )
 NUMBERS = st.integers(-(1 << 63), (1 << 63) - 1)
 MANIFESTS = st.builds(
-    lambda rows, problems, stamp, listing: Manifest(
+    lambda rows, problems, stamp, listing, segments: Manifest(
         Files(tuple(path for path, _ in rows), np.asarray([stats for _, stats in rows], np.int64).reshape(-1, 4)),
         tuple(problems),
         stamp,
         listing,
+        tuple(segments),
     ),
     st.lists(st.tuples(NAMES, st.tuples(NUMBERS, NUMBERS, NUMBERS, NUMBERS)), max_size=5),
     st.lists(st.builds(Problem, NAMES, st.text(max_size=5), st.text(max_size=9)), max_size=3),
     st.text(max_size=9),
     st.sampled_from(["", "ab" * 32]),
+    st.lists(
+        st.builds(
+            Row, st.text(min_size=1), st.integers(0, 9), st.lists(st.integers(0, 1 << 31), max_size=4).map(tuple)
+        ),
+        max_size=3,
+    ),
 )
 
 
@@ -46,7 +54,7 @@ def test_a_manifest_comes_back(tmp_path_factory: pytest.TempPathFactory, one: Ma
     one.write(path)
     found = Manifest.read(path)
     assert (len(found.files), found.files.paths, found.problems) == (len(one.files), one.files.paths, one.problems)
-    assert (found.stamp, found.listing) == (one.stamp, one.listing)
+    assert (found.stamp, found.listing, found.segments) == (one.stamp, one.listing, one.segments)
     assert found.files.stats.tolist() == one.files.stats.tolist()
     assert found.files.same(one.files)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rye import spaces
+from rye import _helpers, spaces
 from rye.errors import EnvironmentFault
 from rye.index import container, runs
 from rye.index.container import Container
@@ -114,7 +114,7 @@ def test_a_helper_that_fails_is_done_without(
         monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
     else:
         says = "print('[1]', flush=True); input()" if harm == "talks nonsense" else "import os; os._exit(3)"
-        monkeypatch.setattr(runs, "_START", says)
+        monkeypatch.setattr(_helpers, "_START", says)
     assert segment(root, tmp_path / "b", 2)[0] == alone[0]
 
 
@@ -156,7 +156,7 @@ def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeyp
     def full(*_args: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(runs, "_started", lambda: None)
+    monkeypatch.setattr(runs, "start", lambda _: None)
     monkeypatch.setattr(runs, "cores", lambda: 2)
     monkeypatch.setattr(container, "write", full)
     folder = tmp_path / "index"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import hashlib
 import os
 import subprocess
 import sys
 import time
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -20,10 +22,10 @@ from rye.errors import EnvironmentFault
 from rye.index import container
 from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
-from rye.index.listing import ColumnarSegment
+from rye.index.listing import INDEX_NAME, ColumnarSegment
 from rye.index.manifest import Files, Manifest
 from rye.index.schema import whoosh_schema
-from rye.index.store import INDEX_NAME, Commit, Snapshot, Store
+from rye.index.store import Commit, Snapshot, Store
 from rye.items.model import Item
 from tests.unit.index.laying import evidence, item, place
 
@@ -233,6 +235,40 @@ def test_every_cut_table_of_contents_is_damage(store: Store) -> None:
         path.write_bytes(data[:length])
         with pytest.raises(DamagedError):
             store.open()
+
+
+class _Runs:
+    """Writes a file when it is unpickled."""
+
+    def __init__(self, marker: Path) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (self.marker,)
+
+
+def test_attack_a_table_of_contents_that_runs_code(store: Store, tmp_path: Path) -> None:
+    """The pickle that Whoosh's searcher reads is compared, not read: refused, and idle where it is vouched for."""
+    base = add(store, None, [item("a")])
+    marker = tmp_path / "ran"
+    (store.folder / "_MAIN_0.toc").unlink()
+    TOC(whoosh_schema(), [_Runs(marker)], 0).write(FileStorage(str(store.folder)), INDEX_NAME)
+    with pytest.raises(DamagedError, match="other segments"):
+        store.open()
+    digest = hashlib.sha256((store.folder / "_MAIN_0.toc").read_bytes()).hexdigest()
+    replace(base.manifest, listing=digest).write(store.folder / "files-0.ryx")
+    assert ids(store.open()) == ["a"]
+    assert not marker.exists()
+
+
+@pytest.mark.parametrize("name", ["../../elsewhere", "", "a/b", "é" * 16])
+def test_attack_a_segment_somewhere_else(store: Store, name: str) -> None:
+    """A manifest names segments of its own folder only."""
+    base = add(store, None, [item("a")])
+    row = base.manifest.segments[0]._replace(name=name)
+    replace(base.manifest, segments=(row,)).write(store.folder / "files-0.ryx")
+    with pytest.raises(DamagedError):
+        Store(store.folder).open()
 
 
 def test_an_index_that_whoosh_wrote_to_is_damage(store: Store) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -179,19 +180,61 @@ def test_two_who_write_at_once_take_turns(tmp_path: Path) -> None:
 
 
 def test_what_was_seen_is_kept_for_its_space_alone(tmp_path: Path) -> None:
-    """The state is found again by the real path of the root, also through a link."""
+    """It is found under its own root, under no other, and no more when it is forgotten."""
     one, other = tmp_path / "one", tmp_path / "other"
     one.mkdir()
-    other.mkdir()
     save_seen(one, SEEN)
-    link = tmp_path / "link"
-    link.symlink_to(one)
-    assert load_seen(one) == load_seen(link) == SEEN
+    assert load_seen(one) == SEEN
     assert load_seen(other) is None
     assert was_seen(one)
     assert forget(one)
     assert not forget(one)
     assert load_seen(one) is None
+
+
+@posix
+def test_two_names_of_one_folder_share_what_was_seen(tmp_path: Path) -> None:
+    """What one name saw is asked of the other, and what either sees next is kept for both."""
+    one, link = tmp_path / "one", tmp_path / "link"
+    one.mkdir()
+    link.symlink_to(one)
+    save_seen(one, SEEN)
+    assert load_seen(link) == Seen(also=(SEEN,))
+    newer = replace(SEEN, versions={"root": 1, "timestamp": 4})
+    save_seen(link, newer)
+    assert load_seen(link) == load_seen(one) == newer
+    assert forget(link)
+    assert not was_seen(one)
+
+
+@posix
+def test_a_link_in_the_place_of_a_folder_forgets_nothing(tmp_path: Path) -> None:
+    """A root is remembered where it stands, whether a link comes there, leads elsewhere or is taken away again."""
+    root, old, older = (tmp_path / name for name in ("root", "old", "older"))
+    for folder in (root, old, older):
+        folder.mkdir()
+    save_seen(root, SEEN)
+    root.rmdir()
+    for target in (old, older):
+        root.symlink_to(target)
+        assert load_seen(root) == SEEN
+        root.unlink()
+    save_seen(older, replace(SEEN, digests={"root": "b" * 64}))
+    root.symlink_to(older)
+    seen = load_seen(root)
+    assert seen is not None
+    assert [each.digests["root"][0] for each in seen.all] == ["a", "b"]
+
+
+@posix
+def test_a_link_above_the_root_forgets_nothing_where_it_is_named(tmp_path: Path) -> None:
+    """A folder of a repository that becomes a link to an older copy is still known by the path that was asked for."""
+    folder = tmp_path / "packages" / "one"
+    (folder / ".ai").mkdir(parents=True)
+    save_seen(folder / ".ai", SEEN)
+    folder.rename(tmp_path / "old")
+    folder.symlink_to(tmp_path / "old")
+    assert load_seen(folder / ".ai") == Seen(also=(SEEN,))
 
 
 @posix

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from rye.index.builder import SegmentBuilder
-from rye.index.listing import ColumnarSegment
+from rye.index.listing import INDEX_NAME, ColumnarSegment
 from rye.index.reader import Reader
 from rye.index.schema import Place
 from rye.index.segment import EXTENSION, Segment
-from rye.index.store import INDEX_NAME, Listed, Snapshot
+from rye.index.store import Listed, Snapshot
 from rye.items.model import Item
 from rye.search.fields import STATES
 from rye.search.states import States

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import SigningError
-from rye.signing import Coverage, EnvelopeFormat, Evidence, inspect
+from rye.signing import COMMENT_MARKS, Coverage, EnvelopeFormat, Evidence, inspect
 from tests.support.signed import (
     ANN,
     NOTE,
@@ -32,6 +32,17 @@ def inspected(envelope: str, mark: str = "# {}\n") -> Evidence:
 def test_space_and_mark_of_the_line_do_not_matter(mark: str) -> None:
     """Every comment mark is read, with or without space around the envelope."""
     assert inspected(LINE, mark).code == ""
+
+
+@pytest.mark.parametrize("form", [EnvelopeFormat.V1, EnvelopeFormat.V2])
+@pytest.mark.parametrize("suffix", [*COMMENT_MARKS, ".json"])
+@pytest.mark.parametrize("mark", ["#", "//", "<!--"])
+def test_the_mark_is_that_of_the_extension(form: EnvelopeFormat, suffix: str, mark: str) -> None:
+    """In a file of another language a line is no comment, so that it is not what was signed; JSON has no comments."""
+    written = next(each for each, (before, _) in COMMENT_MARKS.items() if before.startswith(mark))
+    found = inspect(sign(TOOL, suffix=written, form=form), origin=place(), declared={}, suffix=suffix)
+    right = suffix in COMMENT_MARKS and COMMENT_MARKS[suffix] == COMMENT_MARKS[written]
+    assert (found.code, bool(found.detail)) == (("", False) if right else ("malformed", True))
 
 
 @pytest.mark.parametrize(

@@ -112,6 +112,16 @@ def test_namespaces_are_kept_as_written() -> None:
         f"revoked = 'no'\n{PEM}",
         f"revoked = 0\n{PEM}",
         f"revoked = {{reason = 5}}\n{PEM}",
+        f"revoked = {{date = 5}}\n{PEM}",
+        f"revoked = {{date = 0x{'f' * 5000}}}\n{PEM}",
+        f"not_after = 0x{'f' * 5000}\n{PEM}",
+        f"not_after = 0001-01-01T00:00:00+14:00\n{PEM}",
+        f"not_after = '0001-01-01T00:00:00+14:00'\n{PEM}",
+        f"not_after = 9999-12-31T23:59:59-14:00\n{PEM}",
+        f"fingerprint = [1]\n{PEM}",
+        f"fingerprint = {{a = 1}}\n{PEM}",
+        f"owner = 0x{'f' * 5000}\n{PEM}",
+        f"public_key = 0x{'f' * 5000}",
         f"{PEM}x = '{'a' * 70_000}'",
     ],
 )
@@ -161,11 +171,28 @@ def test_what_could_not_be_read_is_not_written() -> None:
 
 @pytest.mark.parametrize("slip", ["revokd = true", "namespace = ['ops/*']", "not-after = 2027-12-31", "Revoked = true"])
 def test_a_misspelt_limit_is_no_key_without_limits(slip: str) -> None:
-    """What looks like a limit is refused by name; keys of other tools are left alone."""
+    """What looks like a limit is refused by name."""
     text = write_trust_file(ANN.public, owner="Ann").decode()
     with pytest.raises(SigningError, match="did you mean"):
         parse_trust_file(f"{slip}\n{text}".encode(), scope=Scope.USER)
-    assert parse_trust_file(f"serial = 7\n{text}algorithm = 'ed25519'\n".encode(), scope=Scope.USER).namespaces is None
+
+
+@pytest.mark.parametrize("slip", ["serial = 7", "[revokd]\nreason = 'stolen'", "revoke = 1", "'' = 1", "[a.b]"])
+def test_what_is_not_known_may_be_a_limit(slip: str) -> None:
+    """Any other key or table refuses the file, at its top, at its end and in its tables."""
+    text = write_trust_file(ANN.public, owner="Ann").decode()
+    for written in (
+        f"{slip}\n{text}" if "[" not in slip else f"{text}\n{slip}",
+        f"{text}{slip}",
+        f"{text}[revoked]\n{slip}",
+    ):
+        with pytest.raises(SigningError, match=r"is not known|would limit nothing"):
+            parse_trust_file(written.encode(), scope=Scope.USER)
+
+
+def test_the_attestation_of_other_tools_says_nothing() -> None:
+    """It stands in the files that they write; it is no limit."""
+    assert parsed(f'attestation = ""\n{PEM}').namespaces is None
 
 
 @pytest.mark.parametrize("limit", ["revoked = true", "not_after = 2020-01-01", "namespaces = []"])

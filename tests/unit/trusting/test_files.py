@@ -297,7 +297,6 @@ def test_link_among_the_trust_files_of_a_project(sim: SpaceSim) -> None:
     path.symlink_to(mine)
     before = mine.read_bytes()
     for write in (
-        partial(trust.endorse, PAT.public.fingerprint, ANN),
         partial(trust.endorse, str(path), ANN),
         partial(trust.revoke, raw(PAT.public), space="project"),
         partial(trust.add, raw(PAT.public), space="project", replace=True),
@@ -305,6 +304,8 @@ def test_link_among_the_trust_files_of_a_project(sim: SpaceSim) -> None:
         with pytest.raises(SigningError) as caught:
             write()
         assert caught.value.code == "not-a-file"
+    with pytest.raises(NotFoundError):
+        trust.endorse(PAT.public.fingerprint, ANN)
     assert mine.read_bytes() == before
 
 

@@ -116,12 +116,21 @@ def test_helpers_find_what_one_process_finds(sim: SpaceSim, monkeypatch: pytest.
     assert SERIAL_BELOW == 512
 
 
-def test_broken_helpers_lose_no_item(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was handed to helpers that do not come up is verified by this process."""
+@pytest.mark.parametrize("harm", ["no interpreter", "dies at once", "dies of the first chunk", "talks nonsense"])
+def test_broken_helpers_lose_no_item(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, harm: str) -> None:
+    """What was handed to helpers that do not come up or do not go on is verified by this process."""
     alone = sim.registry().verify()
     monkeypatch.setattr("rye.verification.processes.SERIAL_BELOW", 4)
     monkeypatch.setattr("rye.verification.processes._CHUNK", 1)
-    monkeypatch.setattr("rye.verification.processes._begin", os._exit)
+    says = {
+        "dies at once": "import os; os._exit(3)",
+        "dies of the first chunk": "import os, pickle, sys; [pickle.load(sys.stdin.buffer) for _ in 'ab']; os._exit(3)",
+        "talks nonsense": "print('[1]', flush=True); input()",
+    }
+    if harm == "no interpreter":
+        monkeypatch.setattr(sys, "executable", str(sim.folder / "nothing"))
+    else:
+        monkeypatch.setattr("rye._helpers._START", says[harm])
     assert sim.registry().verify(processes=2) == alone
 
 

@@ -1,0 +1,6 @@
+# rye:signed:v2:2026-03-01T08:30:00Z:ab313688f11e7bade05509b9bb086186980f5262f25409c8d0268bbf82d317a3:-J1-dMCGQe9TucctME9z32SMNCj2-2hl4MmFk1q3TD8ZupyMxsri4L8DkHQSL7l_I0NcJ9amBpPH6KAQxq2nCw:7718127c565bd96bdc97f89d545abfd48076e21f70663694881f191981b872ab
+"""Say hello."""
+
+
+def main() -> None:
+    """Say it."""

@@ -1,0 +1,294 @@
+"""Trust files that cannot be read, and links in the place of their folders: nothing counts more for it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rye import Registry, SigningError, signing
+from rye.cli import main
+from rye.errors import EnvironmentFault
+from rye.layout import Layout
+from rye.publishing import sign_bundle
+from rye.trusting.files import Trust
+from tests.support.files import lay
+from tests.support.signed import ANN, BEA, EVE, PAT, key
+from tests.support.spacesim import SpaceSim
+
+HELLO = "tools/demo/hello.py"
+TEXT = '"""Say hello."""\n\n__version__ = "1.0.0"\n__category__ = "demo"\n'
+SHOP = key("shop")
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """A project of ann's and a bundle of shop's, each with one tool."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", HELLO, TEXT)
+    sim.add("system:shop", "tools/demo/sold.py", TEXT)
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    monkeypatch.chdir(sim.project)
+    return sim
+
+
+def code(sim: SpaceSim, ref: str = "tool:demo/sold", **options: object) -> str:
+    """Return the code of an item, which search, its index, load, verify and the command line agree on."""
+    registry: Registry = sim.registry(**options)
+    (hit,) = [hit for hit in registry.search("*", limit=1000).results if f"{hit.type}:{hit.id}" == ref]
+    verdict = str(hit.signature.verdict)
+    assert ref in {f"{each.type}:{each.id}" for each in registry.search(f"is:{verdict}", limit=1000).results}
+    assert registry.load(hit.type, hit.id).signature == hit.signature
+    (item,) = registry.verify(ref).items
+    assert item.signature == hit.signature
+    return hit.signature.code
+
+
+def damage_by(content: bytes) -> Callable[[Path], object]:
+    """Return what writes something else into a file."""
+    return lambda path: path.write_bytes(content)
+
+
+def to_folder(path: Path) -> None:
+    """Put a folder in the place of a file."""
+    path.unlink()
+    path.mkdir()
+
+
+def to_link(path: Path) -> None:
+    """Put a link that leads nowhere in the place of a file."""
+    path.unlink()
+    path.symlink_to("nowhere")
+
+
+def mistype(path: Path) -> None:
+    """Mistype the word that revokes."""
+    path.write_bytes(path.read_bytes().replace(b"revoked", b"revokd"))
+
+
+DAMAGES = {
+    "emptied": damage_by(b""),
+    "no TOML": damage_by(b"revoked = "),
+    "no text": damage_by(b"\xff"),
+    "too long": damage_by(b"#" * 70_000),
+    "mistyped": mistype,
+    "a folder": to_folder,
+    "a link": to_link,
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
+def test_a_revocation_that_cannot_be_read_does_not_let_its_key_count_again(
+    sim: SpaceSim, damage: Callable[[Path], object]
+) -> None:
+    """The user revoked the key of a bundle; the bundle still ships it."""
+    path = sim.revoke(SHOP)
+    assert code(sim) == "revoked"
+    damage(path)
+    assert code(sim) == "trust-unread"
+    assert code(sim, "tool:demo/hello") == "ok"
+    assert main(["verify", "tool:demo/sold", "--bundle", str(sim.bundles["shop"])]) == 1
+
+
+def test_a_file_that_may_not_be_opened_bars_its_key(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may open everything, so the refusal is put in."""
+    path, real = sim.trust(SHOP), Path.open
+
+    def refuse(self: Path, *args: object, **options: object) -> object:
+        if self == path:
+            raise PermissionError(13, "Permission denied")
+        return real(self, *args, **options)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert code(sim) == "trust-unread"
+
+
+def test_a_named_folder_is_held_to_the_same(sim: SpaceSim) -> None:
+    """Whoever gives ``--trust`` a folder with a damaged file does not get the word of lesser files for its key."""
+    folder = lay(sim.folder / "team", {signing.trust_file_name(SHOP.public): "revoked"})
+    assert code(sim, trust=[folder]) == "trust-unread"
+    named = lay(sim.folder / "named", {"shop.toml": signing.write_trust_file(SHOP.public, owner="shop")})
+    assert code(sim, trust=[named]) == "ok"
+    assert code(sim, trust=[named, folder]) == "trust-unread"
+
+
+@pytest.mark.parametrize("where", ["user", "named", "folder", "link"])
+def test_a_broken_file_of_no_known_key_is_a_check_that_failed(
+    sim: SpaceSim, capsys: pytest.CaptureFixture[str], where: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may revoke any key: verify exits with 2, a search says so; a stranger's project cannot have it so."""
+    assert main(["verify", "--space", "project"]) == 0
+    lay(sim.root("project") / signing.TRUSTED_FOLDER, {"pat.toml": "revoked"})
+    assert main(["verify", "--space", "project"]) == 0
+    options: list[str] = []
+    if where == "user":
+        lay(sim.root("user") / signing.TRUSTED_FOLDER, {"pat.toml": "revoked"})
+    elif where == "named":
+        options = ["--trust", str(lay(sim.folder / "team", {"pat.toml": "revoked"}))]
+    elif where == "link":
+        mine = sim.root("user") / "config"
+        mine.rename(sim.folder / "elsewhere")
+        mine.symlink_to(sim.folder / "gone")
+        options = ["--trust", str(sim.folder / "elsewhere" / "keys" / "trusted")]
+    else:
+        real = Path.iterdir
+
+        def refuse(self: Path) -> object:
+            if self == sim.root("user") / signing.TRUSTED_FOLDER:
+                raise PermissionError(13, "Permission denied")
+            return real(self)
+
+        monkeypatch.setattr(Path, "iterdir", refuse)
+    capsys.readouterr()
+    assert main(["verify", "--space", "project", "--json", *options]) == 2
+    answer = json.loads(capsys.readouterr().out)
+    (unchecked,) = answer["unchecked"]
+    assert "is not known" in unchecked["message"]
+    assert unchecked["code"] == ("unreadable" if where in {"folder", "link"} else "trust-file")
+    registry = sim.registry(trust=options[1:])
+    assert len(registry.verify(space="project").problems) == 1
+    assert any("left out" in text or "cannot be read" in text for text in registry.search("hello").warnings)
+
+
+def test_a_project_or_bundle_bars_a_key_by_a_broken_file_for_its_own_items_alone(sim: SpaceSim) -> None:
+    """Endorsed or not: who breaks a file there could have broken the items."""
+    sim.add("user", "tools/demo/mine.py", TEXT)
+    lay(sim.root("project") / signing.TRUSTED_FOLDER, {signing.trust_file_name(ANN.public): "revoked"})
+    assert [code(sim, f"tool:demo/{name}") for name in ("hello", "mine", "sold")] == ["trust-unread", "ok", "ok"]
+    lay(sim.root("system:shop") / signing.TRUSTED_FOLDER, {signing.trust_file_name(ANN.public): "revoked"})
+    assert code(sim, "tool:demo/mine") == "ok"
+    sim.add("system:shop", "tools/demo/sold.py", TEXT, ANN)
+    assert code(sim) == "trust-unread"
+
+
+def test_an_endorsed_file_that_is_not_understood_bars_its_key_everywhere(sim: SpaceSim) -> None:
+    """As the revocation would that it may be."""
+    sim.trust(SHOP, "project", extra="revokd = true\n", endorsed_by=ANN)
+    assert code(sim) == "trust-unread"
+    sim.trust(SHOP, "project", extra="revokd = true\n", endorsed_by=EVE)
+    assert code(sim) == "ok"
+
+
+def test_a_key_that_may_be_revoked_endorses_nothing(sim: SpaceSim) -> None:
+    """Its word counts in no way."""
+    sim.trust(BEA, owner="bea")
+    sim.trust(PAT, "project", endorsed_by=BEA)
+    sim.add("project", HELLO, TEXT, PAT)
+    assert code(sim, "tool:demo/hello") == "ok"
+    lay(sim.folder / "team", {signing.trust_file_name(BEA.public): "revoked"})
+    assert code(sim, "tool:demo/hello", trust=[sim.folder / "team"]) == "project-key"
+
+
+def trust_of(sim: SpaceSim) -> Trust:
+    """The trust files of a simulation."""
+    return Trust(Layout.find(project=sim.project, user=sim.user, bundles=tuple(sim.bundles.values())))
+
+
+def test_a_file_that_cannot_be_read_is_not_written_over(sim: SpaceSim) -> None:
+    """It may revoke: adding and removing need force, revoking does not; the list says what is the matter."""
+    path = sim.revoke(SHOP)
+    path.write_bytes(b"revoked")
+    trust = trust_of(sim)
+    rows = {(row.scope, row.code) for row in trust.list().keys if row.fingerprint == SHOP.public.fingerprint}
+    assert rows == {("user", "unread"), ("bundle", "unread")}
+    raw = lay(sim.folder, {"shop.pem": SHOP.public.pem}) / "shop.pem"
+    lay(sim.folder, {"pat.pem": PAT.public.pem})
+    for text in (SHOP.public.fingerprint, str(raw)):
+        with pytest.raises(SigningError) as caught:
+            trust.add(text)
+        assert (caught.value.code, path.read_bytes()) == ("trust-exists", b"revoked")
+    with pytest.raises(SigningError) as kept:
+        trust.remove(SHOP.public.fingerprint)
+    assert (kept.value.code, path.read_bytes()) == ("trust-revoked", b"revoked")
+    unknown = path.with_name(signing.trust_file_name(PAT.public))
+    unknown.write_bytes(b"")
+    with pytest.raises(SigningError):
+        trust.add(str(sim.folder / "pat.pem"))
+    assert unknown.read_bytes() == b""
+    trust.revoke(SHOP.public.fingerprint)
+    assert code(sim) == "revoked"
+    path.write_bytes(b"revoked")
+    trust.add(SHOP.public.fingerprint, replace=True)
+    assert code(sim) == "ok"
+
+
+def test_an_empty_folder_of_trust_files_is_told(sim: SpaceSim) -> None:
+    """Somebody meant to name keys."""
+    (sim.folder / "none").mkdir()
+    (told,) = sim.registry(trust=[sim.folder / "none"]).verify(space="project").warnings
+    assert "no trust file lies in" in told
+
+
+# Links
+
+
+@pytest.mark.parametrize("level", ["config/keys/trusted", "config/keys", "config", "."])
+def test_no_trust_command_writes_to_the_user_through_a_linked_folder(sim: SpaceSim, level: str) -> None:
+    """A project lays a link to the user's folder; whoever adds a key to that project would make an anchor of it."""
+    link, mine = sim.root("project") / level, sim.root("user") / level
+    if level == ".":
+        link.rename(sim.folder / "aside")
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(mine)
+    sim.trust(EVE, owner="eve")
+    folder = sim.root("user") / signing.TRUSTED_FOLDER
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    lay(sim.folder, {"pat.pem": PAT.public.pem})
+    trust, pat = trust_of(sim), str(sim.folder / "pat.pem")
+    through = sim.root("project") / signing.TRUSTED_FOLDER / signing.trust_file_name(EVE.public)
+    for write in (
+        partial(trust.add, pat, space="project"),
+        partial(trust.add, pat, space="project", replace=True),
+        partial(trust.revoke, pat, space="project"),
+        partial(trust.revoke, EVE.public.fingerprint, space="project"),
+        partial(trust.remove, EVE.public.fingerprint, space="project", force=True),
+        partial(trust.endorse, str(through), ANN),
+    ):
+        with pytest.raises((SigningError, EnvironmentFault)) as caught:
+            write()
+        assert caught.value.code == "not-a-file"
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_signing_a_bundle_neither_adds_to_nor_clears_the_users_folder(sim: SpaceSim) -> None:
+    """A bundle whose folder of trust files is a link to the user's: its new key would be an anchor, all others gone."""
+    folder, mine = sim.root("system:shop") / signing.TRUSTED_FOLDER, sim.root("user") / signing.TRUSTED_FOLDER
+    shutil.rmtree(folder)
+    folder.symlink_to(mine)
+    before = sorted(mine.iterdir())
+    with pytest.raises(SigningError, match="leads out of"):
+        sign_bundle(sim.root("system:shop"), owner="shop")
+    assert sorted(mine.iterdir()) == before
+
+
+@pytest.mark.parametrize("source", ["project", "system:shop"])
+def test_what_a_link_leads_to_is_no_trust_file_of_the_place(sim: SpaceSim, source: str) -> None:
+    """Neither a folder nor a file; of the user's own, both are."""
+    away = lay(
+        sim.folder / "away", {signing.trust_file_name(PAT.public): signing.write_trust_file(PAT.public, owner="p")}
+    )
+    folder = sim.root(source) / signing.TRUSTED_FOLDER
+    for path in folder.glob("*"):
+        path.rename(away / path.name)
+    if folder.exists():
+        folder.rmdir()
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    folder.symlink_to(away)
+    report = trust_of(sim).list()
+    assert ("bundle" if ":" in source else source, source.partition(":")[2]) not in {
+        (row.scope, row.bundle) for row in report.keys
+    }
+    assert any("leads out of" in text for text in report.warnings)
+    folder.unlink()
+    folder.mkdir()
+    (folder / signing.trust_file_name(PAT.public)).symlink_to(away / signing.trust_file_name(PAT.public))
+    assert any("leads out of" in text for text in trust_of(sim).list().warnings)
+    mine = sim.root("user") / signing.TRUSTED_FOLDER
+    mine.rename(sim.folder / "dotfiles")
+    mine.symlink_to(sim.folder / "dotfiles")
+    assert code(sim, "tool:demo/hello") == "ok"
+    assert "user" in {row.scope for row in trust_of(sim).list().keys}

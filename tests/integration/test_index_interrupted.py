@@ -1,0 +1,56 @@
+"""Told to end while it builds an index, a process ends by that signal and leaves nothing half done."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.support.spacesim import SpaceSim
+
+ROOT = Path(__file__).resolve().parents[2]
+FILES = 4_500
+"""So many that several processes work and write runs."""
+
+
+@pytest.fixture(scope="module")
+def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
+    """Lay a project that takes some seconds to index."""
+    sim = SpaceSim(tmp_path_factory.mktemp("interrupted"), bundles=())
+    for number in range(FILES):
+        sim.write("project", f"knowledge/k{number}.md", f"# Deploy {number}\n\nA build of {number} parts.\n")
+    return sim
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_a_build_that_is_told_to_end(sim: SpaceSim, tmp_path: Path, number: signal.Signals) -> None:
+    """Once runs are there, the process is told to end: it does so by that signal, and all that it wrote is gone."""
+    cache = tmp_path / "cache"
+    command = [
+        sys.executable,
+        "-m",
+        "rye",
+        "index",
+        "rebuild",
+        "--project",
+        str(sim.project),
+        "--cache-dir",
+        str(cache),
+    ]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "USER_SPACE": str(sim.user), "PYTHONDONTWRITEBYTECODE": "1"}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while not list(cache.glob("v1/*/run-*")) and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.002)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == (130 if number == signal.SIGINT else -number), said
+    assert b"Traceback" not in said
+    left = [path.name for path in cache.rglob("*") if path.is_file() and not path.name.endswith("LOCK")]
+    assert not [name for name in left if name.startswith("run-")], left

@@ -1,0 +1,147 @@
+"""Folders that are named by their path: whose keys count there, and that every way of asking says the same."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from rye import Registry, signing
+from rye.cli import main
+from rye.errors import ArgumentError
+from rye.signing import SigningKey
+from tests.support.files import lay
+from tests.support.signed import ANN, PAT, SIGNED_AT
+from tests.support.spacesim import SpaceSim
+
+HELLO = "tools/demo/hello.py"
+TEXT = '"""Say hello."""\n\n__version__ = "1.0.0"\n__category__ = "demo"\n'
+
+
+@pytest.fixture
+def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
+    """A project with one tool, in which we work; ann is the user."""
+    sim = SpaceSim(tmp_path, bundles=())
+    sim.add("project", HELLO, TEXT)
+    monkeypatch.setenv("USER_SPACE", str(sim.user))
+    monkeypatch.chdir(sim.project)
+    return sim
+
+
+def lay_root(root: Path, who: SigningKey = PAT, *, endorsed_by: SigningKey | None = None) -> Path:
+    """Lay a tool with its signer's key and trust file at a place that is none of the spaces."""
+    origin = signing.Origin("project", "", "tool", "demo/hello")
+    name = signing.TRUSTED_FOLDER / signing.trust_file_name(who.public)
+    trust = signing.write_trust_file(who.public, owner="pat")
+    if endorsed_by is not None:
+        trust = signing.endorse(trust, stem=name.stem, key=endorsed_by, now=SIGNED_AT)
+    tool = signing.sign_bytes(TEXT.encode(), suffix=".py", origin=origin, key=who, now=SIGNED_AT)
+    lay(root, {HELLO: tool, name.as_posix(): trust})
+    return root
+
+
+def here(sim: SpaceSim, **options: object) -> Registry:
+    """A registry of the project in which we work."""
+    return sim.registry(bundles=(), **options)
+
+
+def codes(sim: SpaceSim, *targets: object, **options: object) -> list[tuple[str, str]]:
+    """Return source and code of each item that verify finds."""
+    items = here(sim, **options).verify(*map(str, targets)).items
+    return [(item.source, item.signature.code) for item in items]
+
+
+def test_a_project_does_not_vouch_for_itself_by_whatever_name_it_is_asked_for(sim: SpaceSim) -> None:
+    """Its folder, its ``.ai``, a folder above, links: verify says what search and load inside of it say."""
+    evil = lay_root(sim.folder / "far" / "evil" / ".ai").parent
+    (sim.folder / "link").symlink_to(evil)
+    (sim.folder / "plain").symlink_to(evil / ".ai")
+    inside = sim.registry(project=evil, bundles=())
+    (hit,) = inside.search("hello", space="project").results
+    assert inside.load("tool", "demo/hello").signature.code == hit.signature.code == "project-key"
+    places = (evil, evil / ".ai", evil.parent, sim.folder / "link", sim.folder / "plain")
+    for place in places:
+        ((source, code),) = codes(sim, place)
+        assert (source.partition(":")[0], code) == ("project", "project-key")
+        assert main(["verify", str(place)]) == 1
+    assert codes(sim, *places[:4]) == [("project:evil", "project-key")]
+
+
+def test_the_keys_of_a_named_project_count_once_somebody_stands_behind_them(sim: SpaceSim) -> None:
+    """An endorsement by the user's key, or ``--trust``; and for that project alone, not for another one."""
+    good = lay_root(sim.folder / "good" / ".ai", endorsed_by=ANN)
+    other = lay_root(sim.folder / "other" / ".ai")
+    assert codes(sim, good, other) == [("project:good", "ok"), ("project:other", "foreign-project")]
+    (trust_file,) = (other / signing.TRUSTED_FOLDER).iterdir()
+    assert codes(sim, other, trust=[trust_file]) == [("project:other", "ok")]
+
+
+def test_a_path_that_leads_into_a_space_is_that_space(sim: SpaceSim) -> None:
+    """A link to the project, to its folders and to its files names them, not a place of their own."""
+    sim.trust(PAT, "project", owner="pat")
+    sim.add("project", "tools/demo/other.py", TEXT, PAT)
+    both = [("project", "ok"), ("project", "project-key")]
+    links = {
+        "me": sim.project,
+        "root": sim.root("project"),
+        "tools": sim.root("project") / "tools",
+        "other.py": sim.path("project", "tools/demo/other.py"),
+    }
+    for name, target in links.items():
+        (sim.folder / name).symlink_to(target)
+        assert codes(sim, sim.folder / name) == (both[1:] if name == "other.py" else both)
+    (sim.project / "again").symlink_to(".")
+    assert codes(sim, "again", ".", ".ai/tools") == both
+
+
+def test_two_bundles_of_one_name_are_both_verified(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each under an id of its own; a folder that is named in two ways is one."""
+    folders = [lay_root(sim.folder / name / "items") for name in ("a", "b")]
+    assert codes(sim, *folders) == [("system:items", "ok"), ("system:items#2", "ok")]
+    assert codes(sim, folders[0], f"{folders[0]}/../items", folders[0] / "tools") == [("system:items", "ok")]
+    assert main(["verify", *map(str, folders)]) == 0
+    assert "2 items: 2 trusted" in capsys.readouterr().out
+    (folders[0] / HELLO).write_bytes(TEXT.encode())
+    assert main(["verify", *map(str, folders)]) == 1
+
+
+def test_a_bundle_that_only_itself_vouches_for_is_said_to_be_so(
+    sim: SpaceSim, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once for each, in every format; not where signers are demanded of all items, or the user knows the key."""
+    bundle = str(lay_root(sim.folder / "items"))
+    policy = sim.folder / "policy.yaml"
+
+    def warned(*options: str) -> int:
+        capsys.readouterr()
+        main(["verify", bundle, *options])
+        caught = capsys.readouterr()
+        return (caught.out + caught.err).count("nobody but the bundle itself vouches")
+
+    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
+        assert warned("--format", form) == 1
+    assert len(here(sim).verify(bundle).warnings) == 1
+    fingerprint = PAT.public.fingerprint
+    assert warned("--signer", fingerprint) == 0
+    for text, expected in (
+        (f"signers: ['{fingerprint}']", 0),
+        ("envelope: v2", 1),
+        (f"scopes:\n  - scope: tool\n    signers: ['{fingerprint}']", 1),
+    ):
+        policy.write_text(text, encoding="utf-8")
+        assert warned("--policy", str(policy)) == expected
+    (trust_file,) = (Path(bundle) / signing.TRUSTED_FOLDER).iterdir()
+    assert warned("--trust", str(trust_file)) == 0
+    assert main(["verify", "--bundle", bundle, "--space", "system", "--json"]) in {0, 1}
+    assert "nobody but" not in json.dumps(json.loads(capsys.readouterr().out)["warnings"])
+
+
+def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
+    """Signing is for the project one works in, or names with ``--project``."""
+    other = lay_root(sim.folder / "other" / ".ai")
+    before = (other / HELLO).read_bytes()
+    sim.save_user_key()
+    with pytest.raises(ArgumentError, match="lies in project:other"):
+        here(sim).sign(str(other), force=True)
+    assert (other / HELLO).read_bytes() == before

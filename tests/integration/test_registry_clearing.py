@@ -1,0 +1,227 @@
+"""Clearing the index while others use it, and what is in its folder that should not be there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from rye import Registry
+from rye.errors import EnvironmentFault
+from rye.index import store
+from rye.index.manifest import Manifest
+from tests.support.spacesim import SpaceSim, no_own_items
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> Iterator[SpaceSim]:
+    """Lay a project with some items."""
+    (tmp_path / "none").mkdir()
+    with no_own_items(tmp_path / "none"):
+        sim = SpaceSim(tmp_path, bundles=())
+        for number in range(80):
+            sim.write("project", f"tools/t{number}.py", f'"""Deploy build {number}."""\n')
+        yield sim
+
+
+def index_of(registry: Registry) -> Path:
+    """Return the folder of the project's index."""
+    return Path(registry.status()[0].cache)
+
+
+HOLD = """
+import sys
+from pathlib import Path
+from rye.index.folder import held
+with held(Path(sys.argv[1]), sys.argv[2]) as got:
+    print(got, flush=True)
+    sys.stdin.readline()
+"""
+
+
+@contextmanager
+def held_by_another(folder: Path, name: str) -> Iterator[subprocess.Popen[str]]:
+    """Let another process hold a lock until it is told to let go."""
+    command = [sys.executable, "-c", HOLD, str(folder), name]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(
+        command, env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "True\n"
+        try:
+            yield process
+        finally:
+            process.stdin.close()
+            process.wait(30)
+
+
+@pytest.mark.parametrize("name", ["MAIN_WRITELOCK", "VECTORS-0123-LOCK"])
+def test_clearing_waits_for_whoever_writes(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """While another process writes an index or vectors, nothing is removed under it; in the end that is said."""
+    registry = sim.registry()
+    registry.search("deploy")
+    monkeypatch.setattr(store, "LOCK_WAIT", 0.3)
+    before = sorted(index_of(registry).iterdir())
+    with held_by_another(index_of(registry), name):
+        with pytest.raises(EnvironmentFault, match="another process") as caught:
+            registry.clear()
+        assert caught.value.code == "index-busy"
+        assert set(before) <= set(index_of(registry).iterdir())
+    assert registry.clear() > 0
+    assert [path for path in index_of(registry).iterdir() if not path.name.endswith("LOCK")] == []
+
+
+CLEAR = """
+import sys, time
+from rye import Registry
+project, user, cache, seconds = sys.argv[1:]
+registry = Registry(project, user=user, bundles=(), cache_dir=cache)
+end = time.monotonic() + float(seconds)
+while time.monotonic() < end:
+    registry.clear()
+    time.sleep(0.01)
+"""
+REMOVE = """
+import shutil, sys, time
+end = time.monotonic() + float(sys.argv[4])
+while time.monotonic() < end:
+    shutil.rmtree(sys.argv[3], ignore_errors=True)
+    time.sleep(0.15)
+"""
+
+
+@pytest.mark.parametrize("code", [CLEAR, REMOVE], ids=["cleared", "removed"])
+def test_an_index_that_others_keep_clearing_is_searched_all_the_same(sim: SpaceSim, code: str) -> None:
+    """Whatever vanishes between two steps of a search or a rebuild is made again: no error, and always all items."""
+    registry = sim.registry()
+    command = [sys.executable, "-c", code, str(sim.project), str(sim.user), str(sim.cache), "4"]
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = 0
+    with subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True) as other:
+        assert other.stderr is not None
+        while other.poll() is None:
+            assert registry.search("deploy").total == 80
+            assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
+            registry.rebuild()
+            done += 1
+        assert (other.returncode, other.stderr.read()) == (0, "")
+    assert done > 2
+
+
+def test_a_folder_made_again_is_private(sim: SpaceSim) -> None:
+    """Where the whole cache vanished, what is made in its place lets nobody else in, whatever the umask."""
+    registry = sim.registry()
+    registry.search("deploy")
+    shutil.rmtree(sim.cache)
+    sim.write("project", "tools/new.py", '"""Something else."""\n')
+    before = os.umask(0)
+    try:
+        assert registry.search("something").total == 1
+    finally:
+        os.umask(before)
+    folders = [sim.cache, *(path for path in sim.cache.rglob("*") if path.is_dir())]
+    assert len(folders) == 3
+    assert all(folder.stat().st_mode & 0o077 == 0 for folder in folders)
+
+
+def test_a_refresh_while_another_clears_has_what_it_had(sim: SpaceSim) -> None:
+    """Cleared by one who still holds the lock: a search that was open answers from what it has, and says ``stale``."""
+    registry = sim.registry()
+    registry.search("deploy")
+    folder = index_of(registry)
+    sim.write("project", "tools/new.py", '"""Deploy something else."""\n')
+    with held_by_another(folder, "MAIN_WRITELOCK"):
+        for path in folder.iterdir():
+            if not path.name.endswith("LOCK"):
+                path.unlink()
+        response = registry.search("deploy")
+        assert (response.total, response.stale) == (80, True)
+    response = registry.search("deploy")
+    assert (response.total, response.stale) == (81, False)
+
+
+def test_what_cannot_stay_is_an_error_of_its_own_kind(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that vanishes at each attempt is told with a hint, not with whatever met it."""
+    built = Manifest.write
+
+    def gone(self: Manifest, path: Path) -> None:
+        built(self, path)
+        shutil.rmtree(path.parent)
+
+    monkeypatch.setattr(Manifest, "write", gone)
+    with pytest.raises(EnvironmentFault) as caught:
+        sim.registry().search("deploy")
+    assert caught.value.code == "index-write"
+    assert "RYE_CACHE_DIR" in caught.value.hint
+
+
+LEFT = ("run-0123.ryx", "files-99.ryx", "files-1.42.tmp", "MAIN_dead.ryx", "MAIN_dead.aa.ryx", "_MAIN_0.toc.17.5")
+
+
+def test_leftovers_are_swept_though_nothing_changed(sim: SpaceSim) -> None:
+    """The first look of a process removes what killed ones have left, unless somebody is writing; later ones do not."""
+    time.sleep(0.1)  # or files so new are read again, and that alone sweeps
+    sim.registry().search("deploy")
+    folder = index_of(sim.registry())
+    whole = sorted(folder.iterdir())
+    for name in LEFT:
+        (folder / name).write_bytes(b"half")
+    (folder / "run-folder").mkdir()
+    with held_by_another(folder, "MAIN_WRITELOCK"):
+        assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
+        assert all((folder / name).exists() for name in LEFT)
+    assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
+    assert sorted(folder.iterdir()) == whole
+
+
+@pytest.mark.parametrize("name", ["_MAIN_99.toc", "files-0.ryx", "MAIN_WRITELOCK", "_MAIN_0.toc"])
+def test_folders_in_place_of_files(sim: SpaceSim, name: str) -> None:
+    """A folder that is named as a file of the index is: the search mends it, and clearing leaves nothing of it."""
+    registry = sim.registry()
+    registry.search("deploy")
+    folder = index_of(registry)
+    for act in (sim.fresh, lambda: sim.registry(cache_dir=sim.cache).clear()):
+        if (folder / name).is_file():
+            (folder / name).unlink()
+        (folder / name / "inner").mkdir(parents=True, exist_ok=True)
+        (folder / name / "inner" / "file").write_text("x")
+        act()
+        assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
+        assert not (folder / name).is_dir()
+
+
+def test_many_threads_and_one_that_clears(sim: SpaceSim) -> None:
+    """Registries of one process that share a cache folder do not disturb each other."""
+    wrong: list[object] = []
+    end = time.monotonic() + 2
+
+    def search() -> None:
+        registry = sim.registry(cache_dir=sim.cache)
+        while time.monotonic() < end:
+            try:
+                if (total := registry.search("deploy").total) != 80:
+                    wrong.append(total)
+            except Exception as error:  # noqa: BLE001 - any is wrong
+                wrong.append(error)
+
+    threads = [threading.Thread(target=search) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    registry = sim.registry(cache_dir=sim.cache)
+    while time.monotonic() < end:
+        registry.clear()
+    for thread in threads:
+        thread.join()
+    assert wrong == []

@@ -1,0 +1,53 @@
+"""What a manifest lists of a root: its items, and what counts there as a trust file."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+
+import pytest
+
+from rye.observing import observe
+from rye.signing import TRUSTED_FOLDER
+from rye.spaces import Root, Space
+from tests.support.files import lay
+from tests.support.signed import ANN, BEA, SIGNED_AT
+from tests.support.spacesim import SpaceSim
+
+
+def test_trust_files_are_listed_beside_the_items(tmp_path: Path) -> None:
+    """By type ``trust`` and stem, with the time of the endorsement; they are no items."""
+    sim = SpaceSim(tmp_path)
+    sim.add("project", "tools/demo/a.py", '"""A."""\n')
+    path = sim.trust(BEA, "project", owner="bea", endorsed_by=ANN)
+    observed = observe(Root(Space.PROJECT, sim.root("project")))
+    (listed,) = observed.trusted.values()
+    assert (listed.item_type, listed.item_id) == ("trust", path.stem)
+    assert listed.sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+    assert listed.signed_at == SIGNED_AT.strftime("%Y-%m-%dT%H:%M:%SZ")
+    assert [item.path for item in observed.all] == ["tools/demo/a.py", f"{TRUSTED_FOLDER.as_posix()}/{path.name}"]
+
+
+def test_what_is_no_trust_file_is_not_listed(tmp_path: Path) -> None:
+    """Hidden files, other extensions, and a folder with the name of one: none of them counts for trust either."""
+    trusted = TRUSTED_FOLDER.as_posix()
+    lay(tmp_path, {f"{trusted}/{name}": "x" for name in (".a.toml", "_b.toml", "c.txt", "d.toml/e.toml", "f.toml")})
+    observed = observe(Root(Space.PROJECT, tmp_path))
+    assert list(observed.trusted) == [f"{trusted}/f.toml"]
+    assert observed.problems == ()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs permissions that hold")
+@pytest.mark.parametrize("what", ["", "/a.toml"])
+def test_what_cannot_be_read_is_not_taken_for_removed(tmp_path: Path, what: str) -> None:
+    """A folder or a file that may not be read is a problem of its own."""
+    trusted = TRUSTED_FOLDER.as_posix()
+    lay(tmp_path, {f"{trusted}/a.toml": "x"})
+    place = tmp_path / f"{trusted}{what}"
+    mode = place.stat().st_mode
+    place.chmod(0)
+    observed = observe(Root(Space.PROJECT, tmp_path))
+    place.chmod(mode)
+    assert list(observed.unread) == [f"{trusted}{what}"]
+    assert observed.trusted == {}

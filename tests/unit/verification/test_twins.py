@@ -1,0 +1,35 @@
+"""Several files of one type and id: each is told of, wherever they lie, and nothing else is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from rye.errors import ItemError
+from rye.spaces import Root, Space, walk, walk_along
+from rye.verification.twins import with_twins
+from tests.support.files import lay
+
+
+def ambiguous(folder: Path, *names: str) -> set[str]:
+    """Lay files, and return the paths that have a twin."""
+    lay(folder, dict.fromkeys(names, "x"))
+    root = Root(Space.PROJECT, folder)
+    found = list(with_twins(root, walk_along(root)))
+    files = [each for each in found if not isinstance(each, ItemError)]
+    assert sorted(files) == list(walk(root)[0])
+    errors = [each for each in found if isinstance(each, ItemError)]
+    assert {each.code for each in errors} <= {"ambiguous-item"}
+    return {str(each.details["path"]) for each in errors}
+
+
+def test_every_file_that_has_a_twin_is_told_of(tmp_path: Path) -> None:
+    """By another extension, in lower or upper case; a file of another type, folder or name is none."""
+    alone = ("tools/a.py", "tools/b/a.py", "knowledge/b/c.md", "tools/b/c.py", "tools/b/A.sh")
+    twins = {"tools/b/d.py", "tools/b/d.sh", "tools/b/d.PY", "knowledge/k.md", "knowledge/k.yaml"}
+    assert ambiguous(tmp_path, *alone, *twins) == twins
+
+
+def test_spellings_of_one_name_are_twins(tmp_path: Path) -> None:
+    """Composed and combining letters, in the name of the file and in that of a folder far above it."""
+    twins = {"tools/\u00e9.py", "tools/e\u0301.py", "tools/\u00e9/a/b.py", "tools/e\u0301/a/b.py"}
+    assert ambiguous(tmp_path, *twins, "tools/e/a/b.py", "tools/f.py", "tools/\u00e9/a/c.py") == twins
