@@ -41,7 +41,7 @@ def _too_much(leaf: Leaf) -> QueryError:
     words = "" if isinstance(leaf.node, ast.Word) else f"({' '.join(map(str, several))})"
     return QueryError(
         "too-many-positions",
-        f"to find {leaf.label}, more than {MOST:,} places would have to be compared where its words stand",
+        f"the words of this part stand in so many places that more than {MOST:,} would have to be compared",
         text=text,
         position=start,
         token=text[start:end],
