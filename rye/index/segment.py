@@ -192,9 +192,18 @@ class Segment(Documents):
 
     def count(self, terms: Ids) -> int:
         """Return how many postings several terms have together."""
+        return self._together(self.term_postings, terms)
+
+    def tokens(self, terms: Ids) -> int:
+        """Return how many positions several terms have together."""
+        return self._together(self._term_positions, terms)
+
+    def _together(self, table: Array, terms: Ids) -> int:
+        """Return how much several terms have together of what a table says where it begins."""
         if len(terms) > _FEW:
-            return int(self.sizes(terms).sum())
-        bound = self.term_postings.item
+            starts, stops = self._bounds(table, terms)
+            return int((stops - starts).sum())
+        bound = table.item
         return sum([bound(term + 1) - bound(term) for term in terms.tolist()])
 
     def slots_of(self, terms: Ids) -> Numbers:

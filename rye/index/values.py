@@ -80,6 +80,14 @@ def number(text: str) -> float | None:
     return value if math.isfinite(value) and "_" not in text else None
 
 
+def overflows(text: str) -> bool:
+    """Return whether a text is a number too large to be compared as one."""
+    try:
+        return math.isinf(float(text)) and "_" not in text and any(map(str.isdigit, text))
+    except ValueError:
+        return False
+
+
 def sort_time(updated: str, created: str) -> float:
     """Return when an item was last changed, in seconds since 1970, NaN when it does not say."""
     found = period(updated or created)

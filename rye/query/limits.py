@@ -16,6 +16,7 @@ __all__ = [
     "MAX_FUZZY",
     "MAX_LEAVES",
     "MAX_NESTING",
+    "MAX_PHRASE",
     "MAX_SLOP",
     "MIN_BOOST",
     "Limit",
@@ -24,6 +25,7 @@ __all__ = [
 MAX_CHARS = 4096
 MAX_NESTING = 64
 MAX_LEAVES = 256
+MAX_PHRASE = 256
 MAX_DISTANCE = 1000
 MAX_SLOP = 1000
 MAX_FUZZY = 2
@@ -44,6 +46,7 @@ LIMITS = (
     Limit("MAX_CHARS", MAX_CHARS, "characters in a query"),
     Limit("MAX_NESTING", MAX_NESTING, "groups and exclusions inside one another"),
     Limit("MAX_LEAVES", MAX_LEAVES, "words, phrases and field conditions in a query"),
+    Limit("MAX_PHRASE", MAX_PHRASE, "words in a phrase"),
     Limit("MAX_DISTANCE", MAX_DISTANCE, "n of NEAR/n (the least is 1)"),
     Limit("MAX_SLOP", MAX_SLOP, 'n of "…"~n (the least is 0)'),
     Limit("MAX_FUZZY", MAX_FUZZY, "n of word~n (the least is 0)"),

@@ -16,8 +16,9 @@ from rye.index import analysis, strings
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Bools
 from rye.query import ast
+from rye.query.limits import MAX_PHRASE
 from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Refers, Similar, State
-from rye.search.comparing import readable
+from rye.search.comparing import EXAMPLES, readable
 from rye.search.expand import How, Pattern
 from rye.search.fields import (
     ALIASES,
@@ -83,7 +84,7 @@ def bind(node: ast.Node, context: Context) -> Bound | None:
 
     Raises:
         QueryError: ``unknown-field``, ``unknown-state``, ``nested-field``, ``no-searchable-text``, ``field-kind``,
-            ``bad-bound``.
+            ``bad-bound``, ``too-long-phrase``.
     """
     return _bind(node, _UNBOUND, context)
 
@@ -203,9 +204,10 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
     bounds = (node.low, node.high) if isinstance(node, ast.Range) else (node.value,)
     for bound in bounds:
         if bound is not None and not readable(kind, bound):
-            example = "2.0 or 1.4.0-beta" if kind == "version" else "2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
             words = f"{bound!r} is no {kind}, and {name!r} is compared as one"
-            _refuse(context, node, "bad-bound", words, hint=f"write it like {example}")
+            if kind == "text":
+                words = f"{bound!r} is too large a number to compare {name!r} with"
+            _refuse(context, node, "bad-bound", words, hint=f"write it like {EXAMPLES[kind]}")
             return None
     if isinstance(node, ast.Range):
         return Between(name, kind, node.low, node.high, node.include_low, node.include_high)
@@ -217,6 +219,10 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
 def _bind_leaf(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
     if scope.name and scope.name not in TEXT_FIELDS:
         return _bind_keyword(node, scope.name, context)
+    if _has_long_phrase(node):
+        words = f"a phrase has at most {MAX_PHRASE} words"
+        _refuse(context, node, "too-long-phrase", words, hint="shorten it: its rarest words in a row find it as well")
+        return None
     pattern = _pattern(node)
     if isinstance(pattern, Everything):
         return _has(scope.name)
@@ -227,7 +233,16 @@ def _bind_leaf(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
     fields = searched_fields(context.level)
     if scope.name:
         fields = np.asarray([name == scope.name for name in TEXT_FIELDS])
-    return Leaf(pattern, fields, scope.boost, scope.name, node)
+    return Leaf(pattern, fields, scope.boost, scope.name, node, context.text)
+
+
+def _has_long_phrase(node: ast.Node) -> bool:
+    match node:
+        case ast.Phrase(text=text):
+            return len(text) > MAX_PHRASE and len(analysis.parts(text)) > MAX_PHRASE
+        case ast.Near(operands=operands) | ast.Or(operands=operands):
+            return any(map(_has_long_phrase, operands))
+    return False
 
 
 def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:

@@ -15,6 +15,7 @@ from rye.index.verdicts import VERDICT_NAMES
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
+from rye.search.effort import Effort
 from rye.search.evaluate import Evaluation
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.leaves import Found, Leaf, Run
@@ -99,7 +100,8 @@ class Anatomy:
             return "its words are there, but not next to each other or near enough in one field"
         said = f"no word for {', '.join(map(repr, lacking[:_LISTED]))}"
         if not leaf.fields.all():
-            elsewhere = Found(self.reader, replace(leaf, fields=np.ones(len(_NAMES), bool))).words_in(self.doc)
+            everywhere = replace(leaf, fields=np.ones(len(_NAMES), bool))
+            elsewhere = Found(self.reader, everywhere, Effort()).words_in(self.doc)
             names = ", ".join(_NAMES[field] for field in sorted(elsewhere))
             said += f" in {leaf.name or 'the fields of this level'}" + (f"; there is in {names}" if names else "")
         if found.cut:

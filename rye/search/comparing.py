@@ -11,12 +11,19 @@ from rye.index.schema import fold_value
 Bound: TypeAlias = tuple[str | None, bool]
 """A bound as written, None where open, and whether it is itself included."""
 
+EXAMPLES = {
+    "version": "2.0 or 1.4.0-beta",
+    "date": "2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z",
+    "text": "5, -0.5 or 1e300",
+}
+"""Bounds, by what the field holds; where that is text, numbers are compared as numbers."""
+
 
 def readable(kind: str, bound: str) -> bool:
     """Return whether a bound can be read as what the field holds."""
     if kind == "version":
         return values.version(fold_value(bound)) is not None
-    return kind != "date" or values.period(bound) is not None
+    return values.period(bound) is not None if kind == "date" else not values.overflows(bound)
 
 
 def between(kind: str, low: Bound, high: Bound) -> Callable[[str], bool]:

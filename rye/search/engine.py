@@ -304,7 +304,10 @@ class Search:
                 self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
 
     def _count(self, node: ast.Node, plan: Plan) -> int:
-        return len(self.evaluate(node, plan).docs & self.allowed())
+        try:
+            return len(self.evaluate(node, plan).docs & self.allowed())
+        except QueryError:  # takes too much: nobody asked for it
+            return 0
 
     @cached_property
     def filters(self) -> tuple[bound.Bound, ...]:

@@ -23,8 +23,9 @@ from rye.index.segment import Ints
 from rye.query import ast
 from rye.search import bound, filters
 from rye.search.docs import Docs
+from rye.search.effort import Effort
 from rye.search.fields import K1, TEXT_FIELDS
-from rye.search.leaves import Found, Leaf
+from rye.search.leaves import Found, Leaf, Sought
 from rye.search.results import LeafTrace
 from rye.search.states import States
 from rye.search.sums import zeros
@@ -51,12 +52,13 @@ _ROUNDING = 1e-4
 class Scored:
     """One positive leaf with what it counts for: ``weight`` is ``boost · idf``."""
 
-    __slots__ = ("found", "idf", "weight")
+    __slots__ = ("found", "idf", "leaf", "weight")
 
-    def __init__(self, found: Found, idf: float) -> None:
+    def __init__(self, leaf: Leaf, found: Found, idf: float) -> None:
+        self.leaf = leaf
         self.found = found
         self.idf = idf
-        self.weight = found.leaf.boost * idf
+        self.weight = leaf.boost * idf
 
     def contributions(self, tf: T) -> T:
         """``boost · idf · tf~ / (k1 + tf~)`` per document."""
@@ -73,7 +75,7 @@ def idf(count: int, df: int) -> float:
 
 
 class Evaluation:
-    """One query over one reader. Leaves are evaluated when first needed, and once.
+    """One query over one reader. Leaves are evaluated when first needed, and once; equal ones are evaluated as one.
 
     Args:
         reader: What to search.
@@ -87,13 +89,16 @@ class Evaluation:
         self.query = query
         self.weights = weights
         self.states = states
-        self._found = {id(leaf): Found(reader, leaf) for leaf in _leaves(query)}
+        several, effort = dict[Sought, Found](), Effort()
+        self._found = {
+            id(leaf): several.setdefault(leaf.sought, Found(reader, leaf, effort)) for leaf in _leaves(query)
+        }
         self._matching: Docs | None = None
         self._scored: tuple[list[Scored], float] | None = None
 
     def found(self) -> list[Found]:
-        """Return all leaves, in query order."""
-        return list(self._found.values())
+        """Return all different leaves, in query order."""
+        return list(dict.fromkeys(self._found.values()))
 
     @property
     def docs(self) -> Docs:
@@ -129,10 +134,10 @@ class Evaluation:
 
         What a plain word stands for is looked up; for any other leaf the dictionary is searched, so those come after.
         """
-        leaves = [self._found[id(node)] for node in operands if isinstance(node, Leaf)]
+        leaves = [node for node in operands if isinstance(node, Leaf)]
         for plain in (True, False):
-            these = [found for found in leaves if isinstance(found.leaf.node, ast.Word) is plain]
-            yield from (found.leaf for found in sorted(these, key=lambda found: found.size))
+            these = [leaf for leaf in leaves if isinstance(leaf.node, ast.Word) is plain]
+            yield from sorted(these, key=lambda leaf: self._found[id(leaf)].size)
         yield from (node for node in operands if not isinstance(node, Leaf))
 
     @property
@@ -147,8 +152,8 @@ class Evaluation:
 
     def _weighed(self) -> tuple[list[Scored], float]:
         if self._scored is None:
-            found = [self._found[id(leaf)] for leaf in _positive(self.query)]
-            rows = [Scored(one, idf(self.reader.count, one.df)) for one in found]
+            found = [(leaf, self._found[id(leaf)]) for leaf in _positive(self.query)]
+            rows = [Scored(leaf, one, idf(self.reader.count, one.df)) for leaf, one in found]
             self._scored = rows, sum([row.weight for row in rows])
         return self._scored
 
@@ -246,11 +251,11 @@ class Evaluation:
             share = float(row.contributions(tf)) / tf / self.norm if tf > 0 and self.norm > 0 else 0.0
             traces += [
                 LeafTrace(
-                    leaf=row.found.leaf.label,
+                    leaf=row.leaf.label,
                     field=names[field],
                     df=row.found.df,
                     idf=row.idf,
-                    boost=row.found.leaf.boost,
+                    boost=row.leaf.boost,
                     tf=value,
                     contribution=value * share,
                     weight=row.weight / self.norm,

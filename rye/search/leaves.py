@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -12,51 +11,28 @@ import numpy.typing as npt
 
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import Bools, Ints, slot_keys
-from rye.query import ast
+from rye.index.segment import Ints, slot_keys
 from rye.search.docs import Docs
+from rye.search.effort import Effort
 from rye.search.expand import Pattern, Terms, expand
-from rye.search.patterns import Nearby, Run, Window, patterns
-from rye.search.placed import Placed
+from rye.search.patterns import Leaf, Nearby, Run, Sought, Window, patterns
+from rye.search.placed import Placed, Places
 from rye.search.rows import Gain, Heap, Rows, Slots, rows_of, sum_by
 from rye.search.sums import zeros
 from rye.search.weights import Weights
 
-__all__ = ["Found", "Leaf", "Nearby", "Run", "Window"]
+__all__ = ["Found", "Leaf", "Nearby", "Run", "Sought", "Window"]
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
-
-
-@dataclass(frozen=True, eq=False)
-class Leaf:
-    """One scored leaf bound to fields.
-
-    Attributes:
-        pattern: What to look for.
-        fields: Shape ``(fields,)``: the fields it is bound to.
-        boost: Product of the boosts around it.
-        name: The field it was written for, else empty.
-        node: As parsed.
-    """
-
-    pattern: Run | Window | Nearby
-    fields: Bools
-    boost: float
-    name: str
-    node: ast.Node
-
-    @property
-    def label(self) -> str:
-        """Canonical text, for explanations."""
-        return f"{self.name}:{self.node}" if self.name else str(self.node)
 
 
 class Found:
     """A leaf evaluated over a reader."""
 
-    def __init__(self, reader: Reader, leaf: Leaf) -> None:
+    def __init__(self, reader: Reader, leaf: Leaf, effort: Effort) -> None:
         self.reader = reader
         self.leaf = leaf
+        self._effort = effort
         self._limits = leaf.fields if False in leaf.fields.tolist() else None
         self._expanded: dict[Pattern, Terms] | None = None
         self._rows_found: list[Rows | Heap] | None = None
@@ -81,7 +57,10 @@ class Found:
 
     @cached_property
     def _placed(self) -> Placed:
-        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits)
+        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits, spend=self._spend)
+
+    def _spend(self, positions: int) -> bool:
+        return self._effort.spend(positions, self.leaf)
 
     @property
     def _rows(self) -> list[Rows | Heap]:
@@ -124,12 +103,9 @@ class Found:
             for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )
 
-    def places(self, doc: int) -> dict[int, list[tuple[int, int]]]:
-        """Return per field number the ``(first, last)`` positions where the leaf occurs in one document.
-
-        A plain word is found by its terms instead (see :attr:`words`), so it has no places.
-        """
-        return self._placed.places(doc)
+    def places(self, docs: Ints) -> Places:
+        """Return where the leaf stands in some documents, ascending."""
+        return Places(self._placed, docs)
 
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
         """Return per part of the leaf the terms of one document that it stands for, by field, with their frequencies.

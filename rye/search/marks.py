@@ -142,8 +142,10 @@ def _every(word: str, text: str) -> list[Range]:
 def _placed(normalized: str, sought: Sought) -> Iterator[Range]:
     """Yield the ranges of words, and of the parts that stand at certain positions."""
     inside = {position for first, last in sought.places for position in range(first, last + 1)}
-    position = 0
+    position, end = 0, math.inf if sought.terms else max(inside)
     for base, chunk in analysis.locate_chunks(normalized):
+        if position > end:
+            return
         if analysis.is_plain(chunk):
             if position in inside or chunk in sought.terms:
                 yield base, base + len(chunk)

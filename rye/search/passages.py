@@ -13,6 +13,7 @@ from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item
 from rye.search.leaves import Found, Run
 from rye.search.marks import Ranges, Sought, mark
+from rye.search.placed import Places
 
 PREVIEW_LENGTH = 200
 LEAD = 50
@@ -52,11 +53,13 @@ class Matches:
     """
 
     def __init__(self, leaves: Sequence[Found], docs: Iterable[int]) -> None:
-        self._leaves = leaves
+        self._leaves = leaves = list(dict.fromkeys(leaves))  # equal ones are evaluated as one
         self._plain = [isinstance(found.leaf.pattern, Run) and len(found.leaf.pattern.parts) == 1 for found in leaves]
         self._everywhere: dict[tuple[int, ...], Sought] = {}
         self._fields: dict[int, dict[int, list[int]]] = {}
         ascending = np.asarray(sorted(docs), np.int64)
+        self._places: dict[int, Places] = {}
+        self._docs = ascending
         for number, found in enumerate(leaves):
             slots = found.slots_of(ascending)
             for doc, field in zip(slots.docs.tolist(), slots.fields.tolist(), strict=True):
@@ -68,7 +71,9 @@ class Matches:
         sought = {field: self._words(tuple(fields[field])) for field in sorted(fields)}
         others = {number for numbers in fields.values() for number in numbers if not self._plain[number]}
         for number in others if positions_hold else ():
-            for field, places in self._leaves[number].places(doc).items():
+            if number not in self._places:
+                self._places[number] = self._leaves[number].places(self._docs)
+            for field, places in self._places[number].of(doc).items():
                 if number in fields.get(field, ()):
                     sought[field] = Sought(sought[field].terms, (*sought[field].places, *places))
         return sought

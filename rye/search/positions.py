@@ -6,7 +6,7 @@ field's positions never reach the next field's (see :data:`rye.index.segment.POS
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -97,14 +97,20 @@ def _near(these: Occurrences, those: Occurrences, distance: int) -> Bools:
     return after | before
 
 
-def chained(operands: Sequence[Occurrences], distances: Sequence[int]) -> list[Occurrences]:
-    """Return per operand the occurrences that take part in a whole chain of neighbours.
+def chained(operands: Sequence[Callable[[], Occurrences]], distances: Sequence[int]) -> Iterator[Occurrences]:
+    """Yield per operand, from the last to the first, the occurrences that take part in a whole chain of neighbours.
 
-    One pass forward and one back: on a chain, what survives both is exactly what some full choice uses.
+    One pass forward and one back: on a chain, what survives both is exactly what some full choice uses. Between the two
+    nothing is kept but which survive; the operands are asked for again.
     """
-    kept = list(operands)
-    for i, distance in enumerate(distances):
-        kept[i + 1] = kept[i + 1].take(_near(kept[i + 1], kept[i], distance))
-    for i in range(len(distances) - 1, -1, -1):
-        kept[i] = kept[i].take(_near(kept[i], kept[i + 1], distances[i]))
-    return kept
+    kept = operands[0]()
+    survive: list[Bools | None] = [None]
+    for operand, distance in zip(operands[1:], distances, strict=True):
+        these = operand()
+        survive.append(mask := _near(these, kept, distance))
+        kept = these.take(mask)
+    yield kept
+    for operand, those, distance in zip(operands[-2::-1], survive[-2::-1], distances[::-1], strict=True):
+        these = operand() if those is None else operand().take(those)
+        kept = these.take(_near(these, kept, distance))
+        yield kept

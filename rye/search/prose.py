@@ -18,8 +18,9 @@ from rye.index.reader import Reader
 from rye.index.segment import Bools
 from rye.query import ast
 from rye.search.bind import words_of
+from rye.search.effort import Effort
 from rye.search.expand import How, Pattern, document_frequencies, expand
-from rye.search.leaves import Found, Leaf
+from rye.search.leaves import Found, Leaf, Run
 
 FULL_LENGTH = 6
 """Letters from which on a word counts in full; one of fewer by its share. For each so many, one slip is mended."""
@@ -84,6 +85,7 @@ class Dictionary:
         self._reader = reader
         self._fields = fields
         self._known: dict[str, bool] = {}
+        self._effort = Effort()
 
     def frequency(self, part: str, how: How = How.INFLECTED) -> int:
         """Return in how many items a part stands, added up over the terms it expands to."""
@@ -92,7 +94,10 @@ class Dictionary:
     def has(self, text: str) -> bool:
         """Return whether some item has a word as a whole: its parts in a row, maybe inflected, or its joined form."""
         run = words_of(text)
-        return run is not None and bool(Found(self._reader, Leaf(run, self._fields, 1.0, "", ast.Word(text))).docs)
+        return run is not None and bool(self._found(run, text).docs)
+
+    def _found(self, run: Run, text: str) -> Found:
+        return Found(self._reader, Leaf(run, self._fields, 1.0, "", ast.Word(text)), self._effort)
 
     def knows(self, text: str) -> bool:
         """Return whether items have every part of a word, itself or inflected, wherever; or its joined form."""

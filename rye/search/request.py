@@ -12,7 +12,7 @@ from rye.errors import ArgumentError
 from rye.index import strings, values
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.search import bound
-from rye.search.comparing import readable
+from rye.search.comparing import EXAMPLES, readable
 from rye.search.facets import Wanted, read_facets
 from rye.search.fields import (
     ALIASES,
@@ -349,7 +349,11 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
     operator, limit = compared[1], compared[2].strip()
     kind = kind_of(key)
     if key in UNORDERED or not limit or not readable(kind, limit):
-        _refuse("bad-filter", f"filters[{name!r}] compares with {limit!r}", f"give a {kind} after {operator}")
+        _refuse(
+            "bad-filter",
+            f"filters[{name!r}] compares with {limit!r}",
+            f"give a {kind} after {operator}, like {EXAMPLES[kind]}",
+        )
     low, high = (limit, None) if operator[0] == ">" else (None, limit)
     inclusive = operator.endswith("=")
     return bound.Between(key, kind, low, high, include_low=inclusive, include_high=inclusive)

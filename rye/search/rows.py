@@ -223,6 +223,11 @@ class Held:
             self.slots = self.slots.take(self._kept)
 
     @property
+    def tokens(self) -> int:
+        """How often the terms occur together, whether it counts or not: known at once."""
+        return self._segment.tokens(self._terms)
+
+    @property
     def single(self) -> bool:
         """Whether they are those of one term, or of none."""
         return len(self._terms) < 2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -92,8 +93,8 @@ def test_occurrences_survive_in_whole_chains(operands: list[list[Row]], data: st
         if all(near(chain[n], chain[n + 1], distance) for n, distance in enumerate(distances))
     ]
     expected = [sorted({chain[number] for chain in chains}) for number in range(len(operands))]
-    found = positions.chained([columns(operand) for operand in operands], distances)
-    assert [sorted(rows(one)) for one in found] == expected
+    found = positions.chained([partial(columns, operand) for operand in operands], distances)
+    assert [sorted(rows(one)) for one in found] == expected[::-1]
 
 
 @given(st.lists(spans(), min_size=1, max_size=3))
@@ -121,6 +122,6 @@ def test_nothing_joins_to_nothing() -> None:
     """Empty operands give empty results of every kind."""
     none = columns([])
     assert rows(positions.consecutive([none, none], [0, 1])) == []
-    assert [rows(found) for found in positions.chained([none, none], [3])] == [[], []]
+    assert [rows(found) for found in positions.chained([lambda: none, lambda: none], [3])] == [[], []]
     assert [found.tolist() for found in positions.windowed([(none.starts, 1)], 1)] == [[]]
     assert Counter(rows(positions.union([none, none], by_start=False))) == Counter()

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.items.model import Item
 from rye.query import ast
+from rye.search import effort, placed
 from rye.search.evaluate import Evaluation
 from tests.support import naive_leaves
 from tests.support.naive_bind import Binder, score, scored_leaves
@@ -56,10 +58,22 @@ def opened(tmp_path_factory: pytest.TempPathFactory, found: Collection) -> tuple
     return over, live, [NaiveDoc(flat[doc], "project", f"/{doc}") for doc in live]
 
 
+@contextmanager
+def looking_at(most: int) -> Iterator[None]:
+    """Look at few positions together, and keep no more of them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(placed, "AT_ONCE", most)
+        patch.setattr(effort, "KEPT", most)
+        yield
+
+
+AT_ONCE = st.sampled_from([1, 4, 1 << 20])
+
+
 @settings(max_examples=50)
-@given(collections(), st.lists(leaves(), min_size=3, max_size=6))
+@given(collections(), st.lists(leaves(), min_size=3, max_size=6), AT_ONCE)
 def test_a_leaf_occurs_as_often_as_the_twin_counts(
-    tmp_path_factory: pytest.TempPathFactory, found: Collection, asked: Sequence[ast.Node]
+    tmp_path_factory: pytest.TempPathFactory, found: Collection, asked: Sequence[ast.Node], at_once: int
 ) -> None:
     """Per live item and field the weighted number of occurrences is the naive one, and the length the field's own."""
     over, live, docs = opened(tmp_path_factory, found)
@@ -71,7 +85,8 @@ def test_a_leaf_occurs_as_often_as_the_twin_counts(
             for doc, texts in zip(live, corpus.texts, strict=True)
             for name, field in texts.items()
         }
-        slots = all_slots(evaluation(over, node))
+        with looking_at(at_once):
+            slots = all_slots(evaluation(over, node))
         rows = zip(slots.docs.tolist(), slots.fields.tolist(), slots.tf.tolist(), slots.lengths.tolist(), strict=True)
         got = {(doc, field): (tf, length) for doc, field, tf, length in rows}
         assert len(got) == len(slots.docs)
@@ -110,17 +125,24 @@ def check_explanations(mine: Evaluation, live: Sequence[int], scores: Sequence[f
 
 
 @settings(max_examples=30)
-@given(collections(), leaves())
+@given(collections(), leaves(), AT_ONCE)
 def test_a_leaf_stands_where_it_says(
-    tmp_path_factory: pytest.TempPathFactory, found: Collection, node: ast.Node
+    tmp_path_factory: pytest.TempPathFactory, found: Collection, node: ast.Node, at_once: int
 ) -> None:
     """The places given for highlighting lie in the fields that match, start before end, where there is text."""
     over, live, _ = opened(tmp_path_factory, found)
     leaf = evaluation(over, node).found()[0]
-    rows = leaf.slots_of(leaf.docs.numbers)
+    with looking_at(at_once):
+        rows = leaf.slots_of(leaf.docs.numbers)
+        several = leaf.places(np.asarray(live, np.int64))
+        stand = {doc: several.of(doc) for doc in live}
+    whole = evaluation(over, node).found()[0].places(np.asarray(live, np.int64))
     slots = list(zip(rows.docs.tolist(), rows.fields.tolist(), strict=True))
     for doc in live:
-        places = leaf.places(doc)
+        places = stand[doc]
+        assert {field: sorted(spots) for field, spots in places.items()} == {
+            field: sorted(spots) for field, spots in whole.of(doc).items()
+        }
         assert {field for one, field in slots if one == doc} == places.keys()
         part, _ = over.locate(doc)
         last = part.segment.positions(slice(0, len(part.segment.posting_doc))).max(initial=0)

@@ -67,6 +67,8 @@ def refused(asked: str) -> QueryError:
         ("a version:>=x", "bad-bound", "version:>=x", "a"),
         ("a created:[soon TO *]", "bad-bound", "created:[soon TO *]", "a"),
         ("a min_version:<2.x", "bad-bound", "min_version:<2.x", "a"),
+        ("a priority:>1e400", "bad-bound", "priority:>1e400", "a"),
+        ("a priority:[-1e999 TO 5]", "bad-bound", "priority:[-1e999 TO 5]", "a"),
     ],
 )
 def test_an_error_says_what_where_and_what_instead(asked: str, code: str, token: str, suggestion: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from rye.index.schema import TEXT_FIELDS
@@ -99,7 +100,22 @@ def test_places_are_the_positions_of_what_matched(tmp_path: Path) -> None:
     """A phrase gives first and last position, a window and a chain each part that survives."""
     over = reader(tmp_path, [item("y", body="b")], [item("z", body="a b c a x b")])
     content = TEXT_FIELDS.index("content")
-    assert evaluation(over, '"a b"').found()[0].places(1) == {content: [(0, 1)]}
-    assert sorted(evaluation(over, "a NEAR/2 b").found()[0].places(1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
-    assert evaluation(over, '"b a"~1').found()[0].places(1) == {content: [(0, 0), (1, 1), (3, 3), (5, 5)]}
-    assert evaluation(over, '"a b"').found()[0].places(0) == {}
+
+    def places(asked: str, doc: int) -> dict[int, list[tuple[int, int]]]:
+        return evaluation(over, asked).found()[0].places(np.arange(2)).of(doc)
+
+    assert places('"a b"', 1) == {content: [(0, 1)]}
+    assert sorted(places("a NEAR/2 b", 1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
+    assert places('"b a"~1', 1) == {content: [(0, 0), (1, 1), (3, 3), (5, 5)]}
+    assert places('"a b"', 0) == {}
+
+
+def test_attack_by_one_phrase_again_and_again_evaluates_it_once(tmp_path: Path) -> None:
+    """Equal leaves are one to evaluate, and each of them counts with its own boost; other fields make another leaf."""
+    over = reader(tmp_path, [item("y", body="a b a b c"), item("z", title="a b", body="c c")])
+    many = evaluation(over, " OR ".join(['"a b"'] * 120 + ['"a b"^2', 'title:"a b"', "c"]))
+    assert [found.leaf.label for found in many.found()] == ['"a b"', 'title:"a b"', "c"]
+    few = evaluation(over, '"a b"^122 OR title:"a b" OR c')
+    docs = np.arange(2)
+    assert many.scores(docs).tolist() == pytest.approx(few.scores(docs).tolist())
+    assert [trace.boost for trace in many.explain(0) if trace.field == "content"][-2:] == [2.0, 1.0]

@@ -195,6 +195,7 @@ KEYS = frozenset({"entry_type", "min_version", "priority", "flag"})
         ({"type": b"tool"}, "bad-filter"),
         ({"version": ">=x"}, "bad-filter"),
         ({"version": ">"}, "bad-filter"),
+        ({"priority": ">1e400"}, "bad-filter"),
         ({"created": "<soon"}, "bad-filter"),
         ({"is": "nosuch"}, "bad-filter"),
         ({"is": ">a"}, "bad-filter"),

@@ -1,0 +1,108 @@
+"""Bounds on what positions cost, and long repetitive bodies that try them."""
+
+from __future__ import annotations
+
+import tracemalloc
+from pathlib import Path
+
+import pytest
+
+from rye import query
+from rye.errors import QueryError
+from rye.index.reader import Reader
+from rye.query.limits import MAX_PHRASE
+from rye.search import effort, placed
+from tests.unit.index.laying import item, reader
+from tests.unit.search.asking import evaluation
+
+TIMES = 8_000
+"""How often the words stand in each body."""
+
+
+@pytest.fixture(scope="module")
+def repetitive(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """Twelve items of two words, again and again."""
+    return reader(tmp_path_factory.mktemp("long"), [item(f"d{number}", body="a b " * TIMES) for number in range(12)])
+
+
+def refused(over: Reader, asked: str) -> QueryError:
+    """Return why a query is refused."""
+    with pytest.raises(QueryError) as caught:
+        _ = evaluation(over, asked).docs
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("asked", "part"),
+    [
+        (" NEAR/9 ".join("ab" * 120), " NEAR/9 ".join("ab" * 120)),
+        (f'"{"a b " * 120}"', f'"{"a b " * 120}"'),
+        ("x OR " + "-".join("ab" * 120), "-".join("ab" * 120)),
+        (" OR ".join(f'"a b"~{slop}' for slop in range(120)), '"a b"~104'),
+    ],
+    ids=["near", "phrase", "word", "windows"],
+)
+def test_attack_by_positions_ends_in_an_error(repetitive: Reader, asked: str, part: str) -> None:
+    """What would look at more positions than a query may is refused; the error shows the part, and what to do."""
+    error = refused(repetitive, asked)
+    assert error.code == "too-many-positions"
+    assert error.token == asked[error.position :][: len(error.token)]
+    assert error.token.strip() == part.strip()
+    assert "rarer or fewer" in error.hint
+    if error.suggestion:
+        query.parse(error.suggestion)
+
+
+def test_attack_by_positions_reads_none_of_many(repetitive: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there are more positions than are looked at together, it is known before that they are too many."""
+    monkeypatch.setattr(placed, "AT_ONCE", 1 << 10)
+    monkeypatch.setattr(effort, "MOST", 1 << 14)
+    tracemalloc.start()
+    try:
+        assert refused(repetitive, '"a b"').suggestion == "(a b)"
+        assert tracemalloc.get_traced_memory()[1] < 8 * TIMES * 12
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("asked", ['"a b"', '"b a"~5', "a NEAR/9 b NEAR/9 a NEAR/9 b", '"a b" NEAR/3 "a b"'])
+def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(
+    repetitive: Reader, monkeypatch: pytest.MonkeyPatch, asked: str
+) -> None:
+    """Of twelve bodies one is looked at after the other, scored as all of them together, and shown as they are."""
+
+    def peak() -> tuple[int, list[float], list[int]]:
+        tracemalloc.start()
+        try:
+            found = evaluation(repetitive, asked)
+            docs = found.docs.numbers
+            scores = found.scores(docs).tolist()
+            places = found.found()[0].places(docs)
+            shown = [sum(map(len, places.of(doc).values())) for doc in (0, 11)]
+            return tracemalloc.get_traced_memory()[1], scores, shown
+        finally:
+            tracemalloc.stop()
+
+    together = peak()
+    monkeypatch.setattr(placed, "AT_ONCE", 1 << 10)
+    one_by_one = peak()
+    assert one_by_one[1:] == together[1:]
+    assert len(together[1]) == 12
+    assert one_by_one[0] * 2 < together[0]
+
+
+def test_attack_by_highlights_of_one_phrase_tells_some_of_them(tmp_path: Path) -> None:
+    """A body that is a phrase over and over has the first places marked."""
+    over = reader(tmp_path, [item("z", body="a b " * (placed.MOST_PLACES + 5))])
+    found = evaluation(over, '"a b"')
+    (places,) = found.found()[0].places(found.docs.numbers).of(0).values()
+    assert len(places) == placed.MOST_PLACES
+    assert places[:2] == [(0, 1), (2, 3)]
+
+
+@pytest.mark.parametrize("shape", ['"{}"', '"{}"~3', 'c NEAR/3 "{}"', 'c NEAR/3 (c OR "{}")', 'title:"{}"'])
+def test_limit_of_words_in_a_phrase_is_the_last_that_is_allowed(repetitive: Reader, shape: str) -> None:
+    """At the limit a phrase is looked for; one more word is refused, wherever the phrase stands."""
+    words = [f"x{number}" for number in range(MAX_PHRASE + 1)]
+    assert not evaluation(repetitive, shape.format(" ".join(words[:-1]))).docs
+    assert refused(repetitive, shape.format(" ".join(words))).code == "too-long-phrase"
