@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:21:04Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:oSCHXqz7nEiKOAgfcc5ugibKoducjYyOdMMCEd4jAN6qQ_xI-L-t1iPchwpc8DpR_bbs58YzDv3SBcxmyL0xBQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
+# rye:signed:v2:2026-11-22T11:31:51Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:KpwnBJXncGZ_hJe8lQdjrJvP0Tuc621lgqp7hNX9MZ3IDu0VonbkuBWhSc9t2y9-3SmkTJ1Kh-kp6ySjKh38Bg:7bb37a6f1924ad9d852adc5c4a7db30b42d3b1d12ff9c647b8248b2173c659fd
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

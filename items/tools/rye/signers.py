@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:21:04Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:5XcQNI-evFB8qyvsAnmo4uK6O5WpZ6LQCNYZpz0-nu-I6NyIkyWSKM2WdgH59EGETrkXrVVEjU5MZJpMIiTFAQ:741388b5cda007fd1d43e26299529d887840015114dce263c381d58ce5d3052d
+# rye:signed:v2:2026-11-22T11:31:51Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:9Q2PN2Z6yabpkH8pTIIwGevZ9wudgEOnCWED9KrrjrdkRBUo4BCKKCHp06b6R3Qv5lA34OhjlupwJP-x18VcAQ:7bb37a6f1924ad9d852adc5c4a7db30b42d3b1d12ff9c647b8248b2173c659fd
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
