@@ -13,6 +13,7 @@ import os
 import shutil
 import stat
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from rye.errors import EnvironmentFault
@@ -147,5 +148,6 @@ def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = N
             if not os.path.isdir(part):  # noqa: PTH112 - Path.is_dir() raises where it may not look
                 break
         _refuse_inside(part, project)
-        check(part)
+        with suppress(FileNotFoundError):  # gone again: it is made anew by what writes there
+            check(part)
     return folder / digest[:32]

@@ -31,6 +31,8 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
 def test_a_build_that_is_told_to_end(sim: SpaceSim, tmp_path: Path, number: signal.Signals) -> None:
     """Once runs are there, the process is told to end: it does so by that signal, and all that it wrote is gone."""
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip("whoever started the tests ignores it, as nohup does, and so does the process")
     cache = tmp_path / "cache"
     command = [
         sys.executable,
