@@ -9,7 +9,15 @@ import numpy.typing as npt
 
 Number = TypeVar("Number", bound=np.integer[Any])
 
-__all__ = ["unique"]
+__all__ = ["fresh", "unique"]
+
+
+def fresh(ordered: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Return which of some ascending numbers differ from the one before."""
+    found = np.empty(len(ordered), bool)
+    found[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=found[1:])
+    return found
 
 
 def unique(*several: npt.NDArray[Number]) -> npt.NDArray[Number]:
@@ -19,4 +27,4 @@ def unique(*several: npt.NDArray[Number]) -> npt.NDArray[Number]:
     """
     numbers = np.concatenate(several)
     numbers.sort()
-    return numbers[np.concatenate([[True], numbers[1:] != numbers[:-1]])] if len(numbers) else numbers
+    return numbers[fresh(numbers)]

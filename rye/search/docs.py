@@ -7,6 +7,7 @@ from typing import overload
 
 import numpy as np
 
+from rye.index.arrays import unique
 from rye.index.reader import Reader
 from rye.index.segment import Bools, Ints, Numbers
 
@@ -99,8 +100,7 @@ class Docs:
     def union(cls, size: int, several: Sequence[Docs]) -> Docs:
         """Return what is in any of several sets."""
         if all(docs.sparse for docs in several) and sum(map(len, several)) * SPARSE < size:
-            every = np.sort(np.concatenate([np.empty(0, np.int64), *(docs.numbers for docs in several)]))
-            return Docs(size, numbers=every[np.diff(every, prepend=-1) > 0])
+            return Docs(size, numbers=unique(np.empty(0, np.int64), *(docs.numbers for docs in several)))
         found = np.zeros(size, bool)
         for docs in several:
             if docs.sparse:

@@ -13,14 +13,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rye.index.arrays import unique
+from rye.index.arrays import fresh, unique
 from rye.index.masks import Masks, kept_masks
 from rye.index.reader import Reader
 from rye.index.segment import Bools, Ints
 from rye.index.strings import ranges
 from rye.search.graph_names import Names, Table
 from rye.search.graph_resolve import KIND_BITS, Resolver, Rows
-from rye.search.rows import fresh, mask
+from rye.search.rows import mask
 
 MAX_CANDIDATES = 10
 """Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""

@@ -16,13 +16,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rye.index import strings
+from rye.index.arrays import fresh
 from rye.index.reader import Part
 from rye.index.relations_columns import Keys
 from rye.index.relations_forms import TYPE_BITS
 from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
 from rye.index.strings import ranges
-from rye.search.rows import fresh, mask
+from rye.search.rows import mask
 
 ANY_TYPE = np.uint64((1 << TYPE_BITS) - 1)
 """The bits of a key that are those of the type."""

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from rye.index.arrays import unique
+from rye.index.arrays import fresh, unique
 from rye.index.reader import Part
 from rye.index.relations import KIND_NUMBER
 from rye.index.relations_columns import UNSURE, EdgeColumns, Keys
@@ -20,7 +20,7 @@ from rye.index.relations_forms import BY_NAME, TYPED
 from rye.index.segment import Bools, Ints, Numbers
 from rye.index.strings import ranges
 from rye.search.graph_names import ANY_TYPE, Names
-from rye.search.rows import fresh, mask
+from rye.search.rows import mask
 
 KIND_BITS: Final = UNSURE - 1
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rye.index.arrays import fresh, unique
 from rye.index.codes import Codes
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
@@ -237,8 +238,7 @@ class Held:
         """The slots, ascending, each once."""
         if self.single:
             return self.slots
-        slots = np.sort(self.slots)
-        return slots[fresh(slots)]
+        return unique(self.slots)
 
     def within(self, wanted: Numbers) -> Ints:
         """Return which of the postings, ascending, lie in some slots, and maybe others of the same documents.
@@ -280,14 +280,6 @@ def mask(numbers: Numbers, size: int) -> Bools:
     found = np.zeros(size, bool)
     found[numbers] = True
     return found
-
-
-def fresh(ordered: Numbers) -> Bools:
-    """Return which of some ascending numbers differ from the one before."""
-    fresh = np.empty(len(ordered), bool)
-    fresh[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=fresh[1:])
-    return fresh
 
 
 def sum_by(keys: Ints, values: Floats) -> tuple[Ints, Floats]:

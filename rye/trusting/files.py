@@ -155,7 +155,7 @@ class Trust:
             )
             raise SigningError(
                 "trust-revoked",
-                f"key {known.fingerprint[:16]} {how} revoked; without its trust file it may count again",
+                f"key {known.fingerprint[:16]} {how}; without its trust file it may count again",
                 hint="leave it, or remove it with --force",
             )
         paths = tuple(entry.source for entry in standing)
