@@ -12,11 +12,13 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO, TypeVar
+from typing import BinaryIO, TypeVar, cast
 
-__all__ = ["find_program", "requests", "start"]
+__all__ = ["Helper", "copy", "find_program", "requests", "start"]
 
 _START = (
     "import sys; module, *sys.path[:] = sys.argv[1:]\n"
@@ -26,7 +28,65 @@ _START = (
 T = TypeVar("T")
 
 
-def start(module: str) -> subprocess.Popen[bytes] | None:
+@dataclass(frozen=True, slots=True)
+class Helper:
+    """A process that does what it is told on its standard input, and answers on its standard output.
+
+    Attributes:
+        stdin: Its standard input.
+        stdout: Its standard output.
+        kill: Ends it, if it has not ended.
+        wait: Waits until it has ended.
+    """
+
+    stdin: BinaryIO
+    stdout: BinaryIO
+    kill: Callable[[], None]
+    wait: Callable[[], object]
+
+    def dismiss(self) -> None:
+        """End it, whatever it does."""
+        self.kill()
+        self.wait()
+        for stream in (self.stdin, self.stdout):
+            with suppress(OSError):
+                stream.close()
+
+
+def copy(work: Callable[[], None]) -> Helper | None:
+    """Copy this process; the copy does ``work``, which takes :func:`requests`, and need import nothing again.
+
+    None where that is not safe: a copy has none of the other threads, but keeps what they had locked. Of threads that
+    Python does not know there are those of NumPy's algebra library alone, which ends them itself before a fork.
+    """
+    if sys.platform != "linux" or threading.active_count() > 1:
+        return None
+    from multiprocessing import get_context  # takes long to load, and few need it
+
+    told, tell = os.pipe()
+    heard, answer = os.pipe()
+
+    def be() -> None:
+        os.close(tell)
+        os.close(heard)
+        sys.stdin, sys.stdout = os.fdopen(told, encoding="utf-8"), os.fdopen(answer, "w", encoding="utf-8")
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
+        work()
+
+    process = get_context("fork").Process(target=be, daemon=True)
+    try:
+        process.start()
+    except OSError:
+        os.close(tell)
+        os.close(heard)
+        return None
+    finally:
+        os.close(told)
+        os.close(answer)
+    return Helper(os.fdopen(tell, "wb"), os.fdopen(heard, "rb"), process.kill, process.join)
+
+
+def start(module: str) -> Helper | None:
     """Start a helper with the path of this process, but without the program that runs here; None when there is none.
 
     It runs ``help_out`` of a module of rye, is told what to do on standard input and answers on standard output.
@@ -37,7 +97,7 @@ def start(module: str) -> subprocess.Popen[bytes] | None:
     options = ["-I", "-X", f"utf8={sys.flags.utf8_mode}", *(["-B"] if sys.dont_write_bytecode else [])]
     path = [entry for entry in sys.path if Path(entry).is_absolute()]
     try:
-        return subprocess.Popen(  # noqa: S603 - this very Python, on a program of our own
+        process = subprocess.Popen(  # noqa: S603 - this very Python, on a program of our own
             [sys.executable, *options, "-c", _START, module, *path],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -45,6 +105,7 @@ def start(module: str) -> subprocess.Popen[bytes] | None:
         )
     except OSError:
         return None
+    return Helper(cast("BinaryIO", process.stdin), cast("BinaryIO", process.stdout), process.kill, process.wait)
 
 
 def find_program(name: str) -> str | None:

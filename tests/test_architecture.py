@@ -117,10 +117,9 @@ EXECUTING = frozenset(
 
 EXCUSED: Mapping[tuple[str, str], str] = {
     ("rye/verification/changes.py", "subprocess"): "asks git what a revision holds; no shell, no word of a file",
+    ("rye/_helpers.py", "multiprocessing"): "copies this process; nothing is sent that way",
     ("rye/_helpers.py", "subprocess"): "starts this very Python on rye itself, to work on every core",
-    ("rye/index/runs.py", "subprocess"): "names the type of a helper; starts nothing",
     ("rye/verification/processes.py", "pickle"): "to and from helpers of its own; all that is sent is rye's own",
-    ("rye/verification/processes.py", "subprocess"): "names the type of a helper; starts nothing",
 }
 """File and module of :data:`EXECUTING` that may be used there, and why."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 import uuid
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from rye._cores import cores
-from rye._helpers import requests, start
+from rye._helpers import Helper, requests, start
 from rye.index import stopping
 from rye.index.builder import SegmentBuilder
 from rye.index.manifest import Problem
@@ -167,8 +166,7 @@ class _Crew:
             self._do_pieces()  # what a helper gave back
         finally:
             for helper in started:
-                helper.kill()
-                helper.communicate()
+                helper.dismiss()
         return [self._results[number] for number in range(len(self._pieces))]
 
     def _do_pieces(self) -> None:
@@ -179,10 +177,8 @@ class _Crew:
                 self._results[number] = _run(work.root, self._pieces[number], work.digests, work.folder)
                 self._tell()
 
-    def _send_pieces(self, helper: subprocess.Popen[bytes]) -> None:
+    def _send_pieces(self, helper: Helper) -> None:
         """Let a helper do piece after piece; runs in a thread, which mostly waits."""
-        assert helper.stdin is not None
-        assert helper.stdout is not None
         work = self._work
         while self._waiting:
             try:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import pickle
 import signal
-import subprocess
 import sys
 import threading
 from collections import deque
@@ -21,7 +20,7 @@ from operator import itemgetter
 from typing import Any, cast
 
 from rye._cores import cores
-from rye._helpers import requests, start
+from rye._helpers import Helper, copy, requests, start
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import Signature
 from rye.spaces import FolderReader, ItemFile, Root
@@ -79,8 +78,8 @@ class _Crew:
 
     def work(self, files: Iterator[Place], *, helpers: int) -> Iterator[Outcome]:
         """Hand out chunks, do one whenever all helpers are busy, and yield the results in order."""
-        for _ in range(helpers):
-            self._start()
+        started = [helper for _ in range(helpers) if (helper := copy(help_out) or start(__name__))]
+        self._helpers += [_Helper(helper, (tuple(self._roots), self._verifier)) for helper in started]
         waiting: deque[tuple[list[Place], Future[list[_Packed]] | list[Outcome]]] = deque()
         while True:
             while waiting and (len(waiting) > _MOST_WAITING or _is_done(waiting[0][1])):
@@ -91,13 +90,6 @@ class _Crew:
             waiting.append((chunk, self._handed_out(chunk) or self._own(chunk)))
         for entry in waiting:
             yield from self._result(*entry)
-
-    def _start(self) -> None:
-        process = start(__name__)
-        if process is not None:
-            self._helpers.append(_Helper(process))
-            with suppress(OSError):
-                self._helpers[-1].tell((tuple(self._roots), self._verifier))
 
     def _handed_out(self, chunk: list[Place]) -> Future[list[_Packed]] | None:
         helper = min(self._helpers, key=_Helper.waiting, default=None)
@@ -130,11 +122,13 @@ class _Crew:
 class _Helper:
     """A process that checks chunks in the order in which they come, and the thread that hears its answers."""
 
-    def __init__(self, process: subprocess.Popen[bytes]) -> None:
+    def __init__(self, process: Helper, first: object) -> None:
         self._process = process
         self._asked: deque[Future[list[_Packed]]] = deque()
         self._thread = threading.Thread(target=self._hear, daemon=True)
         self._thread.start()
+        with suppress(OSError):
+            self._tell(first)
 
     def waiting(self) -> int:
         """Return how many chunks it has not answered."""
@@ -148,21 +142,14 @@ class _Helper:
         """
         answer: Future[list[_Packed]] = Future()
         self._asked.append(answer)  # first, so that whoever hears that the helper has ended finds it
-        self.tell(chunk)
+        self._tell(chunk)
         return answer
 
-    def tell(self, what: object) -> None:
-        """Send something.
-
-        Raises:
-            OSError: It has ended.
-        """
-        assert self._process.stdin is not None
+    def _tell(self, what: object) -> None:
         pickle.dump(what, self._process.stdin)
         self._process.stdin.flush()
 
     def _hear(self) -> None:
-        assert self._process.stdout is not None
         with suppress(Exception):  # the stream ends, or whatever it may be that is no answer
             while True:
                 outcomes = pickle.load(self._process.stdout)  # noqa: S301 - from a process of our own
@@ -176,10 +163,7 @@ class _Helper:
         """End it, whatever it does."""
         self._process.kill()
         self._thread.join()
-        for stream in (self._process.stdin, self._process.stdout):
-            assert stream is not None
-            with suppress(OSError):
-                stream.close()
+        self._process.dismiss()
 
 
 def _is_done(result: Future[list[_Packed]] | list[Outcome]) -> bool:

@@ -35,9 +35,27 @@ def test_a_helper_ends_with_the_process_that_it_helps() -> None:
     """When nobody can ask it any more, it is gone."""
     helper = start("rye.index.runs")
     assert helper is not None
-    assert helper.stdin is not None
-    assert helper.poll() is None
     helper.stdin.close()
-    assert helper.wait(30) == 0
-    assert helper.stdout is not None
+    assert helper.wait() == 0
     helper.stdout.close()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+@pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(0)", "sys.exit()", "helper.dismiss(); input()"])
+def test_a_copy_ends_with_the_process_that_it_helps(end: str) -> None:
+    """However that ends; until the copy has ended too, it holds the standard output that both were given."""
+    code = f"import os, sys\nfrom rye import _helpers\nfrom rye.verification.processes import help_out\n\
+helper, other = _helpers.copy(help_out), _helpers.copy(help_out)\nprint(helper and other, flush=True)\n{end}"
+    done = subprocess.run([sys.executable, "-c", code], input=b"\n", stdout=subprocess.PIPE, timeout=60, check=False)
+    assert done.stdout.startswith(b"Helper("), done
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
+def test_a_process_of_several_threads_is_not_copied() -> None:
+    """What another of them has locked would stay so in the copy."""
+    code = (
+        "import threading\nfrom rye import _helpers\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n\
+print(_helpers.copy(exit))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout == b"None\n"
