@@ -281,11 +281,16 @@ def test_showing_a_tree_shows_each_node(query: Node) -> None:
     assert str(to_dict(query)).count("'type': ") == count
 
 
-@given(st.lists(st.sampled_from(["a", "Is42", "the", "AND", "TO", "NEAR", "7"]), min_size=1, max_size=6), st.booleans())
-@example(["a"] * (MAX_LEAVES + 1), False)
-def test_bare_words_mean_what_the_grammar_says(words: list[str], lenient: bool) -> None:  # noqa: FBT001 - as drawn
-    """The short cut for text without any mark gives the tree, spans and errors that the grammar gives."""
-    text = "  ".join(words) + " "
+@given(
+    st.lists(st.sampled_from(["a", "Is42", "the", "AND", "TO", "NEAR", "7", '"', '" ', ' "', '"~2', "-"]), max_size=8),
+    st.sampled_from(["{}", ' "{}" ', '"{} " ']),
+    st.booleans(),
+)
+@example(["a"] * (MAX_LEAVES + 1), "{}", False)
+@example(["a"] * (MAX_LEAVES + 1), '"{}"', False)
+def test_bare_words_and_phrases_mean_what_the_grammar_says(words: list[str], form: str, lenient: bool) -> None:  # noqa: FBT001 - as drawn
+    """The short cut for text without any other mark gives the tree, spans and errors that the grammar gives."""
+    text = form.format("  ".join(words))
     read = _manners.forgive if lenient else _manners.insist
     refused = ""
     try:
