@@ -44,8 +44,14 @@ def test_a_helper_ends_with_the_process_that_it_helps() -> None:
 @pytest.mark.parametrize("end", ["os.kill(os.getpid(), 9)", "os._exit(0)", "sys.exit()", "helper.dismiss(); input()"])
 def test_a_copy_ends_with_the_process_that_it_helps(end: str) -> None:
     """However that ends; until the copy has ended too, it holds the standard output that both were given."""
-    code = f"import os, sys\nfrom rye import _helpers\nfrom rye.verification.processes import help_out\n\
-helper, other = _helpers.copy(help_out), _helpers.copy(help_out)\nprint(helper and other, flush=True)\n{end}"
+    code = f"""
+import os, sys
+from rye._helpers import copy
+from rye.verification.processes import help_out
+helper, other = copy(help_out), copy(help_out)
+print(helper and other, flush=True)
+{end}
+"""
     done = subprocess.run([sys.executable, "-c", code], input=b"\n", stdout=subprocess.PIPE, timeout=60, check=False)
     assert done.stdout.startswith(b"Helper("), done
 
@@ -53,9 +59,11 @@ helper, other = _helpers.copy(help_out), _helpers.copy(help_out)\nprint(helper a
 @pytest.mark.skipif(sys.platform != "linux", reason="processes are copied on Linux")
 def test_a_process_of_several_threads_is_not_copied() -> None:
     """What another of them has locked would stay so in the copy."""
-    code = (
-        "import threading\nfrom rye import _helpers\nthreading.Thread(target=threading.Event().wait, daemon=True).start()\n\
-print(_helpers.copy(exit))"
-    )
+    code = """
+import threading
+from rye._helpers import copy
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+print(copy(exit))
+"""
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout == b"None\n"
