@@ -22,7 +22,11 @@ from tests.support.strategies import as_file
 
 NAMES = ("type", "space", "category", "tag", "verdict", "signer", "bundle", "author", "version")
 KEYS = {"tag": "tags", "verdict": "is"}
-SLOW = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+SLOW = settings(
+    max_examples=settings().max_examples // 2,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,7 +23,11 @@ from tests.support.signed import NOW
 from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import as_file
 
-SLOW = settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], deadline=None)
+SLOW = settings(
+    max_examples=settings().max_examples // 2,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+    deadline=None,
+)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from hypothesis import event, given
+from hypothesis import event, given, settings
 
 from rye.query.ast import And, Node, Not, Or
 from tests.support.naive import NaiveAnswer, NaiveDoc, NaiveOptions, search
@@ -17,6 +17,10 @@ def whole(case: Case, options: NaiveOptions) -> NaiveAnswer:
     return search(case.docs, case.query, options=replace(options, limit=10_000, offset=0))
 
 
+FEWER = settings(max_examples=settings().max_examples // 2)
+
+
+@FEWER
 @given(cases())
 def test_an_answer_is_a_slice_of_the_whole(case: Case) -> None:
     """The page, its scores and its order are those of one long list; scores lie from 0 to 1."""
@@ -29,6 +33,7 @@ def test_an_answer_is_a_slice_of_the_whole(case: Case) -> None:
     event(f"stage {page.stage}, {'some' if full.total else 'none'}")
 
 
+@FEWER
 @given(cases())
 def test_the_order_of_the_items_changes_nothing(case: Case) -> None:
     """Neither hits nor scores depend on which item came first; only the rank of bundles may."""
@@ -37,6 +42,7 @@ def test_the_order_of_the_items_changes_nothing(case: Case) -> None:
     assert whole(before, case.options) == whole(turned, case.options)
 
 
+@FEWER
 @given(cases())
 def test_a_query_and_its_opposite_share_the_items_out(case: Case) -> None:
     """What a query leaves out is what its NOT finds."""
@@ -48,6 +54,7 @@ def test_a_query_and_its_opposite_share_the_items_out(case: Case) -> None:
     assert found | left == either
 
 
+@FEWER
 @given(docs(), queries(), queries())
 def test_both_is_in_each_and_each_is_in_either(found: list[NaiveDoc], one: Node, other: Node) -> None:
     """AND is the intersection and OR the union of what the two find."""
