@@ -168,6 +168,14 @@ class Container:
         except SYMPTOMS as error:
             raise self._damaged(f"what it says of array {name!r} cannot be") from error
 
+    def arrays(self) -> dict[str, Array]:
+        """Return all arrays.
+
+        Raises:
+            DamagedError: One cannot be there.
+        """
+        return {name: self.array(name) for name in self._table}
+
     def buffer(self, name: str) -> memoryview:
         """Return the bytes of a ``uint8`` array as a memoryview of the map."""
         _, shape, begin = self._place(name)

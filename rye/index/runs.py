@@ -11,7 +11,6 @@ import json
 import os
 import sys
 import threading
-import uuid
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -23,9 +22,9 @@ from rye._cores import cores
 from rye._helpers import Helper, requests, start
 from rye.index import stopping
 from rye.index.builder import SegmentBuilder
+from rye.index.joining import join, new_run
 from rye.index.manifest import Problem
 from rye.index.reading import Digest, read_files
-from rye.index.spilling import Run
 from rye.index.store import RUNS
 from rye.items import ItemType
 from rye.spaces import ItemFile, Root, Space
@@ -101,7 +100,7 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
         results = _Crew(work, pieces).results(helpers=count - 1)
         names = [name for name, _ in results if name]
         yield Built(
-            (lambda path: join([work.folder / name for name in names], path)) if names else None,
+            (lambda path: join([work.folder / name for name in names], path, processes=count)) if names else None,
             frozenset(path for _, found in results for path in found.same),
             tuple(problem for _, found in results for problem in found.problems),
         )
@@ -123,23 +122,15 @@ def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
     return [files[start:stop] for start, stop in zip(borders, [*borders[1:], len(files)], strict=True)]
 
 
-def join(runs: Sequence[Path], path: Path) -> int:
-    """Write one segment of the documents of runs, in their order; return how many they are."""
-    builder = SegmentBuilder()
-    for run in runs:
-        stopping.check()
-        builder.take(Run(run))
-    return builder.write(path)
-
-
 def _run(root: Root, files: Sequence[ItemFile], digests: Mapping[str, str], folder: Path) -> _Result:
     """Read a piece and write its run."""
     builder = SegmentBuilder()
     found = read_files(root, files, digests, builder)
-    name = f"run-{uuid.uuid4().hex}.ryx" if len(builder) else ""
-    if name:
-        builder.spill(folder / name)
-    return name, found
+    if not len(builder):
+        return "", found
+    run = new_run(folder)
+    builder.spill(run)
+    return run.name, found
 
 
 class _Crew:

@@ -15,9 +15,10 @@ import numpy as np
 import rye.query
 from rye._cores import cores
 from rye.index.builder import SegmentBuilder
+from rye.index.joining import join
 from rye.index.manifest import Files, Manifest
 from rye.index.reader import Reader
-from rye.index.runs import ALONE_BELOW, PIECES_EACH, join
+from rye.index.runs import ALONE_BELOW, PIECES_EACH
 from rye.index.schema import Place
 from rye.index.store import Commit, Store
 from rye.items import Item, ItemType
@@ -117,7 +118,7 @@ def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
     for helper in helpers:
         helper.join()
         assert helper.exitcode == 0
-    count = join([run for _, run in pieces], path)
+    count = join([run for _, run in pieces], path, processes=processes)
     for _, run in pieces:
         run.unlink()
     return count

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from rye import _helpers, spaces
-from rye.errors import EnvironmentFault
-from rye.index import container, runs
+from rye.errors import CancelledError, EnvironmentFault
+from rye.index import container, joining, runs, stopping
 from rye.index.container import Container
 from rye.index.refresh import SpaceIndex
 from rye.index.runs import Work, built
@@ -40,6 +41,7 @@ def root(tmp_path: Path) -> Root:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few files be many."""
     monkeypatch.setattr(runs, "ALONE_BELOW", 8)
+    monkeypatch.setattr(joining, "ALONE_BELOW", 8)
 
 
 def work(root: Root, folder: Path, told: list[int] | None = None) -> Work:
@@ -67,9 +69,14 @@ def segment(root: Root, folder: Path, processes: int) -> tuple[dict[str, tuple[s
 
 
 @pytest.mark.parametrize("processes", [2, 3])
-def test_several_processes_make_what_one_makes(root: Root, tmp_path: Path, processes: int) -> None:
+def test_several_processes_make_what_one_makes(
+    root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processes: int
+) -> None:
     """The same arrays to the byte, the same problems in the same order, and nothing left beside."""
+    here: list[object] = []
+    monkeypatch.setattr(joining, "_laid_out", here.append)
     alone, several = segment(root, tmp_path / "a", 1), segment(root, tmp_path / "b", processes)
+    assert not here
     assert several[0] == alone[0]
     assert several[1].problems == alone[1].problems
     assert [(problem.path, problem.code) for problem in alone[1].problems] == [
@@ -108,7 +115,7 @@ def test_what_did_not_change_is_told_by_helpers_too(root: Root, tmp_path: Path) 
 def test_a_helper_that_fails_is_done_without(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
-    """Its pieces are read here."""
+    """Its pieces are read here, and joined here alone."""
     alone = segment(root, tmp_path / "a", 1)
     if harm == "no interpreter":
         monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
@@ -116,6 +123,24 @@ def test_a_helper_that_fails_is_done_without(
         says = "print('[1]', flush=True); input()" if harm == "talks nonsense" else "import os; os._exit(3)"
         monkeypatch.setattr(_helpers, "_START", says)
     assert segment(root, tmp_path / "b", 2)[0] == alone[0]
+
+
+def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
+    root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The helper is ended, whatever it does, and leaves no file."""
+    monkeypatch.setattr(runs, "start", lambda _: None)
+    monkeypatch.setattr(_helpers, "_START", "import time; time.sleep(600)")
+    folder, began = tmp_path / "a", time.monotonic()
+    with built(work(root, folder), processes=2) as found:
+        assert found.write is not None
+        with (
+            stopping.stoppable(lambda: time.monotonic() > began + 1),
+            pytest.raises(CancelledError),
+        ):
+            found.write(folder / "segment")
+        assert not (folder / "segment").exists()
+    assert not list(folder.iterdir())
 
 
 def test_the_helpers_do_not_run_the_program_that_runs_here(root: Root, tmp_path: Path) -> None:
