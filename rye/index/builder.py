@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
 from rye.index import container, stopping
 from rye.index.entries import EntryWriter
 from rye.index.laying import Columns, meta_of
@@ -35,12 +33,12 @@ class DocumentWriter:
     """Collects all of documents but their words: what one has one of, its keyword entries, and what it refers to."""
 
     def __init__(self) -> None:
-        self._columns = Columns()
+        self.columns = Columns()
         self._entries = EntryWriter()
         self._edges = EdgeWriter()
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self.columns)
 
     def refer(self, doc: int, edges: Sequence[Edge]) -> None:
         """Add what a document refers to."""
@@ -48,7 +46,7 @@ class DocumentWriter:
 
     def add(self, items: Sequence[Item], places: Sequence[Place], evidence: Sequence[Evidence]) -> None:
         """Add further documents."""
-        columns = self._columns
+        columns = self.columns
         ids, types = [item.id for item in items], [TYPE_NUMBER[item.type] for item in items]
         self._entries.add(items, places)
         self._edges.name(types, ids)
@@ -60,18 +58,18 @@ class DocumentWriter:
 
     def take(self, run: Run) -> None:
         """Add the documents of a run."""
-        docs = np.arange(len(run.types))
+        docs = run.docs
         self._edges.take(run.edges, docs + len(self))
         self._entries.take(run)
-        self._columns.take(run, docs)
+        self.columns.take(run, docs)
 
     def run_arrays(self) -> Arrays:
         """Return the arrays of a run."""
-        return self._columns.run_arrays() | self._entries.run_arrays() | self._edges.arrays()
+        return self.columns.run_arrays() | self._entries.run_arrays() | self._edges.arrays()
 
-    def arrays(self) -> Arrays:
-        """Return the arrays of a segment."""
-        return self._entries.arrays(self._columns) | self._columns.arrays() | self._edges.arrays()
+    def lists(self) -> Arrays:
+        """Return the arrays of a segment that hold keyword entries and references."""
+        return self._entries.arrays(self.columns) | self._edges.arrays()
 
 
 class SegmentBuilder:
@@ -115,5 +113,6 @@ class SegmentBuilder:
         self._read()
         texts, tf_bits = self._postings.arrays()
         stopping.check()
-        container.write(path, texts | self._documents.arrays(), meta_of(len(self), tf_bits))
+        documents = self._documents.lists() | self._documents.columns.arrays()
+        container.write(path, texts | documents, meta_of(len(self), tf_bits))
         return len(self)

@@ -1,4 +1,4 @@
-"""Runs → one segment, without tokenizing again: the words in this process, all else in a helper at the same time.
+"""Runs → one segment, without tokenizing again: words and columns here, entries and references in a helper meanwhile.
 
 Threads gain nothing here: both parts go back and forth between Python and numpy. A helper is told nothing but paths,
 and imports nothing but rye. What one that is killed had to do is done here.
@@ -18,7 +18,7 @@ from pathlib import Path
 from rye._helpers import Helper, requests, start
 from rye.index import container, stopping
 from rye.index.builder import DocumentWriter
-from rye.index.laying import meta_of
+from rye.index.laying import Columns, meta_of
 from rye.index.packing import Arrays
 from rye.index.postings import PostingWriter
 from rye.index.spilling import Run
@@ -48,13 +48,14 @@ def join(runs: Sequence[Path], path: Path, *, processes: int) -> int:
     """
     opened = list(_opened(runs))
     docs = sum(len(run.types) for run in opened)
-    with _documents(runs, opened, helped=docs >= ALONE_BELOW and processes > 1) as documents:
-        postings = PostingWriter()
+    with _lists(runs, opened, helped=docs >= ALONE_BELOW and processes > 1) as lists:
+        postings, columns = PostingWriter(), Columns()
         for run in opened:
             stopping.check()
             postings.take(run)
+            columns.take(run, run.docs)
         words, tf_bits = postings.arrays()
-        container.write(path, words | documents(), meta_of(docs, tf_bits))
+        container.write(path, words | columns.arrays() | lists(), meta_of(docs, tf_bits))
     return docs
 
 
@@ -65,17 +66,17 @@ def _opened(runs: Sequence[Path]) -> Iterator[Run]:
 
 
 def _laid_out(runs: Sequence[Run]) -> Arrays:
-    """Return all arrays of the segment of some runs but those of its words."""
+    """Return the arrays of the keyword entries and references of runs."""
     writer = DocumentWriter()
     for run in runs:
         stopping.check()
         writer.take(run)
-    return writer.arrays()
+    return writer.lists()
 
 
 @contextmanager
-def _documents(runs: Sequence[Path], opened: Sequence[Run], *, helped: bool) -> Iterator[Callable[[], Arrays]]:
-    """Begin what :func:`_laid_out` does in a helper; what returns the arrays can be called until the context ends."""
+def _lists(runs: Sequence[Path], opened: Sequence[Run], *, helped: bool) -> Iterator[Callable[[], Arrays]]:
+    """Do :func:`_laid_out` in a helper; what returns the arrays can be called until the context ends."""
     helper = start(__name__) if helped else None
     if helper is None:
         yield lambda: _laid_out(opened)
@@ -110,7 +111,7 @@ def _ask(helper: Helper, paths: Sequence[Path], answers: list[bytes]) -> None:
 
 
 def help_out() -> None:
-    """Lay out the runs that lines on standard input name, until it is closed, or the process that sends them ends."""
+    """Lay out runs that lines on standard input name, until it is closed, or the process that sends them ends."""
     for line in requests(lambda stream: stream.readline()):
         *runs, there = map(Path, json.loads(line))
         container.write(there, _laid_out([Run(run) for run in runs]), {}, lasting=False)

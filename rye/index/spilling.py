@@ -19,11 +19,19 @@ name.*, title.*       N        of each document
 
 from __future__ import annotations
 
+import numpy as np
+
 from rye.index.documents import Array, Documents
+from rye.index.packing import Ints
 
 
 class Run(Documents):
     """Reads a run."""
+
+    @property
+    def docs(self) -> Ints:
+        """The number of every document: all that are in a run are live."""
+        return np.arange(len(self.types))
 
     def array(self, name: str) -> Array:
         """Return one of the arrays above."""
