@@ -11,10 +11,9 @@ from pathlib import Path
 
 from rye import spaces
 from rye.errors import ArgumentError
-from rye.index.schema import TYPE_NAMES
 from rye.items import ItemType
+from rye.items.scope import Scope, parse_scope
 from rye.layout import Layout
-from rye.search.request import Scope, parse_scope
 from rye.spaces import ItemFile, Root, Space
 
 Accepts = Callable[[Root, ItemFile], bool]
@@ -61,7 +60,7 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
 def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     """Return what a word names, and add the roots that it alone has named to those that are known."""
     kind, separator, item_id = text.partition(":")
-    if separator and kind in TYPE_NAMES:
+    if separator and kind in tuple(ItemType):
         return Target(
             text,
             roots,

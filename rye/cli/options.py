@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,6 +17,7 @@ from rye.cli.progress import IndexProgress
 from rye.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
+    from rye.layout import Layout
     from rye.registry import Registry
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
     "place_options",
     "refuse",
     "space_option",
+    "telling",
 ]
 
 Answer = TypeVar("Answer")
@@ -134,24 +137,38 @@ class Place:
         """Remove what belongs to the place from the options of a command and return it."""
         return cls(**{name: options.pop(name) for name in cls.__slots__ if name in options})
 
+    def layout(self) -> Layout:
+        """Return the spaces, for what needs no index: to load all that searches takes longer than most of that."""
+        from rye.layout import Layout
+
+        return Layout.find(project=self.project, user=None, bundles=None, more=self.bundles)
+
 
 def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "indexing") -> Answer:
     """Open the registry, put one question to it under a progress bar that says ``doing``, and return the answer."""
     from rye.registry import Registry
 
+    with telling(doing) as progress:
+        return question(
+            Registry(
+                place.project,
+                more_bundles=place.bundles,
+                cache_dir=place.cache_dir,
+                max_staleness=place.max_staleness,
+                trust=place.trust,
+                progress=progress,
+                embedder=place.embedder,
+            )
+        )
+
+
+@contextmanager
+def telling(doing: str) -> Iterator[IndexProgress]:
+    """Show a progress bar that says ``doing``, keep the log quiet, and name options in errors as they were typed."""
     _keep_log_quiet()
     with IndexProgress(doing=doing) as progress:
-        registry = Registry(
-            place.project,
-            more_bundles=place.bundles,
-            cache_dir=place.cache_dir,
-            max_staleness=place.max_staleness,
-            trust=place.trust,
-            progress=progress,
-            embedder=place.embedder,
-        )
         try:
-            return question(registry)
+            yield progress
         except ArgumentError as error:
             error.message, error.hint = _as_typed(error.message), _SETTING.sub(r"--\1 \2", error.hint)
             error.args = (error.message,)

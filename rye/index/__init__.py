@@ -9,7 +9,4 @@ in through :class:`rye.index.refresh.SpaceIndex`; what queries read comes out th
     docs, tf, positions = Reader([(root, snapshot)]).postings("title", "deploy")
 """
 
-from rye.index.reader import Reader
-from rye.index.refresh import SpaceIndex
-
-__all__ = ["Reader", "SpaceIndex"]
+__all__ = ["reader", "refresh"]  # modules, each loaded when it is first needed

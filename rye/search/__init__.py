@@ -7,7 +7,4 @@ postings, :mod:`evaluate` combines and scores them, :mod:`order` sorts, :mod:`pa
     response = Search(make_request("thread NEAR/5 orchestrator", options), world).run()
 """
 
-from rye.search.engine import Search, World
-from rye.search.request import make_request
-
-__all__ = ["Search", "World", "make_request"]
+__all__ = ["engine", "request"]  # modules, each loaded when it is first needed

@@ -16,6 +16,7 @@ from rye.index.meaning import Meaning, no_meaning
 from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
+from rye.items.scope import EVERY_SCOPE, Scope
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
@@ -29,7 +30,7 @@ from rye.search.order import ranked
 from rye.search.page import Desk, Hit
 from rye.search.prose import Dictionary, Reading, read_prose
 from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
-from rye.search.request import EVERY_SCOPE, Request, Scope, bind_filters, require_field
+from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Remark, Replaced, SearchResponse
 from rye.search.states import States
 from rye.search.suggest import did_you_mean

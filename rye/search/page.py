@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from rye.search.closeness import Closeness
 from rye.search.evaluate import Evaluation
-from rye.search.foreign import cut_short
 from rye.search.leaves import Found
 from rye.search.passages import Matched, Matches, matched
 from rye.search.reading import Read, Shelf
@@ -18,6 +17,7 @@ from rye.search.rereading import Reread, Rereading
 from rye.search.results import LeafTrace, SearchResult
 from rye.search.states import States
 from rye.signing import TrustSet
+from rye.signing.foreign import cut_short
 
 _SHELF = Shelf()
 _EVERYWHERE = 4

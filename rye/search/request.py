@@ -10,7 +10,8 @@ from typing import Any, NoReturn
 
 from rye.errors import ArgumentError
 from rye.index import strings, values
-from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.schema import fold_value
+from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.search import bound
 from rye.search.comparing import EXAMPLES, readable
 from rye.search.facets import Wanted, read_facets
@@ -34,7 +35,6 @@ MAX_DISTANCE = 2
 MAX_PROXIMITY = 1_000
 DEFAULT_PROXIMITY = 5
 
-_CAPABILITY = "rye.search."
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 _EXAMPLES = {
     "fields": 'for example {"category": "core"}',
@@ -67,31 +67,6 @@ PLAIN: Mapping[str, Any] = {
     "explain": False,
 }
 """The arguments of a search of which nothing is asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """One part of a scope: an item type (empty: any), what an id must start with, or the id it must be."""
-
-    item_type: str
-    prefix: str = ""
-    itself: str = ""
-
-    def holds(self, item_type: str, item_id: str) -> bool:
-        """Return whether an item lies in this scope."""
-        below = item_id.startswith(self.prefix) or (bool(self.itself) and item_id == self.itself)
-        return self.item_type in ("", item_type) and below
-
-    def __str__(self) -> str:
-        if not self.item_type:
-            return "*"
-        if not self.prefix:
-            return self.item_type
-        path = self.itself or f"{self.prefix}*"
-        return f"{self.item_type}.{path if '.' in path else path.replace('/', '.')}"
-
-
-EVERY_SCOPE = (Scope(""),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -249,47 +224,6 @@ _READERS: Mapping[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(("relax", "lenient", "include_superseded", "explain"), _flag),
 }
 """How the arguments are read that are the fields of a request by the same name."""
-
-
-def parse_scope(text: Any) -> tuple[Scope, ...]:
-    """Read every form of a scope: ``*``, ``tool``, ``tool.rye.core.*``, ``rye.search.tool.…``, and comma lists.
-
-    ``tool.rye.core`` is the item of that id and all below it. Dots separate the namespace's folders; where a slash
-    occurs, slashes do, so that an id with a dot can be named.
-
-    Raises:
-        ArgumentError: ``bad-scope``.
-    """
-    if text == "*":
-        return EVERY_SCOPE
-    hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
-    if not isinstance(text, str) or not text.strip():
-        _refuse("bad-scope", f"scope is {text!r}", hint, valid=["*", *TYPE_NAMES])
-    scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in text.split(",")))
-    return EVERY_SCOPE if Scope("") in scopes else scopes
-
-
-def _one_scope(part: str, whole: str, hint: str) -> Scope:
-    rest = part.removeprefix(_CAPABILITY)
-    if rest == "*":
-        return Scope("")
-    kind, separator, namespace = rest.partition("." if "/" not in rest.partition(".")[0] else "/")
-    if kind not in TYPE_NAMES:
-        near = nearest(kind.casefold(), TYPE_NAMES, 1)
-        guess = f"did you mean {near[0]!r}? " if near else ""
-        where = "" if part == whole.strip() else f" in scope {whole!r}"
-        _refuse("bad-scope", f"{part!r}{where} names no item type", guess + hint, valid=["*", *TYPE_NAMES])
-    if separator and not namespace:
-        _refuse("bad-scope", f"scope {part!r} ends in {separator!r}", hint)
-    if namespace in ("", "*"):
-        return Scope(kind)
-    path = namespace if "/" in namespace else namespace.replace(".", "/")
-    prefix = path.removesuffix("*")
-    if "*" in prefix or "//" in prefix or prefix.startswith("/"):
-        _refuse("bad-scope", f"scope {part!r}: '*' may stand only at the end, and no folder may be empty", hint)
-    if path.endswith("*"):
-        return Scope(kind, prefix)
-    return Scope(kind, f"{prefix.rstrip('/')}/", prefix.rstrip("/"))
 
 
 def require_field(name: str, metadata_keys: frozenset[str]) -> None:

@@ -14,11 +14,11 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import HIDDEN_STATES, SEPARATOR, TYPE_NAMES
 from rye.index.segment import Bools, Ints, Segment
 from rye.index.verdicts import VERDICT_NUMBER, VerdictColumn, verdict_column
-from rye.search.foreign import foreign_copy
 from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
 from rye.search.values import tally
 from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
+from rye.signing.foreign import foreign_copy
 
 _kept: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
 

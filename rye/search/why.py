@@ -13,6 +13,7 @@ import numpy as np
 
 from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES
+from rye.items.scope import Scope
 from rye.query import ast
 from rye.search.bind import Context
 from rye.search.by_meaning import ByMeaning
@@ -22,7 +23,7 @@ from rye.search.engine import Answer, Search, World
 from rye.search.naming import named_by
 from rye.search.page import Hit
 from rye.search.query_plan import ANY_LIMIT, make_plan
-from rye.search.request import Request, Scope, bind_filters
+from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.why_meaning import Measured
 from rye.search.why_results import Clause, Neighbour, Reason, Why

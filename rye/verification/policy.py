@@ -26,8 +26,8 @@ from typing import Any, Final, NamedTuple
 
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml_safe
+from rye.items.scope import Scope, parse_scope
 from rye.reports import VerifiedItem
-from rye.search.request import Scope, parse_scope
 from rye.signing import EnvelopeFormat
 
 __all__ = ["MAX_POLICY_FILE", "POLICY_REASONS", "WELL", "Demand", "Fault", "Policy", "check_signers", "load_policy"]

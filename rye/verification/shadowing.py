@@ -11,7 +11,7 @@ from typing import Final
 from rye.items import ItemType
 from rye.items.files import split_name
 from rye.reports import VerifiedItem
-from rye.search.foreign import MAX_HIDING_WARNINGS, cut_short, foreign_copy
+from rye.signing.foreign import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces import ItemFile, Root
 from rye.verification.verifier import Verifier
 

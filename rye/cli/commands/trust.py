@@ -119,12 +119,10 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
 
 def _keyring(options: dict[str, Any]) -> Keyring:
     from rye.cli.secrets import ask_passphrase
-    from rye.layout import Layout
     from rye.trusting.keyring import Keyring
 
     place = Place.take(options)
-    layout = Layout.find(project=place.project, user=None, bundles=None, more=place.bundles)
-    return Keyring(layout, passphrase=ask_passphrase, named=place.trust)
+    return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
 
 
 def _change(texts: Sequence[str], plan: Callable[[str], Plan], options: dict[str, Any]) -> int:

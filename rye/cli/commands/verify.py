@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, Refusal, ask, given, json_option, only_one, place_options, refuse, space_option
+from rye.cli.options import Place, Refusal, given, json_option, only_one, place_options, refuse, space_option, telling
 from rye.cli.terminal import Terminal, note, say, silence
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.verification.checking import Progress
     from rye.verification.findings import Run
     from rye.verification.policy import Policy
 
@@ -68,22 +68,30 @@ def command(target: tuple[str, ...], **options: Any) -> int:
     if options["write_baseline"]:
         refuse("changed_since", "form", "as_json", because="with --write-baseline, which takes all findings down")
     place = Place.take(options)
-    return ask(place, lambda registry: _answer(registry, target, options, form), doing="verifying")
+    with telling("verifying") as progress:
+        return _answer(_run(place, target, options, progress), options, form)
 
 
-def _answer(registry: Registry, target: tuple[str, ...], options: dict[str, Any], form: str) -> int:
-    """Verify, write the answer while it comes, and return the exit status."""
-    writing = options["write_baseline"]
-    run = registry.check(
-        *target,
+def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Run:
+    from rye.verification.findings import start_run
+
+    return start_run(
+        target,
+        place.layout(),
         space=options["space"],
+        named_trust=place.trust,
         policy=_policy(options),
-        baseline=None if writing else options["baseline"],
+        baseline=None if options["write_baseline"] else options["baseline"],
         changed_since=options["changed_since"],
         require_manifest=options["require_manifest"],
         processes=None,
+        progress=progress,
     )
-    if writing:
+
+
+def _answer(run: Run, options: dict[str, Any], form: str) -> int:
+    """Verify, write the answer while it comes, and return the exit status."""
+    if options["write_baseline"]:
         return _write_baseline(run, options["baseline"])
     if form == "text":
         from rye.cli.render.verify import render_text

@@ -18,7 +18,7 @@ def read_target(text: str) -> tuple[str, ...]:
         ArgumentError: ``bad-scope``, ``bad-target``.
     """
     from rye.index.schema import TYPE_NAMES
-    from rye.search.request import parse_scope
+    from rye.items.scope import parse_scope
 
     kind, colon, item_id = text.partition(":")
     if colon:

@@ -56,6 +56,17 @@ def test_help_of_every_command_loads_no_third_party_but_click() -> None:
     subprocess.run([sys.executable, "-c", code, *COMMANDS], cwd=ROOT, capture_output=True, check=True)
 
 
+@pytest.mark.parametrize("command", ["verify items", "trust list", "keys list", "manifest check"])
+def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -> None:
+    """A hook before every commit does not wait for it."""
+    code = (
+        "import sys\nfrom rye.cli import main\nmain(sys.argv[1:])\n"
+        "print('loaded', *{'numpy', 'whoosh', 'lark', 'rye.registry', 'rye.search.engine'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code, *command.split()], cwd=ROOT, capture_output=True, check=True)
+    assert done.stdout.splitlines()[-1] == b"loaded"
+
+
 def test_the_table_is_complete_and_without_doubles() -> None:
     """Every command is of the table, has a summary, a help text with its exit status, and examples in it."""
     names = (

@@ -9,8 +9,9 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError
+from rye.items.scope import Scope, parse_scope
 from rye.search.fields import STATES
-from rye.search.request import MAX_LIMIT, MAX_OFFSET, PLAIN, Request, Scope, bind_filters, parse_scope, require_field
+from rye.search.request import MAX_LIMIT, MAX_OFFSET, PLAIN, Request, bind_filters, require_field
 from tests.unit.search.asking import request
 
 

@@ -1,0 +1,85 @@
+"""Scopes: items named by type and namespace, as searches, targets and policies name them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+from typing import Any, NoReturn
+
+from rye.errors import ArgumentError
+from rye.items.model import ItemType
+
+__all__ = ["EVERY_SCOPE", "Scope", "parse_scope"]
+
+_CAPABILITY = "rye.search."
+_TYPES = tuple(map(str, ItemType))
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """One part of a scope: an item type (empty: any), what an id must start with, or the id it must be."""
+
+    item_type: str
+    prefix: str = ""
+    itself: str = ""
+
+    def holds(self, item_type: str, item_id: str) -> bool:
+        """Return whether an item lies in this scope."""
+        below = item_id.startswith(self.prefix) or (bool(self.itself) and item_id == self.itself)
+        return self.item_type in ("", item_type) and below
+
+    def __str__(self) -> str:
+        if not self.item_type:
+            return "*"
+        if not self.prefix:
+            return self.item_type
+        path = self.itself or f"{self.prefix}*"
+        return f"{self.item_type}.{path if '.' in path else path.replace('/', '.')}"
+
+
+EVERY_SCOPE = (Scope(""),)
+
+
+def parse_scope(text: Any) -> tuple[Scope, ...]:
+    """Read every form of a scope: ``*``, ``tool``, ``tool.rye.core.*``, ``rye.search.tool.…``, and comma lists.
+
+    ``tool.rye.core`` is the item of that id and all below it. Dots separate the namespace's folders; where a slash
+    occurs, slashes do, so that an id with a dot can be named.
+
+    Raises:
+        ArgumentError: ``bad-scope``.
+    """
+    if text == "*":
+        return EVERY_SCOPE
+    hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
+    if not isinstance(text, str) or not text.strip():
+        _refuse(f"scope is {text!r}", hint, valid=["*", *_TYPES])
+    scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in text.split(",")))
+    return EVERY_SCOPE if Scope("") in scopes else scopes
+
+
+def _one_scope(part: str, whole: str, hint: str) -> Scope:
+    rest = part.removeprefix(_CAPABILITY)
+    if rest == "*":
+        return Scope("")
+    kind, separator, namespace = rest.partition("." if "/" not in rest.partition(".")[0] else "/")
+    if kind not in _TYPES:
+        near = get_close_matches(kind.casefold(), _TYPES, 1)
+        guess = f"did you mean {near[0]!r}? " if near else ""
+        where = "" if part == whole.strip() else f" in scope {whole!r}"
+        _refuse(f"{part!r}{where} names no item type", guess + hint, valid=["*", *_TYPES])
+    if separator and not namespace:
+        _refuse(f"scope {part!r} ends in {separator!r}", hint)
+    if namespace in ("", "*"):
+        return Scope(kind)
+    path = namespace if "/" in namespace else namespace.replace(".", "/")
+    prefix = path.removesuffix("*")
+    if "*" in prefix or "//" in prefix or prefix.startswith("/"):
+        _refuse(f"scope {part!r}: '*' may stand only at the end, and no folder may be empty", hint)
+    if path.endswith("*"):
+        return Scope(kind, prefix)
+    return Scope(kind, f"{prefix.rstrip('/')}/", prefix.rstrip("/"))
+
+
+def _refuse(message: str, hint: str, **details: Any) -> NoReturn:
+    raise ArgumentError("bad-scope", message, hint=hint, **details)
