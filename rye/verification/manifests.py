@@ -32,7 +32,8 @@ class Amiss:
         type, id: Of the item; empty for the manifest itself.
         space, bundle: Where it is.
         path: The file, which may be gone, or the folder of the manifest.
-        digest: SHA-256 of the file, or of all files of the manifest; empty where there is none.
+        digest: SHA-256 of the file, as it is listed where it is gone; or of all files of the manifest, of what was last
+            seen of it where it is gone. Empty where there never was any.
         line: Always 1.
     """
 
@@ -140,18 +141,15 @@ class Manifests:
                 continue
             self.reports = (*self.reports, report)
             for found in report.errors:
-                yield _amiss(observed, found, report.digest), found
+                yield _amiss(root, found, report.digest), found
 
 
 def _listed(item: VerifiedItem, path: str) -> ListedItem:
     return ListedItem(path, item.type, item.id, item.length, item.digest, item.signature.signed_at)
 
 
-def _amiss(observed: Observed, found: Finding, manifest_digest: str) -> Amiss:
-    root = observed.root
+def _amiss(root: Root, found: Finding, manifest_digest: str) -> Amiss:
     path = str(root.path / (found.path or "config/manifest"))
     if not (found.item_id and found.path):
-        return Amiss("", "", str(root.space), root.bundle, path, manifest_digest)
-    read = observed.found.get(found.path) or observed.trusted.get(found.path)
-    digest = read.sha256 if read is not None else ""
-    return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, digest)
+        return Amiss("", "", str(root.space), root.bundle, path, found.sha256 or manifest_digest)
+    return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, found.sha256)
