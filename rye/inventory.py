@@ -332,7 +332,7 @@ def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequen
     from rye.manifest import RootKeys
 
     keys = tuple(read_public_key(path) for path in paths) or tuple(signer.public for signer in signers)
-    return RootKeys(keys, threshold or 1)
+    return RootKeys(keys, 1 if threshold is None else threshold)
 
 
 def read_signers(layout: Layout, names: Sequence[str], *, passphrase: Passphrase = None) -> tuple[SigningKey, ...]:
