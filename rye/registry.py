@@ -416,7 +416,8 @@ class Registry:
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
             baseline: File of findings that are accepted.
             changed_since: A git revision; only items that differ from it are verified.
-            require_manifest: Whether to check the manifests where a target is named, too, and demand that there are.
+            require_manifest: Whether to check the manifests where a target is named, too, and demand that there are; of
+                bundles only where they, or ``system``, are named.
             processes: As for :meth:`verify`.
 
         Returns:
@@ -509,7 +510,7 @@ class Registry:
 
         Args:
             space: Which spaces to look in.
-            require: Whether a space without a manifest is a finding.
+            require: Whether a space without a manifest is a finding; of bundles only if they, or ``system``, are named.
 
         Raises:
             ArgumentError: There is no such space.

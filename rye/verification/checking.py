@@ -145,8 +145,10 @@ def start_checking(
         ArgumentError: A text names nothing that could exist.
     """
     targets = read_targets(texts, layout, space)
-    named = (root for target in targets for root in target.roots)
-    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *named))))
+    everywhere = layout.in_space(space)
+    by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
+    named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
+    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
     load = extended.load_trust(named_trust)
     doubts = {each.message: each for each in load.doubts}
     told = (text for text in load.warnings if text not in doubts)

@@ -76,7 +76,7 @@ class Manifests:
 
     Attributes:
         checking: Whose roots are looked at.
-        require: Whether a root that has items but no manifest is a finding.
+        require: Whether a root that has items but no manifest is a finding, if one may be demanded of it.
         reports: What was found in each root, once it was looked for.
     """
 
@@ -87,8 +87,11 @@ class Manifests:
     _missed: list[Unchecked] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        layout = self.checking.layout
         self._observed = tuple(
-            Observed(root) for root in self.checking.roots if self.require or inventory.concerns(root)
+            Observed(root)
+            for root in self.checking.roots
+            if (self.require and layout.may_demand(root)) or inventory.concerns(root)
         )
         if self._observed:
             self.checking.tell_all(self._read)

@@ -142,3 +142,34 @@ def test_the_python_api_answers_alike(sim: SpaceSim) -> None:
     assert isinstance(last.item, Amiss)
     assert (last.code, last.state, run.status, run.tally.amiss) == ("item-removed", "amiss", 1, 1)
     assert [report.source for report in run.reports] == ["project"]
+
+
+def test_a_manifest_is_demanded_of_the_users_own_spaces_and_of_bundles_that_are_named(
+    sim: SpaceSim, verify: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody but its publisher can write that of an installed bundle; who names one asks for it."""
+    sim.add("system:shop", OTHER, TEXT)
+    shop = str(sim.bundles["shop"])
+
+    def missing(*words: str) -> set[str]:
+        rows = [json.loads(line) for line in verify("--require-manifest", "--format", "jsonl", *words)[1].splitlines()]
+        rows = [row for row in rows if row.get("code") == "manifest-missing"]
+        return {f"{row['space']}:{row['bundle']}".removesuffix(":") for row in rows}
+
+    assert missing("--space", "all", "--bundle", shop) == {"system:shop"}
+    assert missing("--space", "system", "--bundle", shop) == {"system:shop", "system:rye"}
+    monkeypatch.setenv("RYE_BUNDLES", shop)
+    assert missing("--space", "all") == set()
+    assert missing("--space", "all", "tool:demo/*") == set()
+    assert missing("--space", "system") == {"system:shop", "system:rye"}
+    assert missing("--space", "all", shop) == {"system:shop"}
+    sim.add("user", OTHER, TEXT)
+    assert missing("--space", "all") == {"user"}
+    places = {"project": sim.project, "user": sim.user}
+    for space, bundles, asked in (
+        ("all", None, {"project", "user"}),
+        ("all", [shop], {"project", "user", "system:shop"}),
+        ("system", None, {"system:shop", "system:rye"}),
+    ):
+        registry = Registry(**places, bundles=bundles)  # type: ignore[arg-type]
+        assert {each.source for each in registry.check_manifests(space, require=True)} == asked

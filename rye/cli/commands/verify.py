@@ -37,7 +37,11 @@ _PATH = click.Path(path_type=Path)
 @click.option("--changed-since", metavar="REV", help="Only items that differ from this git revision.")
 @click.option("--baseline", type=_PATH, metavar="FILE", help="Accept the findings in this file; new ones count.")
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE, to accept them.")
-@click.option("--require-manifest", is_flag=True, help="A space without a signed manifest is a finding.")
+@click.option(
+    "--require-manifest",
+    is_flag=True,
+    help="A project, user space or named bundle without a signed manifest is a finding.",
+)
 @place_options("project", "bundle", "trust")
 @click.option(
     "--format",
