@@ -383,10 +383,10 @@ class Registry:
         return tuple(sorted(self._with_state(found)))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
-        """Verify items from their bytes.
+        """Verify items from their bytes; where every item is meant, check them against the manifests as well.
 
         Args:
-            targets: Scopes, ``type:id``, or paths of files and folders; none means every item.
+            targets: Scopes, ``type:id``, or paths of files and folders; none, as ``*``, means every item.
             space: Which spaces to look in.
             processes: How many may work on many items; None for one on each processor.
 
@@ -394,7 +394,7 @@ class Registry:
             ArgumentError: A target is neither.
         """
         _check_space(space)
-        from rye.verification.checking import verify_targets
+        from rye.verification.reporting import verify_targets
 
         return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust, processes=processes)
 

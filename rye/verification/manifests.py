@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -77,16 +77,25 @@ class Manifests:
     Attributes:
         checking: Whose roots are looked at.
         require: Whether a root that has items but no manifest is a finding, if one may be demanded of it.
+        all_named: Whether everything was named; who asks after single items is told of manifests only on demand.
         reports: What was found in each root, once it was looked for.
     """
 
     checking: Checking
     require: bool = False
+    all_named: bool = True
     reports: tuple[ManifestReport, ...] = field(default=())
     _observed: tuple[Observed, ...] = ()
     _missed: list[Unchecked] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, checking: Checking, texts: Sequence[str], *, require: bool = False) -> Manifests:
+        """Return the manifests of a run over what the texts name: everything where there are none, or only ``*``."""
+        return cls(checking, require, not set(texts) - {"*"})
+
     def __post_init__(self) -> None:
+        if not (self.require or self.all_named):
+            return
         layout = self.checking.layout
         self._observed = tuple(
             Observed(root)
@@ -131,9 +140,8 @@ class Manifests:
     def __iter__(self) -> Iterator[tuple[Amiss, Finding] | Unchecked]:
         """Yield what each manifest has something against and why, and what could not be read."""
         yield from self._missed
-        verifier = self.checking.verifier
         for observed in self._observed:
-            root = observed.root
+            root, verifier = observed.root, self.checking.verifier
             if not (observed.found or observed.unread or inventory.concerns(root)):
                 continue
             observed.read_trust()

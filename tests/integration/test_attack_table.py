@@ -852,6 +852,18 @@ def verdict_of_search_not_that_of_use(arena: Arena) -> Found:
 
 
 @attack
+def manifest_left_out_by_another_way_of_asking(arena: Arena) -> Found:
+    """An older trusted version, asked after by the Python API: its manifest says so there as well."""
+    old = arena.hello.read_bytes()
+    _sign_later(arena)
+    arena.list_items()
+    arena.hello.write_bytes(old)
+    (report,) = arena.sim.registry().verify(space="project").manifests
+    assert [found.code for found in report.errors] == ["item-rolled-back"]
+    return arena.verify()
+
+
+@attack
 def file_replaced_between_check_and_use(arena: Arena) -> Found:
     """The file is replaced after a search: what is loaded is judged by the bytes that are handed out."""
     registry = arena.sim.registry()
