@@ -105,14 +105,16 @@ def check_manifests(
         layout: The spaces.
         space: Which of them.
         named_trust: Trust files that count as the user's own.
-        require: Whether a root that has items but no manifest is a finding too.
+        require: Whether a root that has items but no manifest is a finding too; of bundles only of those that are
+            named, as all are by ``system``.
     """
     trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
     reports = []
     for root in layout.in_space(space):
+        demanded = require and (space == "system" or layout.may_demand(root))
         if concerns(root):
             reports.append(check_root(root, trust=trust, now=now))
-        elif require and ((observed := observe(root)).found or observed.unread):
+        elif demanded and ((observed := observe(root)).found or observed.unread):
             reports.append(check_root(root, trust=trust, now=now, observed=observed))
     return tuple(reports)
 
@@ -332,7 +334,7 @@ def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequen
     from rye.manifest import RootKeys
 
     keys = tuple(read_public_key(path) for path in paths) or tuple(signer.public for signer in signers)
-    return RootKeys(keys, threshold or 1)
+    return RootKeys(keys, 1 if threshold is None else threshold)
 
 
 def read_signers(layout: Layout, names: Sequence[str], *, passphrase: Passphrase = None) -> tuple[SigningKey, ...]:

@@ -22,12 +22,14 @@ class Layout:
         project: The folder that holds the project's ``.ai``, if there is a project.
         user: The user space's ``.ai``; it need not exist.
         warnings: Bundles that could not be used.
+        named: Bundles that a caller has named; the others were found.
     """
 
     roots: tuple[Root, ...]
     project: Path | None
     user: Path
     warnings: tuple[str, ...] = ()
+    named: tuple[Root, ...] = ()
 
     @classmethod
     def find(
@@ -54,7 +56,8 @@ class Layout:
         roots.append(spaces.user_root(home))
         found, warnings = spaces.system_roots(bundles)
         others, faults = spaces.named_roots(more, taken={root.bundle for root in found})
-        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*warnings, *faults))
+        named = others if bundles is None else (*(root for root in found if root.bundle != spaces.OWN), *others)
+        return cls((*roots, *found, *others), project, home / spaces.FOLDER, (*warnings, *faults), named)
 
     def load_trust(self, named: Sequence[Path] = ()) -> TrustLoad:
         """Read the trust files of all spaces; those ``named`` count as the user's own.
@@ -74,6 +77,10 @@ class Layout:
     def in_space(self, space: str) -> tuple[Root, ...]:
         """Return the roots of one space, or of all."""
         return tuple(root for root in self.roots if space in ("all", root.space))
+
+    def may_demand(self, root: Root) -> bool:
+        """Return whether a manifest may be demanded of a root: of the user's own, and of bundles that were named."""
+        return root.space != "system" or root in self.named
 
 
 def as_path(name: str, value: object) -> Path:

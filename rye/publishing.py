@@ -89,11 +89,11 @@ def sign_targets(
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: Mode) -> PublicKey | None:
-    """Return the key to compare with; a dry run also tells something without one."""
+    """Return the key to compare with; a dry run also tells something where nobody has named or made one."""
     try:
         return keyring.public_key(key)
     except NotFoundError:
-        if key is None and mode is Mode.DRY_RUN:
+        if key is None and mode is Mode.DRY_RUN and not keyring.in_environment:
             return None
         raise
 

@@ -383,10 +383,10 @@ class Registry:
         return tuple(sorted(self._with_state(found)))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
-        """Verify items from their bytes.
+        """Verify items from their bytes; where every item is meant, check them against the manifests as well.
 
         Args:
-            targets: Scopes, ``type:id``, or paths of files and folders; none means every item.
+            targets: Scopes, ``type:id``, or paths of files and folders; none, as ``*``, means every item.
             space: Which spaces to look in.
             processes: How many may work on many items; None for one on each processor.
 
@@ -394,7 +394,7 @@ class Registry:
             ArgumentError: A target is neither.
         """
         _check_space(space)
-        from rye.verification.checking import verify_targets
+        from rye.verification.reporting import verify_targets
 
         return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust, processes=processes)
 
@@ -416,7 +416,8 @@ class Registry:
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
             baseline: File of findings that are accepted.
             changed_since: A git revision; only items that differ from it are verified.
-            require_manifest: Whether to check the manifests where a target is named, too, and demand that there are.
+            require_manifest: Whether to check the manifests where a target is named, too, and demand that there are; of
+                bundles only where they, or ``system``, are named.
             processes: As for :meth:`verify`.
 
         Returns:
@@ -509,7 +510,7 @@ class Registry:
 
         Args:
             space: Which spaces to look in.
-            require: Whether a space without a manifest is a finding.
+            require: Whether a space without a manifest is a finding; of bundles only if they, or ``system``, are named.
 
         Raises:
             ArgumentError: There is no such space.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rye.items.model import Item
+from rye.manifest_reports import ManifestReport
 from rye.signing.model import Signature
 
 if TYPE_CHECKING:
@@ -123,11 +124,16 @@ class Unchecked:
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport:
-    """Every verdict asked for, what could not be checked at all, and keys or bundles that could not be used."""
+    """Every verdict asked for, what could not be checked at all, and keys or bundles that could not be used.
+
+    Where every item was asked for, ``manifests`` has what was found in the manifest of each space, wherever there is or
+    was one. An item may be trusted and yet not be the one that is listed: all is well if no manifest has ``errors``.
+    """
 
     items: tuple[VerifiedItem, ...]
     problems: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    manifests: tuple[ManifestReport, ...] = ()
 
     @property
     def counts(self) -> Mapping[str, int]:
@@ -135,12 +141,13 @@ class VerifyReport:
         return Counter(str(item.signature.verdict) for item in self.items)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``{"items": […], "counts": {verdict: n}, "problems": […], "warnings": […]}``."""
+        """Return ``{"items": […], "counts": {verdict: n}, "problems": […], "warnings": […], "manifests": […]}``."""
         return {
             "items": [item.to_dict() for item in self.items],
             "counts": dict(self.counts),
             "problems": list(self.problems),
             "warnings": list(self.warnings),
+            "manifests": [report.to_dict() for report in self.manifests],
         }
 
 

@@ -35,7 +35,7 @@ def _below(path: str, others: Collection[str]) -> bool:
 
 
 def _finding(code: str, item: ListedItem, message: str) -> Finding:
-    return Finding(code, message, item.path, item.item_type, item.item_id)
+    return Finding(code, message, item.path, item.item_type, item.item_id, item.sha256)
 
 
 def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]]) -> Finding | None:

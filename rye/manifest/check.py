@@ -82,9 +82,10 @@ def check_manifest(
         unread: Files and folders below the root that are there but could not be read: none of them counts as removed.
     """
     if not files:
-        code = "manifest-missing" if seen is None else "manifest-gone"
-        said = "" if seen is None else f", but version {seen.newest('timestamp')} was seen before"
-        return ManifestCheck((Finding(code, f"there is no manifest{said}"),), seen=seen)
+        if seen is None:
+            return ManifestCheck((Finding("manifest-missing", "there is no manifest"),))
+        words = f"there is no manifest, but version {seen.newest('timestamp')} was seen before"
+        return ManifestCheck((Finding("manifest-gone", words, sha256=seen.digest),), seen=seen)
     check = _Check(files, Keys(place, trust, now), seen)
     try:
         check.run()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -126,6 +127,8 @@ class Finding:
         message: What was found, in words.
         path: The file below the space's root.
         item_type, item_id: Of the item, when the finding is about one.
+        sha256: Of the item's file as it was found, as it is listed where it is gone; of what was last seen where the
+            manifest is gone. Hex, empty for all else. It tells a finding from a later one of the same code.
     """
 
     code: str
@@ -133,6 +136,7 @@ class Finding:
     path: str = ""
     item_type: str = ""
     item_id: str = ""
+    sha256: str = ""
 
     @property
     def severity(self) -> Severity:
@@ -145,7 +149,7 @@ class Finding:
         return FINDINGS[self.code].remedy
 
     def to_dict(self) -> dict[str, str]:
-        """Return the attributes, the severity and the remedy as JSON-able text."""
+        """Return all but the digest, with the severity and the remedy, as JSON-able text."""
         return {
             "code": self.code,
             "severity": str(self.severity),
@@ -233,6 +237,12 @@ class Seen:
     def all(self) -> tuple[Seen, ...]:
         """This and what was seen under other names."""
         return (self, *self.also)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 over the digests of all roles, under every name, hex: another one for each manifest."""
+        rows = {f"{role} {digest}\n" for seen in self.all for role, digest in seen.digests.items()}
+        return hashlib.sha256("".join(sorted(rows)).encode()).hexdigest()
 
     def newest(self, role: str) -> int:
         """Return the highest version of a role that was seen, 0 where none was."""

@@ -6,7 +6,7 @@ A sample of the frozen dataclass is made from its annotations, once with everyth
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
@@ -27,10 +27,10 @@ def schema_of(shape: type, **more: Mapping[str, Any]) -> dict[str, Any]:
 
     Args:
         shape: A dataclass with a ``to_dict`` method, which returns the same keys always.
-        more: Schemas of keys that are put beside those.
+        more: Schemas of keys that are put beside those, or in their place; such a field must have a default.
     """
-    full = _inferred(_sample(shape, full=True).to_dict())
-    empty = _inferred(_sample(shape, full=False).to_dict())
+    full = _inferred(_sample(shape, full=True, without=more).to_dict())
+    empty = _inferred(_sample(shape, full=False, without=more).to_dict())
     merged = _merged(full, empty)
     properties = {key: _small(each) for key, each in (merged["properties"] | more).items()}
     return {"type": "object", "properties": properties}
@@ -47,8 +47,8 @@ def _small(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {} if small.get("type") == _UNSAID else small
 
 
-def _sample(hint: Any, *, full: bool) -> Any:
-    """Return a value of an annotated type: with every part of it, or with as little as there may be."""
+def _sample(hint: Any, *, full: bool, without: Container[str] = ()) -> Any:
+    """Return a value of an annotated type: with every part of it, or as little as there may be, but for some fields."""
     origin, parts = get_origin(hint), get_args(hint)
     if origin in (UnionType, Union):
         return _sample(next(part for part in parts if part is not NoneType), full=True) if full else None
@@ -64,7 +64,7 @@ def _sample(hint: Any, *, full: bool) -> Any:
     names = getattr(hint, "__dataclass_fields__", None) or getattr(hint, "_fields", ())
     if names:
         hints = get_type_hints(hint)
-        return hint(**{name: _sample(hints[name], full=full) for name in names})
+        return hint(**{name: _sample(hints[name], full=full) for name in names if name not in without})
     return getattr(hint, "__supertype__", hint)()
 
 

@@ -17,7 +17,7 @@ all code in a space only the callable that an *installed* bundle registers is ev
 
 from __future__ import annotations
 
-from rye.spaces.bundles import named_roots, system_roots
+from rye.spaces.bundles import OWN, named_roots, system_roots
 from rye.spaces.discover import find_project, project_root, user_root, user_space
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
 from rye.spaces.reading import FolderReader, read_file
@@ -25,6 +25,7 @@ from rye.spaces.walking import walk, walk_along, walk_stat
 
 __all__ = [
     "FOLDER",
+    "OWN",
     "SUFFIXES",
     "FileStat",
     "FolderReader",

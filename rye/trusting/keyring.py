@@ -195,10 +195,15 @@ class Keyring:
             trust_file=trust_file,
         )
 
+    @property
+    def in_environment(self) -> bool:
+        """Whether the environment names a key, usable or not."""
+        return bool(self._environ.get(ENVIRONMENT, "").strip())
+
     def list(self) -> tuple[KeyFacts, ...]:
         """Return the key of the environment, if it names one, and every key of the user space, by name."""
         names = sorted(path.stem for path in self.folder.glob("*.pem") if _NAME.fullmatch(path.stem))
-        first = (self.show(ENVIRONMENT),) if self._environ.get(ENVIRONMENT, "").strip() else ()
+        first = (self.show(ENVIRONMENT),) if self.in_environment else ()
         return (*first, *map(self.show, names))
 
     def show(self, name: str = signing.DEFAULT_KEY) -> KeyFacts:
@@ -298,7 +303,7 @@ class Keyring:
             SigningError: It is none of these.
         """
         signing.refuse_key_text(str(which))
-        if which is None and not self._environ.get(ENVIRONMENT, "").strip():
+        if which is None and not self.in_environment:
             which = signing.DEFAULT_KEY
         if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
             path = self._path(which)

@@ -9,7 +9,7 @@ from pathlib import Path
 from rye import signing, spaces
 from rye.errors import ItemError
 from rye.layout import Layout
-from rye.reports import Unchecked, VerifiedItem, VerifyReport
+from rye.reports import Unchecked, VerifiedItem
 from rye.signing import Scope, TrustSet, UnreadTrust
 from rye.spaces import ItemFile, Root, Space
 from rye.targets import Target, read_targets
@@ -18,7 +18,7 @@ from rye.verification.shadowing import Shadowing
 from rye.verification.twins import with_twins
 from rye.verification.verifier import Outcome, Verifier
 
-__all__ = ["Checking", "Progress", "start_checking", "verify_targets"]
+__all__ = ["Checking", "Progress", "start_checking"]
 
 Progress = Callable[[int, int, str], None]
 """Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
@@ -145,8 +145,10 @@ def start_checking(
         ArgumentError: A text names nothing that could exist.
     """
     targets = read_targets(texts, layout, space)
-    named = (root for target in targets for root in target.roots)
-    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *named))))
+    everywhere = layout.in_space(space)
+    by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
+    named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
+    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
     load = extended.load_trust(named_trust)
     doubts = {each.message: each for each in load.doubts}
     told = (text for text in load.warnings if text not in doubts)
@@ -164,32 +166,6 @@ def start_checking(
     if wanted is not None:
         checking._wanted = wanted(checking.roots)  # noqa: SLF001 - its own factory
     return checking
-
-
-def verify_targets(
-    texts: tuple[str, ...],
-    layout: Layout,
-    *,
-    space: str = "all",
-    named_trust: Sequence[Path] = (),
-    processes: int | None = 1,
-) -> VerifyReport:
-    """Verify what the texts name, as :func:`start_checking`, and return all of it at once.
-
-    Returns:
-        A verdict per item, each once, and a sentence for each file or target that could not be checked.
-
-    Raises:
-        ArgumentError: A text names nothing that could exist.
-    """
-    checking = start_checking(texts, layout, space=space, named_trust=named_trust, processes=processes)
-    items, problems = [], []
-    for outcome in checking:
-        if isinstance(outcome, VerifiedItem):
-            items.append(outcome)
-        else:
-            problems.append(outcome.message)
-    return VerifyReport(tuple(items), tuple(problems), checking.warnings + checking.self_vouched)
 
 
 def _is_other(root: Root) -> bool:

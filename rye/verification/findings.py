@@ -159,7 +159,7 @@ class Run:
         policy: What is demanded of them.
         baseline: Findings that are accepted.
         now: The moment by which ages are judged.
-        manifests: The manifests that are checked after the items; None for none.
+        manifests: The manifests that are checked after the items.
         tally: The counts so far.
     """
 
@@ -167,18 +167,18 @@ class Run:
     policy: Policy
     baseline: Baseline
     now: datetime
-    manifests: Manifests | None = None
+    manifests: Manifests
     tally: Tally = field(default_factory=Tally)
 
     @property
     def warnings(self) -> tuple[str, ...]:
         """Keys and bundles that could not be used, and in the end hidden items of other signers, and of manifests."""
-        return self.checking.warnings + (self.manifests.notes if self.manifests else ())
+        return self.checking.warnings + self.manifests.notes
 
     @property
     def reports(self) -> tuple[ManifestReport, ...]:
         """What was found of each manifest; known in the end."""
-        return self.manifests.reports if self.manifests else ()
+        return self.manifests.reports
 
     @property
     def status(self) -> int:
@@ -187,10 +187,9 @@ class Run:
 
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item, as a finding where it falls short, what could not be checked, and findings of manifests."""
-        outcomes = self.checking if self.manifests is None else self.manifests.watch(self.checking)
-        yield from find(outcomes, self.policy, self.baseline, self.tally, now=self.now)
+        yield from find(self.manifests.watch(self.checking), self.policy, self.baseline, self.tally, now=self.now)
         mending = Mending.find()
-        for each in self.manifests or ():
+        for each in self.manifests:
             if isinstance(each, Unchecked):
                 self.tally.unchecked += 1
                 yield each
@@ -234,7 +233,7 @@ def start_run(
     if not demanded.names_signers:
         checking.warnings += checking.self_vouched
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
-    manifests = Manifests(checking, require_manifest) if require_manifest or not texts else None
+    manifests = Manifests.of(checking, texts, require=require_manifest)
     return Run(checking, demanded, accepted, system_clock(), manifests)
 
 

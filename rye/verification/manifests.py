@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +32,8 @@ class Amiss:
         type, id: Of the item; empty for the manifest itself.
         space, bundle: Where it is.
         path: The file, which may be gone, or the folder of the manifest.
-        digest: SHA-256 of the file, or of all files of the manifest; empty where there is none.
+        digest: SHA-256 of the file, as it is listed where it is gone; or of all files of the manifest, of what was last
+            seen of it where it is gone. Empty where there never was any.
         line: Always 1.
     """
 
@@ -75,19 +76,31 @@ class Manifests:
 
     Attributes:
         checking: Whose roots are looked at.
-        require: Whether a root that has items but no manifest is a finding.
+        require: Whether a root that has items but no manifest is a finding, if one may be demanded of it.
+        all_named: Whether everything was named; who asks after single items is told of manifests only on demand.
         reports: What was found in each root, once it was looked for.
     """
 
     checking: Checking
     require: bool = False
+    all_named: bool = True
     reports: tuple[ManifestReport, ...] = field(default=())
     _observed: tuple[Observed, ...] = ()
     _missed: list[Unchecked] = field(default_factory=list)
 
+    @classmethod
+    def of(cls, checking: Checking, texts: Sequence[str], *, require: bool = False) -> Manifests:
+        """Return the manifests of a run over what the texts name: everything where there are none, or only ``*``."""
+        return cls(checking, require, not set(texts) - {"*"})
+
     def __post_init__(self) -> None:
+        if not (self.require or self.all_named):
+            return
+        layout = self.checking.layout
         self._observed = tuple(
-            Observed(root) for root in self.checking.roots if self.require or inventory.concerns(root)
+            Observed(root)
+            for root in self.checking.roots
+            if (self.require and layout.may_demand(root)) or inventory.concerns(root)
         )
         if self._observed:
             self.checking.tell_all(self._read)
@@ -127,9 +140,8 @@ class Manifests:
     def __iter__(self) -> Iterator[tuple[Amiss, Finding] | Unchecked]:
         """Yield what each manifest has something against and why, and what could not be read."""
         yield from self._missed
-        verifier = self.checking.verifier
         for observed in self._observed:
-            root = observed.root
+            root, verifier = observed.root, self.checking.verifier
             if not (observed.found or observed.unread or inventory.concerns(root)):
                 continue
             observed.read_trust()
@@ -140,18 +152,15 @@ class Manifests:
                 continue
             self.reports = (*self.reports, report)
             for found in report.errors:
-                yield _amiss(observed, found, report.digest), found
+                yield _amiss(root, found, report.digest), found
 
 
 def _listed(item: VerifiedItem, path: str) -> ListedItem:
     return ListedItem(path, item.type, item.id, item.length, item.digest, item.signature.signed_at)
 
 
-def _amiss(observed: Observed, found: Finding, manifest_digest: str) -> Amiss:
-    root = observed.root
+def _amiss(root: Root, found: Finding, manifest_digest: str) -> Amiss:
     path = str(root.path / (found.path or "config/manifest"))
     if not (found.item_id and found.path):
-        return Amiss("", "", str(root.space), root.bundle, path, manifest_digest)
-    read = observed.found.get(found.path) or observed.trusted.get(found.path)
-    digest = read.sha256 if read is not None else ""
-    return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, digest)
+        return Amiss("", "", str(root.space), root.bundle, path, found.sha256 or manifest_digest)
+    return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, found.sha256)

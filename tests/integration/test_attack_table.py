@@ -432,6 +432,43 @@ def manifest_removed_before_first_use(arena: Arena) -> Found:
 
 
 @attack
+def accepted_removal_repeated(arena: Arena) -> Found:
+    """A baseline accepts that an item is gone; it came back as another version, was listed, and is taken away too."""
+    arena.sim.add("project", OTHER, TEXT)
+    arena.list_items()
+    arena.hello.unlink()
+    known = _accept(arena)
+    _sign_later(arena)
+    arena.list_items()
+    assert arena.verify("--baseline", known).status == 0
+    arena.hello.unlink()
+    return arena.verify("--baseline", known)
+
+
+@attack
+def accepted_loss_of_the_manifest_repeated(arena: Arena) -> Found:
+    """A baseline accepts that the manifest is gone; a new one was written and seen, and is taken away too."""
+    arena.list_items()
+    assert arena.verify().status == 0
+    arena.put_manifest({})
+    known = _accept(arena)
+    _sign_later(arena)
+    arena.list_items(new=True)
+    assert main(["manifest", "check", "--reset", "--project", str(arena.sim.project)]) == 0
+    assert arena.verify("--baseline", known).status == 0
+    arena.put_manifest({})
+    return arena.verify("--baseline", known)
+
+
+def _accept(arena: Arena) -> str:
+    known = str(arena.sim.project.with_name("known.json"))
+    words = ["verify", "--space", "project", "--project", str(arena.sim.project), "--baseline", known]
+    assert main([*words, "--write-baseline"]) == 0
+    assert arena.verify("--baseline", known).status == 0
+    return known
+
+
+@attack
 def updates_withheld(arena: Arena) -> Found:
     """A state that was once right, served for ever: its time runs out."""
     from rye import manifest
@@ -811,6 +848,18 @@ def verdict_of_search_not_that_of_use(arena: Arena) -> Found:
     (hit,) = registry.search("hello", space="project").results
     (item,) = registry.verify(space="project").items
     assert hit.signature == registry.load("tool", "demo/hello").signature == item.signature
+    return arena.verify()
+
+
+@attack
+def manifest_left_out_by_another_way_of_asking(arena: Arena) -> Found:
+    """An older trusted version, asked after by the Python API: its manifest says so there as well."""
+    old = arena.hello.read_bytes()
+    _sign_later(arena)
+    arena.list_items()
+    arena.hello.write_bytes(old)
+    (report,) = arena.sim.registry().verify(space="project").manifests
+    assert [found.code for found in report.errors] == ["item-rolled-back"]
     return arena.verify()
 
 

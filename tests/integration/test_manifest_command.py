@@ -237,6 +237,9 @@ def test_a_damaged_state_is_no_answer(rye: Rye, tmp_path: Path) -> None:
     ("words", "code"),
     [
         (("write", "--expires", "0"), "bad-expiry"),
+        (("write", "--threshold", "0"), "manifest-threshold"),
+        (("write", "--threshold", "-1"), "manifest-threshold"),
+        (("write", "--threshold", "2"), "manifest-threshold"),
         (("write", "--delegate", "ops"), "bad-delegation"),
         (("write", "--delegate", "ops/*="), "bad-delegation"),
         (("write", "--delegate", "=bea.toml"), "bad-delegation"),

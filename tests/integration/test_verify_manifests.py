@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import json
+import shutil
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft4Validator
+from mcp import Client, types
 
-from rye import Registry
+from rye import Registry, signing
 from rye.cli.app import main
 from rye.verification.findings import Finding
 from rye.verification.manifests import Amiss
 from tests.support.attacks import HELLO, TEXT
+from tests.support.mcp_server import text_of, with_client
+from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
 SCHEMA = Path(__file__).parents[1] / "assets" / "sarif" / "sarif-2.1.0.json"
@@ -142,3 +147,119 @@ def test_the_python_api_answers_alike(sim: SpaceSim) -> None:
     assert isinstance(last.item, Amiss)
     assert (last.code, last.state, run.status, run.tally.amiss) == ("item-removed", "amiss", 1, 1)
     assert [report.source for report in run.reports] == ["project"]
+
+
+States = Callable[[SpaceSim], None]
+
+
+def rolled_back(sim: SpaceSim) -> None:
+    """Put an older signed version in the place of the one that is listed; both are trusted."""
+    old = sim.path("project", OTHER).read_bytes()
+    later = signing.sign_bytes(
+        TEXT.replace("1.0.0", "2.0.0").encode(),
+        suffix=".py",
+        origin=signing.Origin("project", "", "tool", "demo/other"),
+        key=ANN,
+        now=datetime(2026, 4, 1, tzinfo=UTC),
+    )
+    sim.path("project", OTHER).write_bytes(later)
+    assert main(["manifest", "write", "--project", str(sim.project)]) == 0
+    sim.add("project", HELLO, TEXT)
+    sim.path("project", OTHER).write_bytes(old)
+
+
+def gone(sim: SpaceSim) -> None:
+    """Take the manifest away."""
+    shutil.rmtree(sim.root("project") / "config" / "manifest")
+
+
+def unsafe(sim: SpaceSim) -> None:
+    """Let others write what was last seen."""
+    (sim.folder / "state" / "manifests").chmod(0o777)
+
+
+@pytest.mark.parametrize("state", [None, rolled_back, gone, unsafe])
+def test_every_way_of_asking_after_all_tells_what_the_manifest_is_against(
+    sim: SpaceSim, verify: Verify, state: States | None
+) -> None:
+    """What stands is trusted in each case, so no verdict tells it: the command, the Python API and MCP all must."""
+    if state is not None:
+        state(sim)
+    status, text, _ = verify("--json")
+    said = json.loads(text)
+    assert status == (2 if state is unsafe else 1)
+    assert set(said["counts"]) == {"trusted"}
+    registry = Registry(sim.project, user=sim.user, bundles=())
+    for targets in ((), ("*",)):
+        report = registry.verify(*targets, space="project")
+        assert [each.to_dict() for each in report.manifests] == report.to_dict()["manifests"] == said["manifests"]
+        assert (list(report.problems), list(report.warnings)) == (said["problems"], said["warnings"])
+        assert report.counts == said["counts"]
+    assert registry.verify("tool:demo/other", space="project").manifests == ()
+
+    async def talk(client: Client) -> list[types.CallToolResult]:
+        asked: list[dict[str, str]] = [{}, {"target": "rye.search.*"}, {"target": "tool:demo/other"}]
+        return [await client.call_tool("rye_verify", {"space": "project", **each}) for each in asked]
+
+    *everything, one = with_client(sim, talk, env={"RYE_STATE_DIR": str(sim.folder / "state")})
+    for result in everything:
+        answer = result.structured_content or {}
+        for manifest in answer["manifests"]:
+            assert manifest.pop("amiss") == len(manifest["findings"])
+        assert answer["manifests"] == said["manifests"]
+        assert len(answer["problems"]) == len(said["problems"])
+        codes = [found["code"] for manifest in said["manifests"] for found in manifest["findings"]]
+        assert all(f"[{code}]" in text_of(result) for code in codes)
+        assert (f"{len(codes)} amiss by manifest" in text_of(result)) == bool(codes)
+        assert str(sim.folder / "state") not in json.dumps(answer)
+    assert (one.structured_content or {})["manifests"] == []
+
+
+def test_a_manifest_that_finds_much_is_told_in_bounds_by_mcp(sim: SpaceSim) -> None:
+    """Whoever lists many items and takes them away fills no client's memory, and hides nothing from the counts."""
+    names = [f"tools/many/t{number}.py" for number in range(210)]
+    for name in names:
+        sim.add("project", name, TEXT)
+    assert main(["manifest", "write", "--project", str(sim.project)]) == 0
+    for name in names:
+        sim.delete("project", name)
+
+    async def talk(client: Client) -> types.CallToolResult:
+        return await client.call_tool("rye_verify", {"space": "project"})
+
+    result = with_client(sim, talk, env={"RYE_STATE_DIR": str(sim.folder / "state")})
+    (manifest,) = (result.structured_content or {})["manifests"]
+    assert (manifest["amiss"], len(manifest["findings"])) == (210, 200)
+    assert "10 more findings of the manifest of project are not listed" in text_of(result)
+    assert len(text_of(result).splitlines()) < 15
+
+
+def test_a_manifest_is_demanded_of_the_users_own_spaces_and_of_bundles_that_are_named(
+    sim: SpaceSim, verify: Verify, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody but its publisher can write that of an installed bundle; who names one asks for it."""
+    sim.add("system:shop", OTHER, TEXT)
+    shop = str(sim.bundles["shop"])
+
+    def missing(*words: str) -> set[str]:
+        rows = [json.loads(line) for line in verify("--require-manifest", "--format", "jsonl", *words)[1].splitlines()]
+        rows = [row for row in rows if row.get("code") == "manifest-missing"]
+        return {f"{row['space']}:{row['bundle']}".removesuffix(":") for row in rows}
+
+    assert missing("--space", "all", "--bundle", shop) == {"system:shop"}
+    assert missing("--space", "system", "--bundle", shop) == {"system:shop", "system:rye"}
+    monkeypatch.setenv("RYE_BUNDLES", shop)
+    assert missing("--space", "all") == set()
+    assert missing("--space", "all", "tool:demo/*") == set()
+    assert missing("--space", "system") == {"system:shop", "system:rye"}
+    assert missing("--space", "all", shop) == {"system:shop"}
+    sim.add("user", OTHER, TEXT)
+    assert missing("--space", "all") == {"user"}
+    places = {"project": sim.project, "user": sim.user}
+    for space, bundles, asked in (
+        ("all", None, {"project", "user"}),
+        ("all", [shop], {"project", "user", "system:shop"}),
+        ("system", None, {"system:shop", "system:rye"}),
+    ):
+        registry = Registry(**places, bundles=bundles)  # type: ignore[arg-type]
+        assert {each.source for each in registry.check_manifests(space, require=True)} == asked

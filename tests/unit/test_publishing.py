@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry, signing
-from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
 from rye.signing import Verdict
 from tests.support.signed import ANN, EVE, verdict
 from tests.support.spacesim import SpaceSim
@@ -174,6 +174,22 @@ def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
             registry.sign("*", check=check)
         assert caught.value.code == "no-signing-key"
     assert contents(sim) == before
+
+
+@pytest.mark.parametrize("given", ["bare base64", "no such file", "broken PEM"])
+def test_a_dry_run_reads_the_key_of_the_environment(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
+    """What keeps the run from signing keeps the dry run from saying that it would, and tells nothing of the key."""
+    pem = ANN.to_pem().decode()
+    body = "".join(pem.splitlines()[1:-1])
+    texts = {"bare base64": body, "no such file": str(sim.folder / "no.pem"), "broken PEM": pem.replace(body, body[4:])}
+    monkeypatch.setenv("RYE_SIGNING_KEY", texts[given])
+    registry, said = registry_of(sim), []
+    for dry_run in (True, False):
+        with pytest.raises(RyeError) as caught:
+            registry.sign("*", dry_run=dry_run)
+        said.append((caught.value.code, str(caught.value)))
+    assert said[0] == said[1]
+    assert body not in said[0][1]
 
 
 def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:

@@ -38,7 +38,9 @@ _WRITING = ("key", "cosign", *_LISTING)
 @click.option(
     "--expires", type=int, default=90, show_default=True, metavar="DAYS", help="With write: how long it is valid."
 )
-@click.option("--threshold", type=int, metavar="N", help="With write: how many of the keys must sign the list.")
+@click.option(
+    "--threshold", type=int, metavar="N", help="With write: how many of the keys, 1 or more, must sign the list."
+)
 @click.option(
     "--root-key",
     type=_PATH,

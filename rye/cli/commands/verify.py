@@ -37,7 +37,11 @@ _PATH = click.Path(path_type=Path)
 @click.option("--changed-since", metavar="REV", help="Only items that differ from this git revision.")
 @click.option("--baseline", type=_PATH, metavar="FILE", help="Accept the findings in this file; new ones count.")
 @click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE, to accept them.")
-@click.option("--require-manifest", is_flag=True, help="A space without a signed manifest is a finding.")
+@click.option(
+    "--require-manifest",
+    is_flag=True,
+    help="A project, user space or named bundle without a signed manifest is a finding.",
+)
 @place_options("project", "bundle", "trust")
 @click.option(
     "--format",
@@ -54,7 +58,7 @@ def command(target: tuple[str, ...], **options: Any) -> int:
 
     A TARGET is a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path, also of a bundle or
     project outside the spaces. A folder with a .ai is a project: its keys count once endorsed, or named with --trust.
-    Each space's signed manifest is checked too, where it has one and no TARGET is named.
+    Each space's signed manifest is checked too, where it has one and no TARGET, or *, is named.
 
     Exit status: 0 all meet what is demanded, 1 some do not, 2 some could not be checked or nothing was there to check.
     """

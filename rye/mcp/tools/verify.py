@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import NotFoundError
@@ -31,11 +31,11 @@ _PARAMETERS = (
 )
 
 _DESCRIPTION = """\
-Verify signatures of one item, a namespace or all, from the bytes.
+Verify signatures of one item, a namespace or, with signed manifests, all.
 Use it before relying on several; rye_search finds items, rye_load reads one.
 Read-only.
-Answers counts and a line per item, worst first: trusted; untrusted (key does not count); partial, misplaced (not all \
-of it, or not here); tampered; unsigned.
+Answers counts, what is amiss by manifests, a line per item, worst first: trusted; untrusted (key does not count); \
+partial, misplaced (not all of it, or not here); tampered; unsigned.
 Errors: code and valid values.
 Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
 
@@ -44,7 +44,7 @@ def _output() -> dict[str, Any]:
     from rye.reports import VerifyReport
 
     number = {"type": "integer"}
-    return schema_of(VerifyReport, total=number, next_offset={"type": ["integer", "null"]})
+    return schema_of(VerifyReport, total=number, next_offset={"type": ["integer", "null"]}, manifests={"type": "array"})
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
@@ -54,8 +54,12 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     with project.used_by(work.call) as registry:
         report = _verify(work, registry, targets, arguments)
     data = _page(report, arguments["offset"], arguments["limit"])
-    for name in ("problems", "warnings"):
-        data[name] = [work.projects.hide_paths(text) for text in tidy(data[name])]
+    hide = work.projects.hide_paths
+    for said in (data, *data["manifests"]):
+        for name in {"problems", "warnings"} & said.keys():
+            said[name] = [hide(text) for text in tidy(said[name])]
+        for found in said.get("findings", ()):
+            found["message"] = hide(found["message"])
     return Answer(_text(data), data)
 
 
@@ -64,7 +68,8 @@ def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments:
     from rye.reports import Unchecked, VerifiedItem, VerifyReport
     from rye.signing import Verdict
 
-    run = registry.check(*targets, space=arguments["space"])
+    everything = targets == read_target("*")
+    run = registry.check(*(() if everything else targets), space=arguments["space"])
     items: list[VerifiedItem] = []
     problems: list[str] = []
     for entry in run:
@@ -75,12 +80,12 @@ def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments:
         item = entry if isinstance(entry, VerifiedItem) else entry.item
         if isinstance(item, VerifiedItem):
             items.append(item)
-    if not items and not problems and arguments["target"] != "*":
+    if not items and not problems and not everything:
         message = f"nothing matches {arguments['target']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {each: -number for number, each in enumerate(Verdict)}
     items.sort(key=lambda item: (order[item.signature.verdict], item.ref))
-    return VerifyReport(tuple(items), tuple(problems), run.warnings)
+    return VerifyReport(tuple(items), tuple(problems), run.warnings, run.reports)
 
 
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
@@ -92,6 +97,10 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     beyond = len(report.problems) - MAX_ENTRIES
     if beyond > 0:
         data["warnings"].append(f"{beyond} more problems are not listed; verify a namespace at a time")
+    for manifest in data["manifests"]:
+        manifest["amiss"] = sum(found["severity"] == "error" for found in manifest["findings"])
+        if (beyond := len(manifest["findings"]) - MAX_ENTRIES) > 0:
+            data["warnings"].append(f"{beyond} more findings of the manifest of {manifest['source']} are not listed")
     rest: dict[str, Any] = tidy(data)
     return rest | {
         "items": listed,
@@ -102,8 +111,10 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
 
 
 def _text(data: Mapping[str, Any]) -> str:
-    counts = ", ".join(f"{count} {word}" for word, count in data["counts"].items()) or "nothing to verify"
-    lines = [f"[{len(data['items'])} of {data['total']} items -- {counts}]"]
+    amiss = sum(manifest["amiss"] for manifest in data["manifests"])
+    counted = [*data["counts"].items(), *([("amiss by manifest", amiss)] if amiss else [])]
+    counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
+    lines = [f"[{len(data['items'])} of {data['total']} items -- {counts}]", *_manifest_lines(data["manifests"])]
     for item in data["items"]:
         source = f"{item['space']}:{item['bundle']}" if item["bundle"] else item["space"]
         why = "" if item["verdict"] == "trusted" else f" | {short(item['reason'])}"
@@ -113,6 +124,16 @@ def _text(data: Mapping[str, Any]) -> str:
     if data["next_offset"] is not None:
         lines.append(f"next page: offset {data['next_offset']}")
     return "\n".join(lines)
+
+
+def _manifest_lines(manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    for manifest in manifests:
+        source = short(manifest["source"])
+        errors = [found for found in manifest["findings"] if found["severity"] == "error"]
+        said = [f"{source}: {found['message']} [{found['code']}]" for found in errors]
+        yield from said_of("amiss", said, "the structured answer lists them")
+        what = f"version {manifest['version']}, {manifest['listed']} items listed" if manifest["version"] else "none"
+        yield f"manifest of {source}: {what} -- {manifest['amiss'] or 'nothing'} amiss"
 
 
 TOOL = Tool(

@@ -20,6 +20,7 @@ from rye.manifest import FINDINGS, Severity
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import REASONS, Verdict
 from rye.verification.findings import Baseline, Finding, Run, find
+from rye.verification.manifests import Manifests
 from rye.verification.policy import POLICY_REASONS, Demand, Policy
 from tests.support.signed import NOW
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
@@ -51,7 +52,8 @@ def item(code: str = "ok", name: str = "demo/deploy", **facts: Any) -> VerifiedI
 def run(*entries: VerifiedItem | Unchecked, warnings: tuple[str, ...] = (), **more: Any) -> Run:
     """Return a run over these."""
     policy, baseline = more.pop("policy", Policy()), more.pop("baseline", Baseline())
-    return Run(Outcomes(entries, warnings, **more), policy, baseline, NOW)  # type: ignore[arg-type]
+    outcomes: Any = Outcomes(entries, warnings, **more)
+    return Run(outcomes, policy, baseline, NOW, Manifests(outcomes, all_named=False))
 
 
 def written(form: str, made: Run) -> str:
