@@ -535,6 +535,32 @@ def project_named_by_its_path(arena: Arena) -> Found:
 
 
 @attack
+def project_broken(arena: Arena) -> Found:
+    """The ``.ai`` of the project worked in leads nowhere; the one around it, well as it is, is not verified instead."""
+    inner = arena.sim.project / "inner"
+    inner.mkdir()
+    (inner / ".ai").symlink_to("nowhere")
+    return arena.verify(inside=inner)
+
+
+@attack
+def project_linked_to_another(arena: Arena) -> Found:
+    """A checkout whose ``.ai`` leads to the honest project: what its reader signs or trusts there is not written."""
+    one = arena.sim.folder / "one"
+    one.mkdir()
+    (one / ".ai").symlink_to(arena.sim.root("project"))
+    arena.sim.write("project", OTHER, TEXT)
+    pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
+    with chdir(one):
+        assert main(["sign", "--all"]) == main(["trust", "add", str(pem), "--space", "project"]) == 2
+        assert main(["manifest", "write"]) == 2
+    assert arena.verify().codes == {"no-envelope"}
+    arena.sim.delete("project", OTHER)
+    assert not (arena.sim.root("project") / "config").exists()
+    return arena.verify()
+
+
+@attack
 def bundle_vouches_for_itself(arena: Arena) -> Found:
     """Nobody but the folder says whose it is: verify says that, and with a signer demanded it does not pass."""
     folder = str(of_one_hand(arena, "theirs"))

@@ -9,7 +9,8 @@ import pytest
 
 from rye import Registry, signing
 from rye.cli import main
-from rye.errors import ArgumentError
+from rye.copying import copy_item
+from rye.errors import ArgumentError, EnvironmentFault
 from rye.signing import SigningKey
 from tests.support.files import lay
 from tests.support.signed import ANN, PAT, SIGNED_AT
@@ -145,3 +146,63 @@ def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
     with pytest.raises(ArgumentError, match="lies in project:other"):
         here(sim).sign(str(other), force=True)
     assert (other / HELLO).read_bytes() == before
+
+
+# a ``.ai`` that is no folder, or another one's
+
+
+@pytest.mark.parametrize("kind", ["dangling", "file", "users"])
+def test_a_broken_project_does_not_let_another_one_be_verified(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """The one around it is well, and was not meant."""
+    sub = sim.project / "sub"
+    sub.mkdir()
+    monkeypatch.chdir(sub)
+    assert main(["verify", "--space", "project"]) == 0
+    if kind == "file":
+        (sub / ".ai").write_text("")
+    else:
+        (sub / ".ai").symlink_to("nowhere" if kind == "dangling" else sim.root("user"))
+    (sub / "deep").mkdir()
+    for where, words in ((sub, ()), (sub / "deep", ()), (sub, ("--project", ".")), (sim.project, ("--project", "sub"))):
+        monkeypatch.chdir(where)
+        capsys.readouterr()
+        for space in ("project", "all"):
+            assert main(["verify", "--space", space, *words]) == 2
+        assert "error[unusable-project]" in capsys.readouterr().err
+
+
+def test_nothing_is_written_into_another_project_through_a_link(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command that writes refuses, by whatever name the key or item is given; reading goes on."""
+    sim.save_user_key()
+    sim.trust(PAT, "project", owner="pat")
+    (trust_file,) = (sim.root("project") / signing.TRUSTED_FOLDER).iterdir()
+    pem = lay(sim.folder, {"pat.pem": PAT.public.pem}) / "pat.pem"
+    one = sim.folder / "one"
+    one.mkdir()
+    (one / ".ai").symlink_to(sim.root("project"))
+    monkeypatch.chdir(one)
+    files = {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()}
+    for words in (
+        ("sign", "--all", "--force"),
+        ("sign", "tool:demo/hello", "--dry-run"),
+        ("trust", "add", str(pem), "--space", "project", "--force"),
+        ("trust", "revoke", PAT.public.fingerprint, "--space", "project"),
+        ("trust", "remove", PAT.public.fingerprint, "--space", "project"),
+        ("trust", "endorse", PAT.public.fingerprint),
+        ("trust", "endorse", f".ai/{signing.TRUSTED_FOLDER}/{trust_file.name}"),
+        ("manifest", "write"),
+        ("manifest", "write", "--cosign"),
+    ):
+        capsys.readouterr()
+        assert main(list(words)) == 2
+        assert "error[project-elsewhere]" in capsys.readouterr().err
+    registry = Registry(bundles=(), user=sim.user)
+    sim.add("user", "tools/demo/mine.py", TEXT)
+    with pytest.raises(EnvironmentFault, match="leads out of its project"):
+        copy_item(registry.load("tool", "demo/mine"), registry.roots, "project")
+    assert {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()} == files
+    assert main(["verify", "--space", "project"]) == main(["sign", "--all", "--check"]) == 0
