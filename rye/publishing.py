@@ -112,7 +112,10 @@ def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tupl
     problems: dict[str, None] = {}
     for target in read_targets(texts, layout, space):
         found, missed = [], []
-        for root in target.roots:
+        here = [root for root in target.roots if root in layout.roots]
+        if not target.roots:
+            missed += [problem.message for problem in target.problems]
+        for root in here or target.roots:  # what lies below the project is another one's to sign
             listed, faults = spaces.walk(root)
             found += [(root, file) for file in listed if target.accepts(root, file)]
             missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]

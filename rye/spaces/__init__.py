@@ -17,6 +17,7 @@ all code in a space only the callable that an *installed* bundle registers is ev
 
 from __future__ import annotations
 
+from rye.spaces.below import Below, look_below
 from rye.spaces.bundles import named_roots, system_roots
 from rye.spaces.discover import check_project, check_writable, find_project, project_root, user_root, user_space
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
@@ -26,6 +27,7 @@ from rye.spaces.walking import walk, walk_along, walk_stat
 __all__ = [
     "FOLDER",
     "SUFFIXES",
+    "Below",
     "FileStat",
     "FolderReader",
     "ItemFile",
@@ -34,6 +36,7 @@ __all__ = [
     "check_project",
     "check_writable",
     "find_project",
+    "look_below",
     "named_roots",
     "project_root",
     "read_file",

@@ -148,6 +148,94 @@ def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
     assert (other / HELLO).read_bytes() == before
 
 
+# what a folder hides
+
+
+def hollow(root: Path) -> Path:
+    """Take a signed project's items out of its ``.ai``, which stays, keys and all; return its folder."""
+    folder = lay_root(root).parent
+    for name in ("tools", "config"):
+        (root / name).rename(folder / name)
+    return folder
+
+
+def test_a_hollowed_project_does_not_become_a_bundle_that_vouches_for_itself(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Empty, a link to nothing or a file: from outside or inside it, the answer is that nothing could be checked."""
+    folder = hollow(sim.folder / "evil" / ".ai")
+    for kind in ("config", "empty", "dangling", "file"):
+        path = folder / ".ai"
+        path.rmdir()
+        if kind == "dangling":
+            path.symlink_to("nowhere")
+        elif kind == "file":
+            path.write_text("")
+        else:
+            path.mkdir()
+            (path / "config").mkdir() if kind == "config" else None
+        for where, target in ((sim.project, str(folder)), (folder, "."), (folder, str(folder))):
+            monkeypatch.chdir(where)
+            for more in ((), ("--space", "project")):
+                assert main(["verify", target, *more]) == 2
+        said = capsys.readouterr()
+        assert "trusted" not in said.out + said.err
+        if kind == "config":
+            (path / "config").rmdir()
+        if kind in {"dangling", "file"}:
+            path.unlink()
+            path.mkdir()
+
+
+def test_no_project_hides_another_below_a_folder_that_is_named(sim: SpaceSim) -> None:
+    """A ``.ai`` above, or a link in the place of a folder: what was looked at before is looked at still."""
+    mono = sim.folder / "mono"
+    for name in ("p", "q"):
+        lay_root(mono / "packages" / name / ".ai", endorsed_by=ANN)
+    both = [("project:p", "ok"), ("project:q", "ok")]
+    assert codes(sim, mono) == both
+    (mono / "packages/p/.ai" / HELLO).write_bytes(TEXT.encode())
+    tampered = [("project:p", "no-envelope"), ("project:q", "ok")]
+    lay_root(mono / ".ai", endorsed_by=ANN)
+    assert codes(sim, mono) == [("project:mono", "ok"), *tampered]
+    (mono / ".store").mkdir()
+    (mono / "packages/p").rename(mono / ".store/p")
+    (mono / "packages/p").symlink_to("../.store/p")
+    assert codes(sim, mono) == [("project:mono", "ok"), *reversed(tampered)]
+    assert main(["verify", str(mono)]) == 1
+    (mono / ".store/p").rename(sim.folder / "p")
+    (mono / "packages/p").unlink()
+    (mono / "packages/p").symlink_to(sim.folder / "p")
+    assert codes(sim, mono) == [("project:mono", "ok"), ("project:q", "ok")]
+    assert main(["verify", str(mono)]) == 2
+    (problem,) = here(sim).verify(str(mono)).problems
+    assert f"{str(mono / 'packages/p')!r} leads out of" in problem
+
+
+def test_what_was_not_looked_into_is_said_in_every_format(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+    """Folders deeper than projects are looked for, and projects without items; the exit status is that of the rest."""
+    mono = sim.folder / "mono"
+    lay_root(mono / "q" / ".ai", endorsed_by=ANN)
+    lay(mono, {"a/b/c/d/.ai/tools/x.py": "", "none/.ai/config/x": ""})
+    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
+        capsys.readouterr()
+        assert main(["verify", str(mono), "--format", form]) == 0
+        said = "".join(capsys.readouterr())
+        assert said.count("projects are looked for 3 folders deep") == 1
+        assert said.count("project:none: there are no items in") == 1
+    assert main(["verify", str(mono / "a/b/c/d")]) == 1
+
+
+def test_signing_a_folder_signs_the_project_in_it_and_none_below(sim: SpaceSim) -> None:
+    """Others below it are verified with it, but are signed by those who work in them."""
+    other = lay_root(sim.project / "packages" / "other" / ".ai")
+    before = (other / HELLO).read_bytes()
+    sim.save_user_key()
+    assert [item.path for item in here(sim).sign(".", force=True).items] == [str(sim.path("project", HELLO))]
+    assert (other / HELLO).read_bytes() == before
+    assert codes(sim, ".") == [("project", "ok"), ("project:other", "project-key")]
+
+
 # a ``.ai`` that is no folder, or another one's
 
 
