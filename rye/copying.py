@@ -42,12 +42,13 @@ def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
     Raises:
         ArgumentError: ``bad-copy-to``.
         ItemError: ``copy-exists``, ``changed-meanwhile``, or the file cannot be read.
-        EnvironmentFault: ``copy-failed``.
+        EnvironmentFault: ``copy-failed``, ``project-elsewhere``.
     """
     targets = [root for root in roots if root.space == to and to in _SPACES]
     if not targets:
         valid = [str(root.space) for root in roots if root.space in _SPACES]
         raise ArgumentError("bad-copy-to", f"copy_to is {to!r}", hint=f"valid are {', '.join(valid)}", valid=valid)
+    spaces.check_writable(targets[0])
     (source,) = (root for root in roots if root.space == loaded.space and root.bundle == loaded.bundle)
     rel_path = Path(loaded.path).relative_to(source.path).as_posix()
     data = spaces.read_file(source, rel_path)

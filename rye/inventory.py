@@ -153,6 +153,7 @@ def write_root(
         ArgumentError: ``bad-expiry``, ``nothing-to-sign``.
         SigningError: ``manifest-untrusted`` when what stands cannot be believed, ``unreadable-items``, and as
             :func:`rye.manifest.write_manifest`.
+        EnvironmentFault: ``project-elsewhere``, and where it cannot be written.
     """
     from rye import manifest
 
@@ -160,6 +161,7 @@ def write_root(
         raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
     if not signers:
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
+    spaces.check_writable(root)
     observed = _observe_all(root)
     files = {} if new else manifest.read_manifest(root.path)
     if not new and not any(name.endswith(".root.json") for name in files):
@@ -192,6 +194,7 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     """
     from rye import manifest
 
+    spaces.check_writable(root)
     files = manifest.read_manifest(root.path)
     if not files:
         raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")

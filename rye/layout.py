@@ -45,6 +45,7 @@ class Layout:
 
         Raises:
             NotFoundError: The project folder or a named bundle does not exist.
+            EnvironmentFault: ``unusable-project``, for a ``.ai`` that is no folder.
         """
         home = spaces.user_space() if user is None else user
         if project is None:
@@ -52,6 +53,8 @@ class Layout:
         elif not project.is_dir():
             message = f"there is no project folder {project}"
             raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai", path=str(project))
+        else:
+            spaces.check_project(project, user=home)
         roots = [] if project is None else [spaces.project_root(project)]
         roots.append(spaces.user_root(home))
         found, warnings = spaces.system_roots(bundles)

@@ -77,7 +77,11 @@ def sign_targets(
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
-    jobs = _read_all(*_find(texts, layout, space), validate=mode is not Mode.CHECK)
+    found, missed = _find(texts, layout, space)
+    if mode is not Mode.CHECK:
+        for root in dict.fromkeys(root for root, _ in found):
+            spaces.check_writable(root)
+    jobs = _read_all(found, missed, validate=mode is not Mode.CHECK)
     if mode is Mode.WRITE:
         report = _write(jobs, keyring.signing_key(key), envelope, force=force)
         return replace(report, warnings=_not_counting(jobs, keyring))
@@ -108,7 +112,10 @@ def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tupl
     problems: dict[str, None] = {}
     for target in read_targets(texts, layout, space):
         found, missed = [], []
-        for root in target.roots:
+        here = [root for root in target.roots if root in layout.roots]
+        if not target.roots:
+            missed += [problem.message for problem in target.problems]
+        for root in here or target.roots:  # what lies below the project is another one's to sign
             listed, faults = spaces.walk(root)
             found += [(root, file) for file in listed if target.accepts(root, file)]
             missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]

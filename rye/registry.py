@@ -69,6 +69,7 @@ class Registry:
     Raises:
         NotFoundError: The project folder, a bundle or a trust file does not exist.
         ArgumentError: ``max_staleness`` is not a number ≥ 0, or the embedder is none.
+        EnvironmentFault: The project's ``.ai`` is no folder.
     """
 
     def __init__(

@@ -10,11 +10,11 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 
 from rye import spaces
-from rye.errors import ArgumentError
+from rye.errors import ArgumentError, RyeError
 from rye.items import ItemType
 from rye.items.scope import Scope, parse_scope
 from rye.layout import Layout
-from rye.spaces import ItemFile, Root, Space
+from rye.spaces import Below, ItemFile, Root
 
 Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
@@ -27,13 +27,16 @@ _WILD = re.compile(r"[*?\[]")
 class Target:
     """One of the words: the text itself, the roots to look in, and which of their files it names.
 
-    ``covers`` tells of a path below a root that could not be listed whether what it names may be there.
+    ``covers`` tells of a path below a root that could not be listed whether what it names may be there; ``problems``
+    are of what may be a project below a folder that was named, ``warnings`` of where none was looked for.
     """
 
     text: str
     roots: tuple[Root, ...]
     accepts: Accepts
     covers: Covers = lambda _root, _path: True
+    problems: tuple[RyeError, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
@@ -126,14 +129,14 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             lambda root, file: _within(str(root.path / file.rel_path), inside[root]),
             lambda root, rel: _meets(str(root.path / rel), inside[root]),
         )
-    roots = _below(path, known)
-    if not roots:
+    below = _below(path, known)
+    if not (below.roots or below.problems):
         message = f"{text!r} is in none of the spaces, and no items lie below it"
         raise ArgumentError(
             "bad-target", message, hint="name a file below .ai or a bundle's root, or a bundle's folder"
         )
-    known += [root for root in roots if root not in known]
-    return Target(text, roots, lambda _root, _file: True)
+    known += [root for root in below.roots if root not in known]
+    return Target(text, below.roots, lambda _root, _file: True, problems=below.problems, warnings=below.warnings)
 
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:
@@ -150,29 +153,23 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     }
 
 
-def _below(path: Path, known: list[Root]) -> tuple[Root, ...]:
+def _below(path: Path, known: list[Root]) -> Below:
     """Return the known roots below a folder, and those that it alone names.
 
     A ``.ai`` there is a project, for whose keys somebody must vouch; only a folder that is a root without being called
     so is a bundle, whose own keys speak for its items.
     """
+    if not path.is_dir():
+        return Below(())
     written, real = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - as above
     around = {
         root: os.path.realpath(root.path)
         for root in known
         if _within(os.path.abspath(root.path), written) or _within(os.path.realpath(root.path), real)  # noqa: PTH100
     }
-    taken = {root.bundle for root in known}
-    others, _ = spaces.named_roots([path], taken=taken) if path.is_dir() else ((), ())
-    new = [root for root in others if os.path.realpath(root.path) not in around.values()]
-    return (*around, *map(_as_project, new))
-
-
-def _as_project(root: Root) -> Root:
-    if root.path.name == spaces.FOLDER:
-        return replace(root, space=Space.PROJECT, version="")
-    real = Path(os.path.realpath(root.path))
-    return replace(root, space=Space.PROJECT, version="", path=real) if real.name == spaces.FOLDER else root
+    found = spaces.look_below(path, taken={root.bundle for root in known})
+    new = [root for root in found.roots if os.path.realpath(root.path) not in around.values()]
+    return replace(found, roots=(*around, *new))
 
 
 def _meets(place: str, other: str) -> bool:

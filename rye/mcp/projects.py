@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye.errors import ArgumentError, NotFoundError, RyeError
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError
 from rye.mcp.calls import Call
 from rye.mcp.options import Options
 from rye.mcp.trusted import unname
@@ -178,10 +178,18 @@ class Projects:
         """Return the project around the working directory where none was named."""
         if self._named:
             return None
-        from rye import spaces
-
-        found = spaces.find_project(Path.cwd(), user=spaces.user_space())
+        found = _nearest(Path.cwd())
         return None if found is None else found.resolve()
+
+
+def _nearest(folder: Path) -> Path | None:
+    """Return the project around a folder; none also where it cannot be used, which only who asks for it is told."""
+    from rye import spaces
+
+    try:
+        return spaces.find_project(folder, user=spaces.user_space())
+    except EnvironmentFault:
+        return None
 
 
 def _checked(folder: Path) -> Path:
@@ -195,7 +203,8 @@ def _checked(folder: Path) -> Path:
         message = f"there is no project folder {str(folder)!r}"
         raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai, or leave it out")
     if not has_items:
-        around = spaces.find_project(folder, user=spaces.user_space())
+        spaces.check_project(folder)
+        around = _nearest(folder)
         guess = f"did you mean {str(around)!r}? " if around else ""
         hint = f"{guess}leave project_path out to search what this server was started for"
         details: dict[str, Any] = {"nearest": [str(around)] if around else []}

@@ -16,7 +16,16 @@ from rye.items import ItemType
 from rye.spaces.manifest import Identity, identify
 from rye.spaces.model import FOLDER, Root, Space
 
-__all__ = ["ENTRY_POINTS", "OWN", "named_roots", "system_roots"]
+__all__ = [
+    "ENTRY_POINTS",
+    "MAX_FOLDER_DEPTH",
+    "OWN",
+    "Gathered",
+    "has_items",
+    "is_looked_into",
+    "named_roots",
+    "system_roots",
+]
 
 ENTRY_POINTS = "rye.bundles"
 """The entry point group in which an installed package names its ``bundle`` callable."""
@@ -47,7 +56,7 @@ def system_roots(
     """
     if bundles is not None and not bundles:
         return (), ()
-    gathered = _Gathered()
+    gathered = Gathered()
     gathered.add(Root(Space.SYSTEM, items_root(), bundle=OWN))
     if bundles is not None:
         gathered.add_folders([Path(folder) for folder in bundles])
@@ -76,12 +85,12 @@ def named_roots(
     Raises:
         NotFoundError: ``bundle-not-found``.
     """
-    gathered = _Gathered(taken)
+    gathered = Gathered(taken)
     gathered.add_folders([Path(folder) for folder in folders])
     return gathered.result()
 
 
-class _Gathered:
+class Gathered:
     """Roots found so far: each bundle id once, each folder once unless bundles share it out by categories."""
 
     def __init__(self, taken: Collection[str] = ()) -> None:
@@ -154,26 +163,30 @@ def _roots_below(folder: Path) -> Iterator[Root]:
 def _root_at(folder: Path, *, itself: bool) -> Path | None:
     """Return ``folder/.ai`` if items may lie there, else, where asked, the folder itself if they may lie in it."""
     inner = folder / FOLDER
-    if _has_items(inner):
+    if has_items(inner):
         return inner
-    return folder if itself and _has_items(folder) else None
+    return folder if itself and has_items(folder) else None
 
 
-def _has_items(folder: Path) -> bool:
+def has_items(folder: Path) -> bool:
+    """Return whether a folder has one in which items of some type may lie."""
     return any(os.path.isdir(folder / item_type.folder) for item_type in ItemType)
+
+
+def is_looked_into(name: str) -> bool:
+    """Return whether bundles and projects are looked for in folders of this name."""
+    return name[0] != "." and name not in _SKIPPED and not name.endswith((".dist-info", ".egg-info"))
 
 
 def _subfolders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             names = [
-                entry.name
-                for entry in entries
-                if entry.name[0] != "." and entry.name not in _SKIPPED and entry.is_dir(follow_symlinks=False)
+                entry.name for entry in entries if is_looked_into(entry.name) and entry.is_dir(follow_symlinks=False)
             ]
     except OSError:
         return []
-    return [folder / name for name in sorted(names) if not name.endswith((".dist-info", ".egg-info"))]
+    return [folder / name for name in sorted(names)]
 
 
 # Installed packages

@@ -1,6 +1,6 @@
 """Finding the project and the user space."""
 
-# ruff: noqa: PTH112 - Path.is_dir() raises where a folder may not be entered
+# ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered
 from __future__ import annotations
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 from rye.errors import EnvironmentFault
 from rye.spaces.model import FOLDER, Root, Space
 
-__all__ = ["find_project", "project_root", "user_root", "user_space"]
+__all__ = ["check_project", "check_writable", "find_project", "project_root", "user_root", "user_space"]
 
 
 def user_space(environ: Mapping[str, str] | None = None) -> Path:
@@ -36,14 +36,67 @@ def find_project(start: Path, *, user: Path | None = None) -> Path | None:
     Args:
         start: Where to begin.
         user: The folder that holds the user's ``.ai``, which is no project.
+
+    Raises:
+        EnvironmentFault: ``unusable-project``: what is nearest cannot be used, and one further up would be another one.
     """
-    users = os.path.realpath(user / FOLDER) if user is not None else ""
     begin = Path(os.path.abspath(start))  # noqa: PTH100 - the project is named as the user sees it
     for folder in (begin, *begin.parents):
-        candidate = folder / FOLDER
-        if os.path.isdir(candidate) and os.path.realpath(candidate) != users:
-            return folder
+        if os.path.lexists(folder / FOLDER) and not (user is not None and _is_users(folder, user)):
+            return check_project(folder, user=user)
     return None
+
+
+def check_project(folder: Path, *, user: Path | None = None) -> Path:
+    """Return a folder, unless what is there under the name of a project's ``.ai`` is none.
+
+    Raises:
+        EnvironmentFault: ``unusable-project``.
+    """
+    path = _absolute(folder)
+    if not os.path.lexists(path):
+        return folder
+    if os.path.islink(path) and user is not None and _leads_to_users(folder, user) and not _is_users(folder, user):
+        raise _unusable(path, "a link to the user's own, which is no project")
+    if not os.path.isdir(path):
+        dangling = os.path.islink(path) and not os.path.exists(path)
+        raise _unusable(path, "a link that leads nowhere" if dangling else "no folder")
+    return folder
+
+
+def _leads_to_users(folder: Path, user: Path) -> bool:
+    return os.path.realpath(folder / FOLDER) == os.path.realpath(user / FOLDER)
+
+
+def _is_users(folder: Path, user: Path) -> bool:
+    """Return whether a folder's ``.ai`` is the user's, and not a link to it that lies in another folder."""
+    own = not os.path.islink(folder / FOLDER) or os.path.realpath(folder) == os.path.realpath(user)
+    return own and _leads_to_users(folder, user)
+
+
+def _unusable(path: Path, what: str) -> EnvironmentFault:
+    return EnvironmentFault(
+        "unusable-project",
+        f"{str(path)!r} is {what}",
+        hint="put the folder of the project's items in its place, or remove it",
+        path=str(path),
+    )
+
+
+def check_writable(root: Root) -> None:
+    """Refuse to write into a project through a ``.ai`` that is a link: a checkout must not choose other places.
+
+    Raises:
+        EnvironmentFault: ``project-elsewhere``.
+    """
+    path = root.path
+    if root.space is not Space.PROJECT or not os.path.islink(path):
+        return
+    real, folder = os.path.realpath(path), os.path.realpath(path.parent)
+    if not real.startswith(folder.rstrip(os.sep) + os.sep):
+        message = f"{str(path)!r} is a link that leads out of its project, to {real!r}; nothing is written there"
+        hint = "go into the folder that it leads to and work there"
+        raise EnvironmentFault("project-elsewhere", message, hint=hint, path=str(path))
 
 
 def project_root(project: Path) -> Root:

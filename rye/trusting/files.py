@@ -13,7 +13,7 @@ from rye import signing
 from rye.errors import ArgumentError, NotFoundError, SigningError
 from rye.layout import Layout
 from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
-from rye.spaces import FOLDER
+from rye.spaces import FOLDER, check_writable, project_root
 from rye.trusting.disk import (
     by_a_link,
     read_key,
@@ -247,8 +247,10 @@ class Trust:
         """
         root = None if self._layout.project is None else self._layout.project / FOLDER
         inside = root is not None and path.is_relative_to(os.path.abspath(root))  # noqa: PTH100 - links stay
-        if inside and root is not None and signing.leads_out(path, root):
-            raise by_a_link(path, root)
+        if inside and root is not None:
+            check_writable(project_root(root.parent))
+            if signing.leads_out(path, root):
+                raise by_a_link(path, root)
         if not signing.leads_out(path, self._layout.user):
             message = f"{path} is a file of the user space, where trust files count without endorsement"
             raise SigningError("not-a-file", message, hint="name a trust file of the project")
@@ -334,7 +336,11 @@ class Trust:
         if space not in SPACES:
             hint = "a bundle's trust files are its publisher's"
             raise ArgumentError("bad-space", f"space is {space!r}", hint=f"use user or project; {hint}")
-        return self._layout.user / signing.TRUSTED_FOLDER if space == "user" else self._project_folder()
+        if space == "user":
+            return self._layout.user / signing.TRUSTED_FOLDER
+        if self._layout.project is not None:
+            check_writable(project_root(self._layout.project))
+        return self._project_folder()
 
     def _project_folder(self) -> Path:
         if self._layout.project is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from rye import signing, spaces
-from rye.errors import ItemError
+from rye.errors import ItemError, RyeError
 from rye.layout import Layout
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import Scope, TrustSet, UnreadTrust
@@ -83,7 +83,7 @@ class Checking:
         yield from self._problems
         if not self._all_named:
             for target in self._targets:
-                if target.text not in matched:
+                if target.text not in matched and not target.problems:
                     yield Unchecked(
                         f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is"
                     )
@@ -92,15 +92,17 @@ class Checking:
         """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
         for number, root in enumerate(roots):
             targets = [target for target in self._targets if root in target.roots]
+            empty = _is_other(root)
             for file in with_twins(spaces.walk_along(root)):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named
                     if self._left_out is None and not any(target.covers(root, rel) for target in targets):
                         continue
-                    path = f"{root.path}/{rel}"
+                    path, empty = f"{root.path}/{rel}", False
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
                     continue
+                empty = False
                 if not self._all_named:
                     naming = [target.text for target in targets if target.accepts(root, file)]
                     if not naming:
@@ -112,6 +114,9 @@ class Checking:
                 else:
                     self.passed_over += 1
                     self._leave_out(root, file)
+
+            if empty:
+                self.warnings += (f"{root.source}: there are no items in {root.path}",)
 
     def _leave_out(self, root: Root, file: ItemFile) -> None:
         if self._left_out is not None:
@@ -154,14 +159,22 @@ def start_checking(
     told = (text for text in load.warnings if text not in doubts)
     checking = Checking(
         extended,
-        (*layout.warnings, *told, *((load.emptiness,) if load.emptiness else ())),
+        (
+            *layout.warnings,
+            *told,
+            *((load.emptiness,) if load.emptiness else ()),
+            *dict.fromkeys(warning for target in targets for warning in target.warnings),
+        ),
         tuple(_self_vouched(extended.roots[len(layout.roots) :], load.trust)),
         _targets=targets,
         _all_named=not texts,
         _verifier=Verifier(load.trust, signing.system_clock(), digests),
         _processes=cores() if processes is None else max(1, processes),
         _progress=progress,
-        _problems=[_not_known(text, each) for text, each in doubts.items()],
+        _problems=[
+            *(_not_known(text, each) for text, each in doubts.items()),
+            *dict.fromkeys(_not_seen(problem) for target in targets for problem in target.problems),
+        ],
     )
     if wanted is not None:
         checking._wanted = wanted(checking.roots)  # noqa: SLF001 - its own factory
@@ -181,6 +194,11 @@ def _not_known(text: str, unread: UnreadTrust) -> Unchecked:
         unread.fault.hint,
         str(unread.path),
     )
+
+
+def _not_seen(problem: RyeError) -> Unchecked:
+    """Say of what may be a project that it was not looked at."""
+    return Unchecked(problem.message, problem.code, problem.hint, str(problem.details["path"]))
 
 
 def _self_vouched(roots: Iterable[Root], trust: TrustSet) -> Iterator[str]:

@@ -572,6 +572,85 @@ def project_named_by_its_path(arena: Arena) -> Found:
 
 
 @attack
+def project_hollowed(arena: Arena) -> Found:
+    """The items of a project named by its path, with their keys, beside its ``.ai`` instead of in it."""
+    folder = of_one_hand(arena, "evil")
+    (folder / ".ai").mkdir()
+    return arena.verify(str(folder))
+
+
+@attack
+def project_hidden_behind_another(arena: Arena) -> Found:
+    """A project is added above one that was altered, where somebody verifies the folder around both."""
+    folder = arena.sim.folder / "mono"
+    _copy_project(arena, folder / "packages" / "p")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, folder / "packages" / "q")
+    arena.replace(b"Say hullo.", b"Say hello.")
+    _copy_project(arena, folder)
+    return arena.verify(str(folder))
+
+
+@attack
+def project_moved_behind_a_link(arena: Arena) -> Found:
+    """An altered project is moved to a hidden folder, and a link put in its place."""
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, arena.sim.folder / "mono" / ".store" / "p")
+    (arena.sim.folder / "mono" / "p").symlink_to(".store/p")
+    return arena.verify(str(arena.sim.folder / "mono"))
+
+
+@attack
+def project_moved_out_of_sight(arena: Arena) -> Found:
+    """The same with a link to a place outside the folder that is verified; what is in it is well."""
+    _copy_project(arena, arena.sim.folder / "mono" / "q")
+    _copy_project(arena, arena.sim.folder / "far")
+    (arena.sim.folder / "mono" / "p").symlink_to("../far")
+    return arena.verify(str(arena.sim.folder / "mono"))
+
+
+@attack
+def project_put_deeper(arena: Arena) -> Found:
+    """An altered project lies deeper than projects are looked for: the answer warns of folders not looked into."""
+    _copy_project(arena, arena.sim.folder / "mono" / "q")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, arena.sim.folder / "mono" / "a" / "b" / "c" / "d")
+    (warning,) = arena.sim.registry().verify(str(arena.sim.folder / "mono")).warnings
+    assert "1 deeper, such as" in warning
+    return arena.verify(str(arena.sim.folder / "mono"))
+
+
+@attack
+def project_broken(arena: Arena) -> Found:
+    """The ``.ai`` of the project worked in leads nowhere; the one around it, well as it is, is not verified instead."""
+    inner = arena.sim.project / "inner"
+    inner.mkdir()
+    (inner / ".ai").symlink_to("nowhere")
+    return arena.verify(inside=inner)
+
+
+@attack
+def project_linked_to_another(arena: Arena) -> Found:
+    """A checkout whose ``.ai`` leads to the honest project: what its reader signs or trusts there is not written."""
+    one = arena.sim.folder / "one"
+    one.mkdir()
+    (one / ".ai").symlink_to(arena.sim.root("project"))
+    arena.sim.write("project", OTHER, TEXT)
+    pem = lay(arena.sim.folder, {"eve.pem": EVE.public.pem}) / "eve.pem"
+    with chdir(one):
+        assert main(["sign", "--all"]) == main(["trust", "add", str(pem), "--space", "project"]) == 2
+        assert main(["manifest", "write"]) == 2
+    assert arena.verify().codes == {"no-envelope"}
+    arena.sim.delete("project", OTHER)
+    assert not (arena.sim.root("project") / "config").exists()
+    return arena.verify()
+
+
+def _copy_project(arena: Arena, folder: Path) -> None:
+    shutil.copytree(arena.sim.root("project"), folder / ".ai")
+
+
+@attack
 def bundle_vouches_for_itself(arena: Arena) -> Found:
     """Nobody but the folder says whose it is: verify says that, and with a signer demanded it does not pass."""
     folder = str(of_one_hand(arena, "theirs"))

@@ -9,7 +9,8 @@ import pytest
 
 from rye import Registry, signing
 from rye.cli import main
-from rye.errors import ArgumentError
+from rye.copying import copy_item
+from rye.errors import ArgumentError, EnvironmentFault
 from rye.signing import SigningKey
 from tests.support.files import lay
 from tests.support.signed import ANN, PAT, SIGNED_AT
@@ -145,3 +146,151 @@ def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
     with pytest.raises(ArgumentError, match="lies in project:other"):
         here(sim).sign(str(other), force=True)
     assert (other / HELLO).read_bytes() == before
+
+
+# what a folder hides
+
+
+def hollow(root: Path) -> Path:
+    """Take a signed project's items out of its ``.ai``, which stays, keys and all; return its folder."""
+    folder = lay_root(root).parent
+    for name in ("tools", "config"):
+        (root / name).rename(folder / name)
+    return folder
+
+
+def test_a_hollowed_project_does_not_become_a_bundle_that_vouches_for_itself(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Empty, a link to nothing or a file: from outside or inside it, the answer is that nothing could be checked."""
+    folder = hollow(sim.folder / "evil" / ".ai")
+    for kind in ("config", "empty", "dangling", "file"):
+        path = folder / ".ai"
+        path.rmdir()
+        if kind == "dangling":
+            path.symlink_to("nowhere")
+        elif kind == "file":
+            path.write_text("")
+        else:
+            path.mkdir()
+            (path / "config").mkdir() if kind == "config" else None
+        for where, target in ((sim.project, str(folder)), (folder, "."), (folder, str(folder))):
+            monkeypatch.chdir(where)
+            for more in ((), ("--space", "project")):
+                assert main(["verify", target, *more]) == 2
+        said = capsys.readouterr()
+        assert "trusted" not in said.out + said.err
+        if kind == "config":
+            (path / "config").rmdir()
+        if kind in {"dangling", "file"}:
+            path.unlink()
+            path.mkdir()
+
+
+def test_no_project_hides_another_below_a_folder_that_is_named(sim: SpaceSim) -> None:
+    """A ``.ai`` above, or a link in the place of a folder: what was looked at before is looked at still."""
+    mono = sim.folder / "mono"
+    for name in ("p", "q"):
+        lay_root(mono / "packages" / name / ".ai", endorsed_by=ANN)
+    both = [("project:p", "ok"), ("project:q", "ok")]
+    assert codes(sim, mono) == both
+    (mono / "packages/p/.ai" / HELLO).write_bytes(TEXT.encode())
+    tampered = [("project:p", "no-envelope"), ("project:q", "ok")]
+    lay_root(mono / ".ai", endorsed_by=ANN)
+    assert codes(sim, mono) == [("project:mono", "ok"), *tampered]
+    (mono / ".store").mkdir()
+    (mono / "packages/p").rename(mono / ".store/p")
+    (mono / "packages/p").symlink_to("../.store/p")
+    assert codes(sim, mono) == [("project:mono", "ok"), *reversed(tampered)]
+    assert main(["verify", str(mono)]) == 1
+    (mono / ".store/p").rename(sim.folder / "p")
+    (mono / "packages/p").unlink()
+    (mono / "packages/p").symlink_to(sim.folder / "p")
+    assert codes(sim, mono) == [("project:mono", "ok"), ("project:q", "ok")]
+    assert main(["verify", str(mono)]) == 2
+    (problem,) = here(sim).verify(str(mono)).problems
+    assert f"{str(mono / 'packages/p')!r} leads out of" in problem
+
+
+def test_what_was_not_looked_into_is_said_in_every_format(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+    """Folders deeper than projects are looked for, and projects without items; the exit status is that of the rest."""
+    mono = sim.folder / "mono"
+    lay_root(mono / "q" / ".ai", endorsed_by=ANN)
+    lay(mono, {"a/b/c/d/.ai/tools/x.py": "", "none/.ai/config/x": ""})
+    for form in ("text", "json", "jsonl", "sarif", "junit", "github"):
+        capsys.readouterr()
+        assert main(["verify", str(mono), "--format", form]) == 0
+        said = "".join(capsys.readouterr())
+        assert said.count("projects are looked for 3 folders deep") == 1
+        assert said.count("project:none: there are no items in") == 1
+    assert main(["verify", str(mono / "a/b/c/d")]) == 1
+
+
+def test_signing_a_folder_signs_the_project_in_it_and_none_below(sim: SpaceSim) -> None:
+    """Others below it are verified with it, but are signed by those who work in them."""
+    other = lay_root(sim.project / "packages" / "other" / ".ai")
+    before = (other / HELLO).read_bytes()
+    sim.save_user_key()
+    assert [item.path for item in here(sim).sign(".", force=True).items] == [str(sim.path("project", HELLO))]
+    assert (other / HELLO).read_bytes() == before
+    assert codes(sim, ".") == [("project", "ok"), ("project:other", "project-key")]
+
+
+# a ``.ai`` that is no folder, or another one's
+
+
+@pytest.mark.parametrize("kind", ["dangling", "file", "users"])
+def test_a_broken_project_does_not_let_another_one_be_verified(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str
+) -> None:
+    """The one around it is well, and was not meant."""
+    sub = sim.project / "sub"
+    sub.mkdir()
+    monkeypatch.chdir(sub)
+    assert main(["verify", "--space", "project"]) == 0
+    if kind == "file":
+        (sub / ".ai").write_text("")
+    else:
+        (sub / ".ai").symlink_to("nowhere" if kind == "dangling" else sim.root("user"))
+    (sub / "deep").mkdir()
+    for where, words in ((sub, ()), (sub / "deep", ()), (sub, ("--project", ".")), (sim.project, ("--project", "sub"))):
+        monkeypatch.chdir(where)
+        capsys.readouterr()
+        for space in ("project", "all"):
+            assert main(["verify", "--space", space, *words]) == 2
+        assert "error[unusable-project]" in capsys.readouterr().err
+
+
+def test_nothing_is_written_into_another_project_through_a_link(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Each command that writes refuses, by whatever name the key or item is given; reading goes on."""
+    sim.save_user_key()
+    sim.trust(PAT, "project", owner="pat")
+    (trust_file,) = (sim.root("project") / signing.TRUSTED_FOLDER).iterdir()
+    pem = lay(sim.folder, {"pat.pem": PAT.public.pem}) / "pat.pem"
+    one = sim.folder / "one"
+    one.mkdir()
+    (one / ".ai").symlink_to(sim.root("project"))
+    monkeypatch.chdir(one)
+    files = {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()}
+    for words in (
+        ("sign", "--all", "--force"),
+        ("sign", "tool:demo/hello", "--dry-run"),
+        ("trust", "add", str(pem), "--space", "project", "--force"),
+        ("trust", "revoke", PAT.public.fingerprint, "--space", "project"),
+        ("trust", "remove", PAT.public.fingerprint, "--space", "project"),
+        ("trust", "endorse", PAT.public.fingerprint),
+        ("trust", "endorse", f".ai/{signing.TRUSTED_FOLDER}/{trust_file.name}"),
+        ("manifest", "write"),
+        ("manifest", "write", "--cosign"),
+    ):
+        capsys.readouterr()
+        assert main(list(words)) == 2
+        assert "error[project-elsewhere]" in capsys.readouterr().err
+    registry = Registry(bundles=(), user=sim.user)
+    sim.add("user", "tools/demo/mine.py", TEXT)
+    with pytest.raises(EnvironmentFault, match="leads out of its project"):
+        copy_item(registry.load("tool", "demo/mine"), registry.roots, "project")
+    assert {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()} == files
+    assert main(["verify", "--space", "project"]) == main(["sign", "--all", "--check"]) == 0

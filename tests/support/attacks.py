@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from contextlib import chdir
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -75,20 +76,23 @@ class Arena:
         for name, data in files.items():
             (folder / name).write_bytes(data)
 
-    def verify(self, *options: str, space: str = "project") -> Found:
-        """Run ``rye verify --json`` and return what it says."""
+    def verify(self, *options: str, space: str = "project", inside: Path | None = None) -> Found:
+        """Run ``rye verify --json`` and return what it says; ``inside`` a folder, it is to find the project itself."""
         bundles = [word for folder in self.sim.bundles.values() for word in ("--bundle", str(folder))]
-        words = ["verify", "--space", space, "--project", str(self.sim.project), *bundles, "--json", *options]
+        project = [] if inside else ["--project", str(self.sim.project)]
         self._capsys.readouterr()
-        status = main(words)
+        with chdir(inside or Path.cwd()):
+            status = main(["verify", "--space", space, *project, *bundles, "--json", *options])
         answer = json.loads(self._capsys.readouterr().out)
+        if "error" in answer:
+            return Found(status, frozenset({answer["error"]["code"]}))
         amiss = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
         bad = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if is_amiss}
         well = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if not is_amiss}
         for report in answer["manifests"]:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
         bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
-        bad |= {"link-escape" for problem in answer["problems"] if "leads out of the space root" in problem}
+        bad |= {each["code"] for each in answer["unchecked"] if each["code"] in {"link-escape", "no-match"}}
         bad |= {"ambiguous-item" for problem in answer["problems"] if " files: " in problem}
         return Found(status, frozenset(bad), frozenset(well))
 

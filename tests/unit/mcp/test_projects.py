@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
 
-from rye.errors import ArgumentError, CancelledError, NotFoundError
+from rye.errors import ArgumentError, CancelledError, EnvironmentFault, NotFoundError
 from rye.mcp.calls import Call
 from rye.mcp.options import Http, Options
 from rye.mcp.projects import MAX_PROJECTS, Projects
@@ -93,6 +94,25 @@ def test_the_project_around_the_working_directory_is_the_default(
     monkeypatch.chdir(here / "src")
     projects = start(opened, Options(http=Http()))
     assert projects.find(str(here)) is projects.find()
+
+
+def test_a_broken_project_is_told_to_who_asks_for_it_alone(
+    opened: list[Projects], elsewhere: Path, tmp_path: Path
+) -> None:
+    """Others can be named while the one worked in cannot be used; nothing further up is taken in its place."""
+    (elsewhere / ".ai").symlink_to("nowhere")
+    (elsewhere / "plain").mkdir()
+    make_project(tmp_path)
+    projects = start(opened, Options())
+    for find in (projects.find, partial(projects.find, str(elsewhere))):
+        with pytest.raises(EnvironmentFault) as raised:
+            find()
+        assert raised.value.code == "unusable-project"
+    with pytest.raises(NotFoundError) as missing:
+        projects.find(str(elsewhere / "plain"))
+    assert (missing.value.code, missing.value.details["nearest"]) == ("project-without-items", [])
+    other = make_project(tmp_path / "other")
+    assert projects.find(str(other)) is projects.find(str(other))
 
 
 @pytest.mark.parametrize("named", ["", "here", "~", "./x", "a\0b", 5, ["/"], {}])

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import os
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.spaces import FOLDER, SUFFIXES, Root, Space, find_project, project_root, user_root, user_space
+from rye.spaces import (
+    FOLDER,
+    SUFFIXES,
+    Root,
+    Space,
+    check_project,
+    check_writable,
+    find_project,
+    project_root,
+    user_root,
+    user_space,
+)
 
 
 def test_the_user_space_is_named_by_the_environment_else_home(tmp_path: Path) -> None:
@@ -64,10 +76,50 @@ def test_the_user_space_is_no_project(tmp_path: Path) -> None:
     assert find_project(home / "work", user=home) == tmp_path
 
 
-def test_a_file_of_that_name_is_no_project(tmp_path: Path) -> None:
-    """Only a folder counts."""
-    (tmp_path / FOLDER).write_text("")
-    assert find_project(tmp_path, user=Path("/")) is None
+@pytest.mark.parametrize("kind", ["file", "dangling", "loop", "users"])
+def test_what_cannot_be_the_nearest_project_does_not_give_way_to_another(tmp_path: Path, kind: str) -> None:
+    """A file, a link to nothing and one to the user's own end the search: further up is one that was not meant."""
+    user = tmp_path / "home"
+    (user / FOLDER).mkdir(parents=True)
+    (tmp_path / FOLDER).mkdir()
+    deep = tmp_path / "sub" / "deep"
+    deep.mkdir(parents=True)
+    path = tmp_path / "sub" / FOLDER
+    if kind == "file":
+        path.write_text("")
+    else:
+        path.symlink_to({"dangling": Path("nowhere"), "loop": Path(FOLDER), "users": user / FOLDER}[kind])
+    for look in (partial(find_project, deep, user=user), partial(check_project, path.parent, user=user)):
+        with pytest.raises(EnvironmentFault) as caught:
+            look()
+        assert (caught.value.code, caught.value.details["path"]) == ("unusable-project", str(path))
+    path.unlink()
+    assert find_project(deep, user=user) == tmp_path
+    assert check_project(path.parent, user=user) == path.parent
+
+
+def test_the_users_own_folder_may_be_a_link(tmp_path: Path) -> None:
+    """As where it is kept among other settings: it is no project, and no fault, also by another name of the home."""
+    home = tmp_path / "home"
+    (home / "dots" / FOLDER).mkdir(parents=True)
+    (home / FOLDER).symlink_to("dots/.ai")
+    (tmp_path / "alias").symlink_to(home)
+    for start in (home, home / "dots", tmp_path / "alias"):
+        assert find_project(start, user=home) is None
+
+
+def test_nothing_is_written_through_a_link_out_of_the_project(tmp_path: Path) -> None:
+    """One inside it is no matter, nor is a link on the way to it, nor one that the user has put into the own space."""
+    for name in ("one", "two"):
+        (tmp_path / name / "kept").mkdir(parents=True)
+    for name, target in {"one/.ai": "../two/kept", "two/.ai": "kept", "way": "two"}.items():
+        (tmp_path / name).symlink_to(target)
+    with pytest.raises(EnvironmentFault) as caught:
+        check_writable(project_root(tmp_path / "one"))
+    assert caught.value.code == "project-elsewhere"
+    assert str(tmp_path / "two" / "kept") in caught.value.message
+    for root in (project_root(tmp_path / "two"), project_root(tmp_path / "way"), user_root(tmp_path / "one")):
+        check_writable(root)
 
 
 def test_roots_are_absolute_and_keep_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

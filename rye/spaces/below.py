@@ -1,0 +1,177 @@
+"""Projects below a folder: each ``.ai`` in it, and what could not be looked at."""
+
+# ruff: noqa: PTH112, PTH118, PTH119 - paths are text here, for there may be many
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from math import inf
+from pathlib import Path
+
+from rye.errors import EnvironmentFault, ItemError, RyeError
+from rye.items import ItemType
+from rye.spaces.bundles import MAX_FOLDER_DEPTH, Gathered, has_items, is_looked_into
+from rye.spaces.discover import check_project
+from rye.spaces.manifest import identify
+from rye.spaces.model import FOLDER, Root, Space
+
+__all__ = ["Below", "look_below"]
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """What lies below a folder.
+
+    Attributes:
+        roots: The project or bundle that the folder itself is, then the projects in it.
+        problems: What may be a project and could not be looked at, with its ``path``.
+        warnings: Sentences on where nothing was looked for.
+    """
+
+    roots: tuple[Root, ...]
+    problems: tuple[RyeError, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+def look_below(folder: Path, *, taken: Collection[str] = ()) -> Below:
+    """Return the projects in a folder, and the bundle that it may be itself, importing nothing.
+
+    Whatever has a ``.ai`` is a project, also when that holds no items; only a folder that has none, and is none, can be
+    a bundle. Projects are looked for beside and below others, too, so that none can hide one. Links are followed to
+    folders inside ``folder``, each real folder once; one that leads out of it to a project is a problem. Hidden folders
+    are reached by links alone.
+
+    Args:
+        folder: Where to look.
+        taken: Names that others have already.
+    """
+    search = _Search(Path(os.path.abspath(folder)), taken)  # noqa: PTH100 - links stay
+    search.run()
+    return search.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A folder to look into: its path, where it really is, and how many levels below it are looked into."""
+
+    path: str
+    real: str
+    room: float
+
+
+class _Search:
+    """A walk by levels, first along the folders' own paths, then along links."""
+
+    def __init__(self, folder: Path, taken: Collection[str]) -> None:
+        self._folder = folder
+        self._real = os.path.realpath(folder)
+        self._gathered = Gathered(taken)
+        self._queue: deque[_Place] = deque()
+        self._links: list[_Place] = []
+        self._seen = {self._real}
+        self._cut: list[str] = []
+        self._problems: list[RyeError] = []
+        self._warnings: list[str] = []
+
+    def run(self) -> None:
+        """Look at the folder itself, then into it."""
+        if self._folder.name == FOLDER:
+            self._add_project(self._folder)
+            return
+        if os.path.basename(self._real) == FOLDER:
+            self._add_project(Path(self._real))
+            return
+        flat = not os.path.lexists(self._folder / FOLDER) and has_items(self._folder)
+        if flat:
+            self._add_flat()
+        self._look_into(_Place(str(self._folder), self._real, MAX_FOLDER_DEPTH), flat=flat)
+        while self._queue or self._links:
+            while self._queue:
+                self._look_into(self._queue.popleft())
+            links, self._links = self._links, []
+            for link in links:
+                self._follow(link)
+
+    def _look_into(self, place: _Place, *, flat: bool = False) -> None:
+        """Take the ``.ai`` of a folder, and queue the folders in it; those of a bundle's items to their very end."""
+        try:
+            names = _list(place.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self._warnings.append(f"{place.path!r} cannot be read, so what lies there is not known: {error.strerror}")
+            return
+        for name, is_link in names:
+            path = os.path.join(place.path, name)
+            room = inf if flat and name in _ITEM_FOLDERS else place.room - 1
+            if name == FOLDER:
+                self._add_project(Path(path))
+            elif room < 0:
+                self._cut.append(path)
+            elif is_link:
+                self._links.append(_Place(path, os.path.realpath(path), room))
+            else:
+                self._enter(_Place(path, os.path.join(place.real, name), room))
+
+    def _enter(self, place: _Place) -> None:
+        if place.real not in self._seen:
+            self._seen.add(place.real)
+            self._queue.append(place)
+
+    def _follow(self, link: _Place) -> None:
+        """Go where a link leads, unless that is out of the folder."""
+        base = self._real.rstrip(os.sep) + os.sep
+        is_project = os.path.basename(link.real) == FOLDER
+        if not f"{link.real}{os.sep}".startswith(base):
+            if is_project or os.path.lexists(os.path.join(link.real, FOLDER)):
+                message = f"{link.path!r} leads out of {str(self._folder)!r}, to the project {link.real!r}"
+                hint = "name the project by its own path, or remove the link"
+                self._problems.append(ItemError("link-escape", message, hint=hint, path=link.path))
+        elif is_project:
+            self._add_project(Path(link.real))
+        elif FOLDER not in Path(link.real.removeprefix(base)).parts:
+            self._enter(link)
+
+    def _add_project(self, path: Path) -> None:
+        try:
+            check_project(path.parent)
+        except EnvironmentFault as fault:
+            self._problems.append(fault)
+        else:
+            self._gathered.add(Root(Space.PROJECT, path, bundle=identify(path.parent).bundle))
+
+    def _add_flat(self) -> None:
+        """Take the folder itself as a bundle; inside a ``.ai`` it is a part of a project all the same."""
+        identity = identify(self._folder)
+        root = Root(Space.SYSTEM, self._folder, bundle=identity.bundle, version=identity.version)
+        if FOLDER in Path(self._real).parts:
+            root = replace(root, space=Space.PROJECT, version="")
+        self._gathered.add(root)
+
+    def result(self) -> Below:
+        """Return what was found."""
+        if self._cut:
+            self._warnings.append(
+                f"projects are looked for {MAX_FOLDER_DEPTH} folders deep; not looked into below "
+                f"{str(self._folder)!r}: {len(self._cut)} deeper, such as {self._cut[0]!r}; name what is to be verified"
+            )
+        roots, _ = self._gathered.result()
+        return Below(roots, tuple(self._problems), tuple(self._warnings))
+
+
+_ITEM_FOLDERS = frozenset(item_type.folder for item_type in ItemType)
+
+
+def _list(folder: str) -> list[tuple[str, bool]]:
+    """Return the names in a folder that are to be looked at, and whether they are links."""
+    names = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name == FOLDER or (is_looked_into(name) and entry.is_dir(follow_symlinks=False)):
+                names.append((name, False))
+            elif is_looked_into(name) and entry.is_symlink() and os.path.isdir(entry.path):
+                names.append((name, True))
+    return sorted(names)

@@ -1,0 +1,165 @@
+"""Projects below a folder: none hides another, links inside are followed, and what is not looked at is said."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.spaces import FOLDER, Root, Space, look_below
+from rye.spaces.bundles import MAX_FOLDER_DEPTH, is_looked_into
+from tests.support.files import lay
+
+ITEM = "tools/x.py"
+
+
+def projects(folder: Path) -> list[str]:
+    """Return the folders of the projects found, as they are seen from the folder that is looked into."""
+    found = look_below(folder)
+    assert {root.space for root in found.roots} <= {Space.PROJECT}
+    return [root.path.parent.relative_to(folder).as_posix() for root in found.roots]
+
+
+def test_projects_are_found_beside_and_below_others(tmp_path: Path) -> None:
+    """One at the top, or above, hides none; hidden folders and those of packages are not looked into."""
+    places = (".", "b", "b/inner", "a/src/pack", ".venv/c", "node_modules/d", "__pycache__/e", "x.dist-info/f")
+    lay(tmp_path, {f"{place}/.ai/{ITEM}": "" for place in places})
+    assert projects(tmp_path) == [".", "b", "b/inner", "a/src/pack"]
+    assert look_below(tmp_path).warnings == ()
+
+
+def test_a_folder_deeper_than_is_looked_for_is_said_to_be_so(tmp_path: Path) -> None:
+    """Three folders deep; one warning counts the folders below and names one."""
+    lay(tmp_path, {f"a/b/c/.ai/{ITEM}": "", f"a/b/c/d/.ai/{ITEM}": "", "a/b/c/e/x": "", "a/b/c/.git/x": ""})
+    (warning,) = look_below(tmp_path).warnings
+    assert projects(tmp_path) == ["a/b/c"]
+    assert f"2 deeper, such as '{tmp_path}/a/b/c/d'" in warning
+
+
+def test_a_project_stays_one_whatever_its_folder_holds(tmp_path: Path) -> None:
+    """Without items, in the form of a bundle beside its ``.ai``, by the name of that, by a link: never a bundle."""
+    lay(tmp_path, {"b/.ai/config/x": "", f"b/{ITEM}": "", f"c/.ai/{ITEM}": ""})
+    (tmp_path / "link").symlink_to("c/.ai")
+    for name, path in {"b": "b/.ai", "b/.ai": "b/.ai", "c": "c/.ai", "c/.ai": "c/.ai", "link": "c/.ai"}.items():
+        assert look_below(tmp_path / name).roots == (Root(Space.PROJECT, tmp_path / path, bundle=Path(path).parts[0]),)
+
+
+def test_a_bundle_keeps_its_items_and_hides_no_project(tmp_path: Path) -> None:
+    """However deep in the folders of its items one lies, for these are listed anyhow."""
+    lay(tmp_path, {ITEM: "", f"tools/a/b/c/d/e/.ai/{ITEM}": "", f"p/.ai/{ITEM}": ""})
+    found = look_below(tmp_path)
+    assert [(root.space, root.path.relative_to(tmp_path).as_posix()) for root in found.roots] == [
+        (Space.SYSTEM, "."),
+        (Space.PROJECT, "p/.ai"),
+        (Space.PROJECT, "tools/a/b/c/d/e/.ai"),
+    ]
+    assert found.warnings == ()
+
+
+def test_a_part_of_a_project_in_the_form_of_a_bundle_is_none(tmp_path: Path) -> None:
+    """What lies in a ``.ai`` came with its project and brings no keys that count."""
+    lay(tmp_path, {f"b/.ai/tools/{ITEM}": ""})
+    (root,) = look_below(tmp_path / "b/.ai/tools").roots
+    assert root.space is Space.PROJECT
+
+
+def test_a_project_that_was_moved_behind_a_link_is_found(tmp_path: Path) -> None:
+    """To a hidden folder, by a link to it, to the folder around it or to its ``.ai``; each once, loops or not."""
+    lay(tmp_path, {f".store/p/.ai/{ITEM}": "", f".store/q/.ai/{ITEM}": "", f"r/.ai/{ITEM}": "", "docs/x": ""})
+    for name, target in {"p": ".store/p", "all": ".store", "r2": "r", "loop": ".", "docs/up": ".."}.items():
+        (tmp_path / name).symlink_to(target)
+    assert projects(tmp_path) == ["r", "p", "all/q"]
+    for name in ("p", "all"):
+        (tmp_path / name).unlink()
+    (tmp_path / "ai").symlink_to(".store/q/.ai")
+    (tmp_path / "notes").symlink_to("r/.ai/tools")
+    assert projects(tmp_path) == ["r", ".store/q"]
+
+
+def test_a_link_out_of_the_folder_to_a_project_is_a_problem(tmp_path: Path) -> None:
+    """To one, or to its ``.ai``; other links that lead out are nobody's concern, and nothing is looked for there."""
+    lay(tmp_path, {f"far/p/.ai/{ITEM}": "", "far/plain/x": "", f"here/a/.ai/{ITEM}": ""})
+    here = tmp_path / "here"
+    for name, target in {"p": "../far/p", "ai": "../far/p/.ai", "plain": "../far/plain", "gone": "nowhere"}.items():
+        (here / name).symlink_to(target)
+    assert projects(here) == ["a"]
+    assert [(problem.code, problem.details["path"]) for problem in look_below(here).problems] == [
+        ("link-escape", str(here / "ai")),
+        ("link-escape", str(here / "p")),
+    ]
+
+
+def test_a_name_that_only_begins_like_the_folder_is_outside(tmp_path: Path) -> None:
+    """Folders are compared by whole names."""
+    lay(tmp_path, {f"here2/p/.ai/{ITEM}": "", "here/x": ""})
+    (tmp_path / "here" / "p").symlink_to("../here2/p")
+    assert [problem.code for problem in look_below(tmp_path / "here").problems] == ["link-escape"]
+
+
+@pytest.mark.parametrize("kind", ["file", "dangling", "loop", "pipe"])
+def test_what_is_no_project_by_that_name_is_a_problem(tmp_path: Path, kind: str) -> None:
+    """At the top and below it: items beside it do not make a bundle of the folder."""
+    for folder in (tmp_path, tmp_path / "sub"):
+        lay(folder, {ITEM: ""})
+        path = folder / FOLDER
+        if kind == "file":
+            path.write_text("")
+        elif kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("nowhere" if kind == "dangling" else FOLDER)
+    found = look_below(tmp_path)
+    assert found.roots == ()
+    assert [(problem.code, problem.details["path"]) for problem in found.problems] == [
+        ("unusable-project", str(tmp_path / FOLDER)),
+        ("unusable-project", str(tmp_path / "sub" / FOLDER)),
+    ]
+
+
+def test_a_folder_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may enter everything, so the refusal is put in; one that has just gone is no matter."""
+    lay(tmp_path, {"a/x/y": "", "b/x/y": "", f"c/.ai/{ITEM}": ""})
+    real = os.scandir
+
+    def refuse(path: str) -> object:
+        if path.endswith("/a"):
+            raise PermissionError(13, "Permission denied")
+        if path.endswith("/b"):
+            raise FileNotFoundError(2, "No such file or directory")
+        return real(path)
+
+    monkeypatch.setattr(os, "scandir", refuse)
+    assert projects(tmp_path) == ["c"]
+    (warning,) = look_below(tmp_path).warnings
+    assert warning == f"'{tmp_path}/a' cannot be read, so what lies there is not known: Permission denied"
+
+
+NAMES = st.sampled_from(["a", "b", ".h", "node_modules"])
+PLACES = st.lists(NAMES, max_size=5).map(tuple)
+
+
+@given(st.lists(PLACES, min_size=1, max_size=8), st.lists(st.tuples(PLACES, NAMES, PLACES), max_size=4))
+def test_every_project_on_its_own_path_is_found_once_whatever_links_there_are(
+    places: list[tuple[str, ...]], links: list[tuple[tuple[str, ...], str, tuple[str, ...]]]
+) -> None:
+    """The twin: a project is found if no folder above it is left out; none is found twice, or outside."""
+    with TemporaryDirectory() as text:
+        top = Path(text, "top").resolve()
+        for place in places:
+            top.joinpath(*place, FOLDER, "tools").mkdir(parents=True, exist_ok=True)
+        for place, name, target in links:
+            folder = top.joinpath(*place)
+            if folder.is_dir() and not os.path.lexists(folder / name):
+                (folder / name).symlink_to(top.joinpath(*target))
+        found = [os.path.realpath(root.path) for root in look_below(top).roots]
+        expected = {
+            str(top.joinpath(*place, FOLDER))
+            for place in places
+            if len(place) <= MAX_FOLDER_DEPTH and all(is_looked_into(name) for name in place)
+        }
+        assert len(set(found)) == len(found)
+        assert expected <= set(found) <= {str(top.joinpath(*place, FOLDER)) for place in places}
