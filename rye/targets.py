@@ -28,7 +28,7 @@ class Target:
     """One of the words: the text itself, the roots to look in, and which of their files it names.
 
     ``covers`` tells of a path below a root that could not be listed whether what it names may be there; ``problems``
-    are of what may be a project below a folder that was named, ``warnings`` of where none was looked for.
+    are of what may be a project below a folder that was named, ``warnings`` of folders that cannot be read.
     """
 
     text: str

@@ -7,17 +7,18 @@ import os
 from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from math import inf
 from pathlib import Path
 
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.items import ItemType
-from rye.spaces.bundles import MAX_FOLDER_DEPTH, Gathered, has_items, is_looked_into
+from rye.spaces.bundles import Gathered, has_items, is_looked_into
 from rye.spaces.discover import check_project
 from rye.spaces.manifest import identify
 from rye.spaces.model import FOLDER, Root, Space
 
-__all__ = ["Below", "look_below"]
+__all__ = ["MAX_FOLDERS", "Below", "look_below"]
+
+MAX_FOLDERS = 100_000
+"""Folders in which projects are looked for, at most; some seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class Below:
     Attributes:
         roots: The project or bundle that the folder itself is, then the projects in it.
         problems: What may be a project and could not be looked at, with its ``path``.
-        warnings: Sentences on where nothing was looked for.
+        warnings: Sentences on folders that cannot be read.
     """
 
     roots: tuple[Root, ...]
@@ -54,11 +55,10 @@ def look_below(folder: Path, *, taken: Collection[str] = ()) -> Below:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A folder to look into: its path, where it really is, and how many levels below it are looked into."""
+    """A folder to look into: its path, and where it really is."""
 
     path: str
     real: str
-    room: float
 
 
 class _Search:
@@ -71,7 +71,6 @@ class _Search:
         self._queue: deque[_Place] = deque()
         self._links: list[_Place] = []
         self._seen = {self._real}
-        self._cut: list[str] = []
         self._problems: list[RyeError] = []
         self._warnings: list[str] = []
 
@@ -83,19 +82,28 @@ class _Search:
         if os.path.basename(self._real) == FOLDER:
             self._add_project(Path(self._real))
             return
-        flat = not os.path.lexists(self._folder / FOLDER) and has_items(self._folder)
-        if flat:
+        if not os.path.lexists(self._folder / FOLDER) and has_items(self._folder):
             self._add_flat()
-        self._look_into(_Place(str(self._folder), self._real, MAX_FOLDER_DEPTH), flat=flat)
+        self._queue.append(_Place(str(self._folder), self._real))
         while self._queue or self._links:
             while self._queue:
+                if len(self._seen) > MAX_FOLDERS:
+                    self._give_up(self._queue[0].path)
+                    return
                 self._look_into(self._queue.popleft())
             links, self._links = self._links, []
             for link in links:
                 self._follow(link)
 
-    def _look_into(self, place: _Place, *, flat: bool = False) -> None:
-        """Take the ``.ai`` of a folder, and queue the folders in it; those of a bundle's items to their very end."""
+    def _give_up(self, path: str) -> None:
+        message = (
+            f"more than {MAX_FOLDERS:,} folders are in {str(self._folder)!r}; not looked into: {path!r} and others"
+        )
+        hint = "name the projects in it that are to be verified"
+        self._problems.append(ItemError("too-many-folders", message, hint=hint, path=path))
+
+    def _look_into(self, place: _Place) -> None:
+        """Take the ``.ai`` of a folder, and queue the folders in it."""
         try:
             names = _list(place.path)
         except (FileNotFoundError, NotADirectoryError):
@@ -105,15 +113,12 @@ class _Search:
             return
         for name, is_link in names:
             path = os.path.join(place.path, name)
-            room = inf if flat and name in _ITEM_FOLDERS else place.room - 1
             if name == FOLDER:
                 self._add_project(Path(path))
-            elif room < 0:
-                self._cut.append(path)
             elif is_link:
-                self._links.append(_Place(path, os.path.realpath(path), room))
+                self._links.append(_Place(path, os.path.realpath(path)))
             else:
-                self._enter(_Place(path, os.path.join(place.real, name), room))
+                self._enter(_Place(path, os.path.join(place.real, name)))
 
     def _enter(self, place: _Place) -> None:
         if place.real not in self._seen:
@@ -152,16 +157,8 @@ class _Search:
 
     def result(self) -> Below:
         """Return what was found."""
-        if self._cut:
-            self._warnings.append(
-                f"projects are looked for {MAX_FOLDER_DEPTH} folders deep; not looked into below "
-                f"{str(self._folder)!r}: {len(self._cut)} deeper, such as {self._cut[0]!r}; name what is to be verified"
-            )
         roots, _ = self._gathered.result()
         return Below(roots, tuple(self._problems), tuple(self._warnings))
-
-
-_ITEM_FOLDERS = frozenset(item_type.folder for item_type in ItemType)
 
 
 def _list(folder: str) -> list[tuple[str, bool]]:

@@ -18,7 +18,6 @@ from rye.spaces.model import FOLDER, Root, Space
 
 __all__ = [
     "ENTRY_POINTS",
-    "MAX_FOLDER_DEPTH",
     "OWN",
     "Gathered",
     "has_items",
@@ -33,7 +32,7 @@ ENTRY_POINTS = "rye.bundles"
 OWN = "rye"
 """The id of the bundle of rye's own items; no other bundle gets it."""
 
-MAX_FOLDER_DEPTH = 3
+_MAX_FOLDER_DEPTH = 3
 """How many folders below a named one a bundle may lie."""
 
 _VARIABLE = "RYE_BUNDLES"
@@ -148,7 +147,7 @@ def _unused(bundle: str, taken: set[str]) -> str:
 def _roots_below(folder: Path) -> Iterator[Root]:
     """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths."""
     level = [folder]
-    for depth in range(MAX_FOLDER_DEPTH + 1):
+    for depth in range(_MAX_FOLDER_DEPTH + 1):
         deeper: list[Path] = []
         for place in level:
             path = _root_at(place, itself=depth == 0)

@@ -611,12 +611,10 @@ def project_moved_out_of_sight(arena: Arena) -> Found:
 
 @attack
 def project_put_deeper(arena: Arena) -> Found:
-    """An altered project lies deeper than projects are looked for: the answer warns of folders not looked into."""
+    """An altered project is moved many folders down."""
     _copy_project(arena, arena.sim.folder / "mono" / "q")
     arena.replace(b"Say hello.", b"Say hullo.")
-    _copy_project(arena, arena.sim.folder / "mono" / "a" / "b" / "c" / "d")
-    (warning,) = arena.sim.registry().verify(str(arena.sim.folder / "mono")).warnings
-    assert "1 deeper, such as" in warning
+    _copy_project(arena, (arena.sim.folder / "mono").joinpath(*"abcdefghijk"))
     return arena.verify(str(arena.sim.folder / "mono"))
 
 

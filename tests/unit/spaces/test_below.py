@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.spaces import FOLDER, Root, Space, look_below
-from rye.spaces.bundles import MAX_FOLDER_DEPTH, is_looked_into
+from rye.spaces import FOLDER, Root, Space, below, look_below
+from rye.spaces.bundles import is_looked_into
 from tests.support.files import lay
 
 ITEM = "tools/x.py"
@@ -32,12 +32,14 @@ def test_projects_are_found_beside_and_below_others(tmp_path: Path) -> None:
     assert look_below(tmp_path).warnings == ()
 
 
-def test_a_folder_deeper_than_is_looked_for_is_said_to_be_so(tmp_path: Path) -> None:
-    """Three folders deep; one warning counts the folders below and names one."""
-    lay(tmp_path, {f"a/b/c/.ai/{ITEM}": "", f"a/b/c/d/.ai/{ITEM}": "", "a/b/c/e/x": "", "a/b/c/.git/x": ""})
-    (warning,) = look_below(tmp_path).warnings
+def test_that_folders_are_too_many_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nearer ones are looked into first; one of those that are not is named."""
+    lay(tmp_path, {f"a/b/c/.ai/{ITEM}": "", f"a/b/c/d/e/.ai/{ITEM}": "", "a/b/c/.git/x": ""})
+    assert projects(tmp_path) == ["a/b/c", "a/b/c/d/e"]
+    monkeypatch.setattr(below, "MAX_FOLDERS", 4)
     assert projects(tmp_path) == ["a/b/c"]
-    assert f"2 deeper, such as '{tmp_path}/a/b/c/d'" in warning
+    (problem,) = look_below(tmp_path).problems
+    assert (problem.code, problem.details["path"]) == ("too-many-folders", str(tmp_path / "a/b/c/d"))
 
 
 def test_a_project_stays_one_whatever_its_folder_holds(tmp_path: Path) -> None:
@@ -49,7 +51,7 @@ def test_a_project_stays_one_whatever_its_folder_holds(tmp_path: Path) -> None:
 
 
 def test_a_bundle_keeps_its_items_and_hides_no_project(tmp_path: Path) -> None:
-    """However deep in the folders of its items one lies, for these are listed anyhow."""
+    """Wherever one lies, also in the folders of its items."""
     lay(tmp_path, {ITEM: "", f"tools/a/b/c/d/e/.ai/{ITEM}": "", f"p/.ai/{ITEM}": ""})
     found = look_below(tmp_path)
     assert [(root.space, root.path.relative_to(tmp_path).as_posix()) for root in found.roots] == [
@@ -157,9 +159,7 @@ def test_every_project_on_its_own_path_is_found_once_whatever_links_there_are(
                 (folder / name).symlink_to(top.joinpath(*target))
         found = [os.path.realpath(root.path) for root in look_below(top).roots]
         expected = {
-            str(top.joinpath(*place, FOLDER))
-            for place in places
-            if len(place) <= MAX_FOLDER_DEPTH and all(is_looked_into(name) for name in place)
+            str(top.joinpath(*place, FOLDER)) for place in places if all(is_looked_into(name) for name in place)
         }
         assert len(set(found)) == len(found)
         assert expected <= set(found) <= {str(top.joinpath(*place, FOLDER)) for place in places}
