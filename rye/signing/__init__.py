@@ -21,6 +21,7 @@ from rye.signing.account import Account, account
 from rye.signing.endorse import endorse, endorser
 from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
+from rye.signing.key_text import hide_keys, refuse_key_text
 from rye.signing.keys import PublicKey, SigningKey, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
 from rye.signing.reasons import REASONS, Reason
@@ -50,7 +51,6 @@ from rye.signing.vault import (
     load_signing_key,
     read_key_file,
     read_public_beside,
-    refuse_key_text,
     save_signing_key,
     write_secret,
 )
@@ -87,6 +87,7 @@ __all__ = [
     "endorse",
     "endorser",
     "find_signing_key",
+    "hide_keys",
     "in_namespaces",
     "inspect",
     "judge",

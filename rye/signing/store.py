@@ -17,6 +17,7 @@ from typing import Final
 
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.endorse import endorser
+from rye.signing.key_text import refuse_key_text
 from rye.signing.trust import Scope, TrustEntry, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, parse_trust_file
 
@@ -175,12 +176,13 @@ class _Found:
 
     def add_named(self, path: Path) -> None:
         """Read a file, or a folder of files, that the caller names."""
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises for a text that is too long for a name
             before = len(self.entries) + len(self._unread)
             self.add_folder(path, Scope.NAMED)
             if len(self.entries) + len(self._unread) == before:
                 self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
-        elif not path.exists():
+        elif not os.path.exists(path):  # noqa: PTH110 - as above
+            refuse_key_text(str(path))
             raise NotFoundError(
                 "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
             )

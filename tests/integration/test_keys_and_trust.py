@@ -298,3 +298,20 @@ def on_terminal(shop: Workshop, args: list[str], lines: list[str]) -> tuple[int,
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     return os.waitstatus_to_exitcode(status), shown.decode("utf-8", "replace")
+
+
+def test_attack_a_key_on_the_command_line_is_in_no_error(shop: Workshop) -> None:
+    """The base64 alone, too, wherever a key, a file, a fingerprint or an item could be named."""
+    body = EVE.to_pem().decode().splitlines()[1]
+    for use in (
+        *("sign --all --key", "manifest write --key", "manifest write --root-key", "keys import", "keys export"),
+        *("trust add", "trust revoke", "trust endorse", "verify --signer", "verify --trust", "verify"),
+    ):
+        done = shop.run(*use.split(), body)
+        assert (done.status, body[22:] in done.out + done.err) == (2, False), done
+
+
+def test_a_file_that_is_not_there_is_not_imported(shop: Workshop) -> None:
+    """It is the file that is missing: no key need be made."""
+    done = shop.run("keys", "import", "nowhere.pem")
+    assert (done.status, "no file nowhere.pem" in done.err, "generate" in done.err) == (2, True, False)
