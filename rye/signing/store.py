@@ -28,6 +28,7 @@ __all__ = [
     "leads_out",
     "load_trust",
     "read_trust_bytes",
+    "refuse_links",
     "sweep",
     "sync_folder",
     "system_clock",
@@ -277,6 +278,28 @@ def _read(path: Path, most: int) -> bytes:
         raise EnvironmentFault(
             "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"
         ) from fault
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse to write where a link leads that a stranger could have laid: the working directory is often a checkout.
+
+    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that directory.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``.
+    """
+    here = Path.cwd()
+    whole = here / path
+    for place in (whole, *whole.parents):
+        if os.path.islink(place) and (place == whole or _is_within(place.parent, here)):  # noqa: PTH114 - never raises
+            message = f"{place} is a link; what it leads to is not written to"
+            raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
+
+
+def _is_within(folder: Path, base: Path) -> bool:
+    """Return whether a folder is another one or below it, however either is spelled."""
+    real = folder.resolve()
+    return any(above.samefile(base) for above in (real, *real.parents))
 
 
 def write_atomically(path: Path, data: bytes) -> None:
