@@ -158,7 +158,7 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
     report = _write(jobs, secret, envelope)
     trusted.mkdir(parents=True, exist_ok=True)
     signing.write_atomically(trust_file, entry)
-    for old in trusted.glob("*.toml"):
+    for old in signing.trust_paths(trusted):
         if old != trust_file:
             old.unlink()
     return SignReport(report.fingerprint, report.items, str(trust_file))

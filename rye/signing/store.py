@@ -249,12 +249,12 @@ def leads_out(path: Path, root: Path) -> bool:
 
 
 def trust_paths(folder: Path) -> list[Path]:
-    """Return what counts as a trust file in a folder of them, by name.
+    """Return what counts as a trust file in a folder of them, by name: ``.toml`` at its end, in letters of any case.
 
     Raises:
         OSError: The folder is not there or cannot be listed.
     """
-    return sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".toml" and path.name[0] not in "._")
 
 
 def read_trust_bytes(path: Path) -> bytes:
