@@ -57,7 +57,7 @@ def changed_since(
     Raises:
         ArgumentError: ``bad-revision``: there is no such revision, its name has two meanings, there is no repository,
             or nothing that is looked at is in it.
-        EnvironmentFault: ``no-git``: git is not installed, failed, or refuses the repository.
+        EnvironmentFault: ``no-git``: git is not installed, failed, or refuses to work there.
     """
     git = find_program("git")
     if git is None:
@@ -152,7 +152,7 @@ class _Repository:
 
         Raises:
             ArgumentError: ``bad-revision``.
-            EnvironmentFault: ``no-git``: git refuses it, in its own words.
+            EnvironmentFault: ``no-git``: git refuses to work there, in its own words.
         """
         real = Path(os.path.realpath(folder))
         top = next((above for above in (real, *real.parents) if os.path.lexists(above / ".git")), None)
@@ -163,7 +163,7 @@ class _Repository:
             if ok and own_ok and len({os.path.realpath(path.removesuffix(b"\n")) for path in (used, own)}) == 1:
                 return found
             if why := inline((said or own_said).decode("utf-8", "replace")):
-                message = f"git refuses the repository {str(top)!r}: {why.removeprefix('fatal: ')}"
+                message = f"git refuses to work in {str(folder)!r}: {why.removeprefix('fatal: ')}"
                 raise EnvironmentFault("no-git", message, hint="mend that, or leave out --changed-since")
         message = f"{str(folder)!r} is in no git repository"
         raise ArgumentError("bad-revision", message, hint="run it inside one, or leave out --changed-since")
