@@ -184,7 +184,7 @@ def test_a_cloned_folder_that_looks_like_a_repository_is_none(clean: tuple[Works
     subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
     (inner / ".ai").mkdir()
     done = clean[0].run("verify", "--space", "project", "--project", str(inner), "--changed-since", "HEAD")
-    assert (done.status, "no git repository" in done.err) == (2, True)
+    assert (done.status, "cannot use bare repository" in done.err) == (2, True)
 
 
 def test_an_index_that_calls_a_file_unchanged_is_not_believed(clean: tuple[Workshop, str]) -> None:
