@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -12,14 +11,13 @@ from typing import Final
 from rye import signing, spaces
 from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.index.reading import ReadItem, read_item
-from rye.items import ItemType
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
 from rye.signing import EnvelopeFormat, PublicKey, Scope, SigningKey, TrustEntry, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.targets import read_targets
 from rye.trusting.keyring import Keyring
-from rye.validating import faults
+from rye.validating import faults, lent
 
 FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))
 
@@ -165,7 +163,7 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
     report = _write(jobs, secret, envelope)
     trusted.mkdir(parents=True, exist_ok=True)
     signing.write_atomically(trust_file, entry)
-    for old in trusted.glob("*.toml"):
+    for old in signing.trust_paths(trusted):
         if old != trust_file:
             old.unlink()
     return SignReport(report.fingerprint, report.items, str(trust_file))
@@ -192,7 +190,7 @@ def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, 
         except ItemError as error:
             problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
-        found = (*faults(read), *_lent(root, file)) if validate else ()
+        found = (*faults(read), *lent(root, file.rel_path)) if validate else ()
         problems += [f"{file.rel_path}: {fault}" for fault in found]
         jobs.append(_Job(root, file, read))
     if problems:
@@ -203,16 +201,6 @@ def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, 
             problems=problems,
         )
     return jobs
-
-
-def _lent(root: Root, file: ItemFile) -> tuple[str, ...]:
-    """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
-    base = os.path.realpath(root.path)
-    real = os.path.relpath(os.path.realpath(root.path / file.rel_path), base).replace(os.sep, "/")
-    kind, _, rest = real.partition("/")
-    if real == file.rel_path or not rest or kind not in {each.folder for each in ItemType}:
-        return ()
-    return (f"it is a link to {real}, which is signed by its own name; copy the file instead",)
 
 
 _WELL: Final = ""

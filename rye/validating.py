@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any, Final
 
 from rye import signing
+from rye._shell import quote
 from rye.index.reading import ReadItem
 from rye.index.relations import references_in
 from rye.index.values import version
 from rye.items import ItemType
+from rye.spaces import Root
 
-__all__ = ["REQUIRED", "faults"]
+__all__ = ["REQUIRED", "faults", "lent"]
 
 REQUIRED: Final[Mapping[ItemType, tuple[str, ...]]] = {
     ItemType.DIRECTIVE: ("description", "version"),
@@ -39,6 +42,16 @@ def faults(read: ReadItem) -> tuple[str, ...]:
         *signing.disagreements(item.declared, read.origin),
         *_unholding(read.suffix),
     )
+
+
+def lent(root: Root, path: str) -> tuple[str, ...]:
+    """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
+    base = os.path.realpath(root.path)
+    real = os.path.relpath(os.path.realpath(root.path / path), base).replace(os.sep, "/")
+    kind, _, rest = real.partition("/")
+    if real == path or not rest or kind not in {each.folder for each in ItemType}:
+        return ()
+    return (f"it is a link to {quote(real)}, which is signed by its own name; copy the file instead",)
 
 
 def _mistyped(metadata: Mapping[str, Any]) -> list[str]:

@@ -170,7 +170,7 @@ def _as_rye_error(error: Exception) -> RyeError:
     if os.environ.get("RYE_DEBUG", "") not in {"", "0"}:
         import traceback
 
-        from rye.cli.secrets import hide_keys
+        from rye.signing import hide_keys
 
         note(hide_keys("".join(traceback.format_exception(error)).rstrip()))
     return _unexpected(error)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable
 from typing import Any
@@ -10,16 +9,9 @@ from typing import Any
 import click
 
 from rye.errors import RyeError, SigningError
-from rye.signing import PASSPHRASE_VARIABLE
+from rye.signing import PASSPHRASE_VARIABLE, hide_keys
 
-__all__ = ["ask_new_passphrase", "ask_passphrase", "hide_keys", "hide_keys_in"]
-
-_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
-
-
-def hide_keys(text: str) -> str:
-    """Return text without the private keys in it, as when one was written on the command line by mistake."""
-    return _KEY.sub("[private key]", text) if "PRIVATE KEY" in text else text
+__all__ = ["ask_new_passphrase", "ask_passphrase", "hide_keys_in"]
 
 
 def hide_keys_in(error: RyeError) -> None:

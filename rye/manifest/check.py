@@ -155,7 +155,9 @@ class _Check:
             Refused: It is not there, not signed by enough keys, or of another version than it must be.
         """
         if name not in self.files:
-            raise Refused("manifest-mixed", f"{name}, which the rest of the manifest names, is not there", name)
+            raise Refused(
+                "manifest-mixed", f"{name}, which the rest of the manifest names, is not there as a regular file", name
+            )
         part = load(self.files[name], kind, name)
         signers, threshold = holders(delegator, role, part, self.keys)
         if len(signers) < threshold:

@@ -15,6 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from rye.errors import EnvironmentFault
@@ -40,6 +41,15 @@ MANIFEST_FOLDER: Final = Path("config", "manifest")
 """Where the files of a manifest stand below the root of a space."""
 
 _STATE_VARIABLE: Final = "RYE_STATE_DIR"
+_REMEDY: Final = "check its permissions"
+_REMEDIES: Final = MappingProxyType(
+    {
+        errno.ELOOP: "put the folder itself in the place of the link",
+        errno.EFBIG: "remove what is no part of it",
+    }
+)
+"""What to do about a manifest that cannot be read or written, by what is the matter."""
+
 _MOST_FILES: Final = MAX_ROOTS + 2 * MAX_ROLES
 _FORMAT: Final = 1
 _MOST_ATTEMPTS: Final = 50
@@ -67,7 +77,7 @@ def read_manifest(root: Path) -> dict[str, bytes]:
         return {}
     except OSError as fault:
         problem = f"the manifest in {root / MANIFEST_FOLDER} cannot be read: {fault.strerror}"
-        raise EnvironmentFault("unreadable", problem, hint="check its permissions") from fault
+        raise EnvironmentFault("unreadable", problem, hint=_REMEDIES.get(fault.errno or 0, _REMEDY)) from fault
     problem = f"the manifest in {folder} changes all the time"
     raise EnvironmentFault("unreadable", problem, hint="try again when nobody writes it")
 
@@ -145,7 +155,7 @@ def replace_manifest(root: Path, files: Mapping[str, bytes]) -> Path:
         raise EnvironmentFault(
             "cannot-write",
             f"{root / MANIFEST_FOLDER} cannot be written: {fault.strerror}",
-            hint="check permissions and disk space",
+            hint=_REMEDIES.get(fault.errno or 0, "check permissions and disk space"),
         ) from fault
     return folder
 

@@ -140,7 +140,7 @@ class _Draft:
 
     def _read(self, name: str, kind: type[S]) -> Metadata[S]:
         if name not in self.files:
-            raise Refused("manifest-mixed", f"{name} is not there", name)
+            raise Refused("manifest-mixed", f"{name} is not there as a regular file", name)
         return load(self.files[name], kind, name).metadata
 
     def load_all(self) -> None:

@@ -21,6 +21,7 @@ from rye.signing.account import Account, account
 from rye.signing.endorse import endorse, endorser
 from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
+from rye.signing.key_text import hide_keys, refuse_key_text
 from rye.signing.keys import PublicKey, SigningKey, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
 from rye.signing.reasons import REASONS, Reason
@@ -32,6 +33,7 @@ from rye.signing.store import (
     leads_out,
     load_trust,
     read_trust_bytes,
+    refuse_links,
     sweep,
     system_clock,
     trust_paths,
@@ -50,7 +52,6 @@ from rye.signing.vault import (
     load_signing_key,
     read_key_file,
     read_public_beside,
-    refuse_key_text,
     save_signing_key,
     write_secret,
 )
@@ -87,6 +88,7 @@ __all__ = [
     "endorse",
     "endorser",
     "find_signing_key",
+    "hide_keys",
     "in_namespaces",
     "inspect",
     "judge",
@@ -100,6 +102,7 @@ __all__ = [
     "read_public_beside",
     "read_trust_bytes",
     "refuse_key_text",
+    "refuse_links",
     "remembering_verify",
     "save_signing_key",
     "sign_bytes",

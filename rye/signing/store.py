@@ -17,6 +17,7 @@ from typing import Final
 
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.endorse import endorser
+from rye.signing.key_text import refuse_key_text
 from rye.signing.trust import Scope, TrustEntry, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, parse_trust_file
 
@@ -27,6 +28,7 @@ __all__ = [
     "leads_out",
     "load_trust",
     "read_trust_bytes",
+    "refuse_links",
     "sweep",
     "sync_folder",
     "system_clock",
@@ -175,12 +177,13 @@ class _Found:
 
     def add_named(self, path: Path) -> None:
         """Read a file, or a folder of files, that the caller names."""
-        if path.is_dir():
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises for a text that is too long for a name
             before = len(self.entries) + len(self._unread)
             self.add_folder(path, Scope.NAMED)
             if len(self.entries) + len(self._unread) == before:
                 self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
-        elif not path.exists():
+        elif not os.path.exists(path):  # noqa: PTH110 - as above
+            refuse_key_text(str(path))
             raise NotFoundError(
                 "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
             )
@@ -246,12 +249,12 @@ def leads_out(path: Path, root: Path) -> bool:
 
 
 def trust_paths(folder: Path) -> list[Path]:
-    """Return what counts as a trust file in a folder of them, by name.
+    """Return what counts as a trust file in a folder of them, by name: ``.toml`` at its end, in letters of any case.
 
     Raises:
         OSError: The folder is not there or cannot be listed.
     """
-    return sorted(path for path in folder.iterdir() if path.suffix == ".toml" and path.name[0] not in "._")
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".toml" and path.name[0] not in "._")
 
 
 def read_trust_bytes(path: Path) -> bytes:
@@ -275,6 +278,28 @@ def _read(path: Path, most: int) -> bytes:
         raise EnvironmentFault(
             "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"
         ) from fault
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse to write where a link leads that a stranger could have laid: the working directory is often a checkout.
+
+    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that directory.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``.
+    """
+    here = Path.cwd()
+    whole = here / path
+    for place in (whole, *whole.parents):
+        if os.path.islink(place) and (place == whole or _is_within(place.parent, here)):  # noqa: PTH114 - never raises
+            message = f"{place} is a link; what it leads to is not written to"
+            raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
+
+
+def _is_within(folder: Path, base: Path) -> bool:
+    """Return whether a folder is another one or below it, however either is spelled."""
+    real = folder.resolve()
+    return any(above.samefile(base) for above in (real, *real.parents))
 
 
 def write_atomically(path: Path, data: bytes) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Final
 
 from rye._shell import quote
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, SigningError
+from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.store import sync_folder, write_atomically
 from rye.signing.trust_file import MAX_TRUST_FILE
@@ -25,7 +25,6 @@ __all__ = [
     "load_signing_key",
     "read_key_file",
     "read_public_beside",
-    "refuse_key_text",
     "save_signing_key",
     "write_secret",
 ]
@@ -97,19 +96,12 @@ def load_signing_key(folder: Path, *, name: str = DEFAULT_KEY, passphrase: bytes
         NotFoundError: ``no-signing-key`` when there is none.
         SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
     """
-    return load_key_file(_key_path(folder, name), passphrase=passphrase)
-
-
-def _key_path(folder: Path, name: str) -> Path:
-    """Return where a named key is; its folder is refused when others may look into it.
-
-    Raises:
-        SigningError: ``unsafe-permissions``.
-    """
     path = folder / f"{name}.pem"
-    if path.exists():
-        check_private_folder(folder)
-    return path
+    if not path.exists():
+        hint = f"make one with rye keys generate, or set {KEY_VARIABLE} to its PEM text or path"
+        raise NotFoundError("no-signing-key", f"there is no private key {path}", hint=hint)
+    check_private_folder(folder)
+    return load_key_file(path, passphrase=passphrase)
 
 
 def check_private_folder(folder: Path) -> None:
@@ -172,8 +164,8 @@ def read_key_file(path: Path) -> bytes:
     except FileNotFoundError:
         raise NotFoundError(
             "no-signing-key",
-            f"there is no private key {path}",
-            hint=f"make one with rye keys generate, or set {KEY_VARIABLE} to its PEM text or path",
+            f"there is no file {path} to read a private key from",
+            hint="name the file of a private key (PEM), or a key that rye keys list shows",
         ) from None
     except OSError as fault:
         raise EnvironmentFault(
@@ -265,17 +257,3 @@ def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
         raise EnvironmentFault(
             "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
         ) from None
-
-
-def refuse_key_text(text: str) -> None:
-    """Refuse the text of a key where a name or a path belongs, without repeating it.
-
-    Raises:
-        ArgumentError: ``key-text``.
-    """
-    if "PRIVATE KEY" in text or "\n" in text:
-        raise ArgumentError(
-            "key-text",
-            "what was given is the text of a key, not its name or file",
-            hint=f"others can see what stands on a command line: use another key, in {KEY_VARIABLE} or a file",
-        )

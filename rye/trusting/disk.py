@@ -39,7 +39,8 @@ def write_trust_file(path: Path, data: bytes, standing: Sequence[TrustEntry]) ->
     path.parent.mkdir(parents=True, exist_ok=True)
     signing.write_atomically(path, data)
     for other in others:
-        other.unlink(missing_ok=True)
+        if not (other.exists() and other.samefile(path)):  # to some disks .toml and .TOML are one name
+            other.unlink(missing_ok=True)
     return True
 
 

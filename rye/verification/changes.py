@@ -11,6 +11,7 @@ from pathlib import Path
 
 from rye._helpers import find_program
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
+from rye.escaping import inline
 from rye.signing import TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file
 
@@ -56,7 +57,7 @@ def changed_since(
     Raises:
         ArgumentError: ``bad-revision``: there is no such revision, its name has two meanings, there is no repository,
             or nothing that is looked at is in it.
-        EnvironmentFault: ``no-git``: git is not installed, or failed.
+        EnvironmentFault: ``no-git``: git is not installed, failed, or refuses to work there.
     """
     git = find_program("git")
     if git is None:
@@ -151,15 +152,19 @@ class _Repository:
 
         Raises:
             ArgumentError: ``bad-revision``.
+            EnvironmentFault: ``no-git``: git refuses to work there, in its own words.
         """
         real = Path(os.path.realpath(folder))
         top = next((above for above in (real, *real.parents) if os.path.lexists(above / ".git")), None)
         if top is not None:
             found = cls(git, folder, str(top))
-            used, ok, _ = found.run("rev-parse", "--absolute-git-dir")
-            own, own_ok, _ = found.run("rev-parse", "--resolve-git-dir", str(top / ".git"))
+            used, ok, said = found.run("rev-parse", "--absolute-git-dir")
+            own, own_ok, own_said = found.run("rev-parse", "--resolve-git-dir", str(top / ".git"))
             if ok and own_ok and len({os.path.realpath(path.removesuffix(b"\n")) for path in (used, own)}) == 1:
                 return found
+            if why := inline((said or own_said).decode("utf-8", "replace")):
+                message = f"git refuses to work in {str(folder)!r}: {why.removeprefix('fatal: ')}"
+                raise EnvironmentFault("no-git", message, hint="mend that, or leave out --changed-since")
         message = f"{str(folder)!r} is in no git repository"
         raise ArgumentError("bad-revision", message, hint="run it inside one, or leave out --changed-since")
 

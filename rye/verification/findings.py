@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.layout import Layout
 from rye.reports import Unchecked, VerifiedItem
-from rye.signing import system_clock, write_atomically
+from rye.signing import refuse_links, system_clock, write_atomically
 from rye.verification.changes import changed_since as find_changes
 from rye.verification.checking import Checking, Progress, start_checking
 from rye.verification.manifests import Amiss, Manifests
@@ -105,11 +105,12 @@ class Baseline:
 
     @staticmethod
     def save(path: Path, findings: Iterable[Finding]) -> None:
-        """Write findings as the ones to accept, so that a person can review them.
+        """Write findings as the ones to accept, so that a person can review them; no link is written through.
 
         Raises:
             EnvironmentFault: ``cannot-write``.
         """
+        refuse_links(path)
         rows = [
             {"item": each.item.ref, "source": each.item.source, "code": each.code, "key": each.key}
             for each in sorted(findings, key=lambda each: (each.item.source, each.item.ref, each.code))

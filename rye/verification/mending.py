@@ -18,9 +18,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from rye import spaces
 from rye._shell import quote
-from rye.errors import EnvironmentFault
+from rye.errors import EnvironmentFault, ItemError
+from rye.escaping import inline
+from rye.index.reading import read_item
+from rye.items import ItemType
 from rye.manifest.model import MAX_MANIFEST_FILE
 from rye.signing import REASONS, Signature
+from rye.validating import faults, lent
 from rye.verification.changes import is_blob, staged
 
 if TYPE_CHECKING:
@@ -33,6 +37,8 @@ _FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "kno
 _PATTERN: Final = re.compile(r"[*?\[]")
 _MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")
 _SIGN: Final = "rye sign "
+_LONGEST: Final = 500
+"""How many characters of what keeps an item from being signed are told; ``rye sign`` tells all."""
 
 _OF_POLICY: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -118,8 +124,8 @@ class Mending:
             facts = {"ref": self._ref(item, root), "project": self._project(item.space, root)}
             form = next((form for form in ("v2", "v1") if form in formats), "v2")
             mend = template.format(**facts, key=quote(item.signature.signer), form=form)
-        if template.startswith(_SIGN) and (why := _why_unsignable(root, item.path)):
-            mend = f"# {why}, then: {mend.partition('  # ')[0]}"
+        if template.startswith(_SIGN) and (why := _why_unsignable(item, root)):
+            mend = f"# {why}; mend that, then: {mend}"
         return self._restoring(code, root, item.path.removeprefix(f"{root}/"), mend)
 
     def of_manifest(self, amiss: Amiss, found: Finding) -> str:
@@ -176,17 +182,18 @@ class Mending:
             return True
 
 
-def _why_unsignable(root: str, path: str) -> str:
-    """Say of an item that cannot be signed as it is what has to be done before; empty for all others."""
-    if path.lower().endswith(".json"):
-        return "JSON has no comments for a signature line: write it as YAML"
+def _why_unsignable(item: _Item, root: str) -> str:
+    """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
+    path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
+    where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle)
     try:
-        real = os.path.relpath(os.path.realpath(path), os.path.realpath(root)).replace(os.sep, "/")
-    except ValueError:  # no file has such a name
-        return ""
-    if f"{root}/{real}" != path and real.partition("/")[0] in _FOLDERS.values():
-        return f"it is a link to {quote(real)}, which is signed by its own name: put a copy in its place"
-    return ""
+        problems = (*faults(read_item(where, path, ItemType(kind), item_id)), *lent(where, path))
+    except ItemError as error:
+        if error.code == "vanished":
+            return ""
+        problems = (error.message.removeprefix(f"{path}: "),)
+    words = inline("; ".join(problems))
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
 
 
 def _root_of(ref: str, path: str) -> str:

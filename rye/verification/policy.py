@@ -28,7 +28,7 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml_safe
 from rye.items.scope import Scope, parse_scope
 from rye.reports import VerifiedItem
-from rye.signing import EnvelopeFormat
+from rye.signing import EnvelopeFormat, refuse_key_text
 
 __all__ = ["MAX_POLICY_FILE", "POLICY_REASONS", "WELL", "Demand", "Fault", "Policy", "check_signers", "load_policy"]
 
@@ -144,8 +144,10 @@ def check_signers(signers: tuple[str, ...]) -> tuple[str, ...]:
     """Return fingerprints in lower case.
 
     Raises:
-        ArgumentError: ``bad-signer``.
+        ArgumentError: ``bad-signer``, ``key-text``.
     """
+    for signer in signers:
+        refuse_key_text(signer)
     found = tuple(signer.casefold() for signer in signers)
     for signer in found:
         if not _SIGNER.fullmatch(signer):

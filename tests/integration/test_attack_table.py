@@ -656,13 +656,13 @@ def bundle_vouches_for_itself(arena: Arena) -> Found:
     return arena.verify(folder)
 
 
-def of_one_hand(arena: Arena, place: str) -> Path:
-    """Lay an item, signed by pat, with pat's trust file beside it, in a folder that is none of the spaces."""
+def of_one_hand(arena: Arena, place: str, who: signing.SigningKey = PAT) -> Path:
+    """Lay an item with the trust file of its signer beside it, in a folder that is none of the spaces."""
     root = arena.sim.folder / place
-    data = arena.sim.add("project", OTHER, TEXT, PAT).read_bytes()
+    data = arena.sim.add("project", OTHER, TEXT, who).read_bytes()
     arena.sim.delete("project", OTHER)
-    name = signing.TRUSTED_FOLDER / signing.trust_file_name(PAT.public)
-    lay(root, {OTHER: data, name.as_posix(): signing.write_trust_file(PAT.public, owner="ann")})
+    name = signing.TRUSTED_FOLDER / signing.trust_file_name(who.public)
+    lay(root, {OTHER: data, name.as_posix(): signing.write_trust_file(who.public, owner="ann")})
     return root
 
 
@@ -721,6 +721,24 @@ def key_revoked(arena: Arena) -> Found:
 
 
 @attack
+def endorsed_key_in_another_project(arena: Arena) -> Found:
+    """A trust file, with the endorsement it got in one project, beside what its key signed in a hostile one."""
+    evil = of_one_hand(arena, "evil/.ai", ENDORSED)
+    trust_file = evil / signing.TRUSTED_FOLDER / signing.trust_file_name(ENDORSED.public)
+    assert arena.verify(str(evil)).codes == {"project-key"}
+    for limit, code in (({"namespaces": ("other/*",)}, "namespace"), ({"not_after": SIGNED_AT}, "expired")):
+        endorsed = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN, **limit)
+        trust_file.write_bytes(endorsed.read_bytes())
+        assert arena.verify(str(evil)).codes == {code}
+    endorsed = arena.sim.trust(ENDORSED, "project", owner="ed", endorsed_by=ANN)
+    trust_file.write_bytes(endorsed.read_bytes())
+    found = arena.verify(str(evil))
+    arena.sim.revoke(ENDORSED)
+    assert arena.verify(str(evil)).codes == {"revoked"}
+    return found
+
+
+@attack
 def revoked_key_still_shipped(arena: Arena) -> Found:
     """A bundle goes on shipping the trust file of a key that the user has revoked."""
     arena.sim.add("system:shop", OTHER, TEXT)
@@ -774,10 +792,13 @@ def _revoke_and_roll_back(arena: Arena, *, manifest: bool) -> Path:
 
 @attack
 def revocation_broken(arena: Arena) -> Found:
-    """It is cut off in the middle of a word; emptied and mistyped files are no better."""
+    """It is cut off in the middle of a word; emptied and mistyped files are no better, and one in capitals is whole."""
     arena.sim.add("system:shop", OTHER, TEXT)
     path = arena.sim.revoke(key("shop"))
     whole = path.read_bytes()
+    spelled = path.rename(path.with_suffix(".TOML"))
+    assert arena.verify(space="system").codes == {"revoked"}
+    spelled.rename(path)
     for broken in (b"", b"revokd = true\n" + whole.split(b"\n", 1)[1], whole[:40]):
         path.write_bytes(broken)
         assert arena.verify(space="system").codes >= {"trust-unread"}

@@ -185,6 +185,27 @@ def test_a_folder_named_elsewhere_is_verified(shop: Workshop, tmp_path: Path) ->
     assert (done.status, "nothing that is looked at" in done.err) == (2, True)
 
 
+def test_what_git_refuses_is_said_in_its_own_words(shop: Workshop) -> None:
+    """A format it does not know, or a file in the place of the repository: neither is "no repository"."""
+    git(shop, "config", "core.repositoryFormatVersion", "99")
+    done = verify(shop)
+    assert (done.status, "[no-git]" in done.err, "found 99" in done.err) == (2, True, True)
+    shutil.rmtree(shop.project / ".git")
+    assert "is in no git repository" in verify(shop).err
+    (shop.project / ".git").write_bytes(b"gitdir: gone\x1b[31m\n")
+    done = verify(shop)
+    assert (done.status, "not a git repository" in done.err, "\x1b" in done.err) == (2, True, False)
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only the superuser gives files away")
+def test_a_repository_of_another_owner_is_said_to_be_one(shop: Workshop) -> None:
+    """Git says what has to be set for that."""
+    for path in (shop.project, *shop.project.rglob("*")):
+        os.chown(path, 1234, -1, follow_symlinks=False)
+    done = verify(shop)
+    assert (done.status, "dubious ownership" in done.err, "safe.directory" in done.err) == (2, True, True)
+
+
 def test_a_work_tree_and_a_submodule_are_repositories_too(shop: Workshop, tmp_path: Path) -> None:
     """Where ``.git`` is a file that leads to the repository, all is as ever."""
     git(shop, "worktree", "add", "-q", str(tmp_path / "tree"))

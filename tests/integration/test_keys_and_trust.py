@@ -298,3 +298,39 @@ def on_terminal(shop: Workshop, args: list[str], lines: list[str]) -> tuple[int,
     _, status = os.waitpid(pid, 0)
     os.close(terminal)
     return os.waitstatus_to_exitcode(status), shown.decode("utf-8", "replace")
+
+
+def test_attack_a_key_on_the_command_line_is_in_no_error(shop: Workshop) -> None:
+    """The base64 alone, too, wherever a key, a file, a fingerprint or an item could be named."""
+    body = EVE.to_pem().decode().splitlines()[1]
+    for use in (
+        *("sign --all --key", "manifest write --key", "manifest write --root-key", "keys import", "keys export"),
+        *("trust add", "trust revoke", "trust endorse", "verify --signer", "verify --trust", "verify"),
+    ):
+        done = shop.run(*use.split(), body)
+        assert (done.status, body[22:] in done.out + done.err) == (2, False), done
+
+
+def test_a_file_that_is_not_there_is_not_imported(shop: Workshop) -> None:
+    """It is the file that is missing: no key need be made."""
+    done = shop.run("keys", "import", "nowhere.pem")
+    assert (done.status, "no file nowhere.pem" in done.err, "generate" in done.err) == (2, True, False)
+
+
+@POSIX
+@pytest.mark.parametrize("output", ["out", "{}//out", "folder/out", "./sub/../folder/out", "dangling"])
+@pytest.mark.parametrize("private", [False, True])
+def test_attack_a_link_in_the_place_of_an_export(shop: Workshop, tmp_path: Path, output: str, *, private: bool) -> None:
+    """A checkout that holds a link, or a folder that is one, has nothing written where it leads, with force either."""
+    victim = tmp_path / "victim"
+    (shop.project / "sub").mkdir()
+    victim.mkdir()
+    (victim / "out").write_text("precious", encoding="utf-8")
+    for name, target in (("out", victim / "out"), ("folder", victim), ("dangling", victim / "new")):
+        (shop.project / name).symlink_to(target)
+    assert shop.run("keys", "generate").status == 0
+    words = ["--private"] if private else []
+    done = shop.run("keys", "export", *words, "--force", "-o", output.format(shop.project))
+    assert (done.status, "is a link" in done.err) == (2, True)
+    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["precious"]
+    assert shop.run("keys", "export", *words, "-o", "sub/fresh").status == 0

@@ -182,7 +182,7 @@ def test_what_cannot_be_signed_as_it_is_is_said(sim: SpaceSim, rye: Rye) -> None
     link = sim.path("project", "tools/demo/c.py")
     link.symlink_to("a.py")
     mends = {row["id"]: row["mend"] for row in findings(rye)}
-    assert mends["demo/b"].startswith("# JSON has no comments")
+    assert mends["demo/b"].startswith("# a .json file has no comments")
     assert mends["demo/c"].startswith("# it is a link to tools/demo/a.py")
     assert not any(paste(rye, mend) for mend in mends.values())
     sim.delete("project", "tools/demo/b.json")
@@ -191,8 +191,61 @@ def test_what_cannot_be_signed_as_it_is_is_said(sim: SpaceSim, rye: Rye) -> None
     link.unlink()
     link.write_bytes(content)
     for mend in mends.values():
-        assert rye(*shlex.split(mend.rpartition(": ")[2])[1:])[0] == 0
+        assert rye(*shlex.split(mend.partition(", then: ")[2], comments=True)[1:])[0] == 0
     assert findings(rye) == []
+
+
+FAULTY: Mapping[str, tuple[str, str, str]] = {
+    "tools/demo/bare.py": ("print(1)\n", "there is no description; there is no version", TOOL.decode()),
+    "tools/demo/list.yaml": (
+        "[1]\n",
+        "there is no description; there is no version",
+        "version: 1.0.0\ndescription: L\n",
+    ),
+    "tools/demo/odd.yaml": (
+        "version: one\ndescription: [1]\n",
+        "description is a list",
+        "version: 1.0.0\ndescription: O\n",
+    ),
+    "tools/demo/hello.py": (f'{TOOL.decode()}__category__ = "other"\n', "other", TOOL.decode()),
+    "knowledge/demo/note.md": ("# Note\n", "there is no version", (FRONT + NOTE).decode()),
+}
+"""Path → text that cannot be signed, what is said of it, and the text mended."""
+
+
+@pytest.mark.parametrize("signed", [False, True])
+@pytest.mark.parametrize("path", FAULTY)
+def test_what_signing_would_refuse_is_said_first(sim: SpaceSim, rye: Rye, path: str, *, signed: bool) -> None:
+    """The whole is a comment with what ``rye sign`` would say; once that is mended, the command mends the rest."""
+    text, why, mended = FAULTY[path]
+    sim.write("project", path, text)
+    if signed:
+        sim.sign("project", path, EVE)
+        sim.trust(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01"))
+        sim.write("project", path, sim.path("project", path).read_bytes() + b"# more\n")
+    (row,) = findings(rye)
+    assert row["mend"].startswith("# ")
+    assert why in row["mend"]
+    assert not paste(rye, row["mend"])
+    command = row["mend"].partition("; mend that, then: ")[2]
+    assert rye(*shlex.split(command, comments=True)[1:])[0] == 2
+    sim.write("project", path, mended)
+    assert rye(*shlex.split(command, comments=True)[1:])[0] == 0
+    assert findings(rye) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["a\nrye keys export", "x; mend that, then: evil\n", "\u2028evil", "\x85evil", "v" * 9000]
+)
+def test_attack_what_is_said_of_an_item_ends_no_comment(sim: SpaceSim, rye: Rye, text: str) -> None:
+    """What an item says of itself stays in one line of a comment, and in one that can be read."""
+    sim.write("project", "tools/demo/a.yaml", json.dumps({"description": "A", "version": text, "name": text}))
+    (row,) = findings(rye)
+    assert row["mend"].startswith("# ")
+    assert len(row["mend"].splitlines()) == 1
+    assert len(row["mend"]) < 700
+    assert row["mend"].endswith("; mend that, then: rye sign tool:demo/a")
+    assert not paste(rye, row["mend"])
 
 
 @pytest.mark.parametrize(

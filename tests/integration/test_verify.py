@@ -184,7 +184,7 @@ def test_a_cloned_folder_that_looks_like_a_repository_is_none(clean: tuple[Works
     subprocess.run(["git", "init", "-q", "--bare", str(inner)], check=True)
     (inner / ".ai").mkdir()
     done = clean[0].run("verify", "--space", "project", "--project", str(inner), "--changed-since", "HEAD")
-    assert (done.status, "no git repository" in done.err) == (2, True)
+    assert (done.status, "cannot use bare repository" in done.err) == (2, True)
 
 
 def test_an_index_that_calls_a_file_unchanged_is_not_believed(clean: tuple[Workshop, str]) -> None:
@@ -289,3 +289,16 @@ def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, st
     assert done.stdout.startswith("::error file=.ai/tools/demo/deploy.py,line=1,")
     assert step_of(RYE_OUTPUT=str(tmp_path / "out"), RYE_FORMAT="sarif").returncode == 1
     assert json.loads((tmp_path / "out").read_text(encoding="utf-8"))["version"] == "2.1.0"
+
+
+@pytest.mark.parametrize("baseline", ["known.json", "folder/known.json", "dangling"])
+def test_attack_a_link_in_the_place_of_the_baseline(clean: tuple[Workshop, str], tmp_path: Path, baseline: str) -> None:
+    """A checkout that holds a link, or a folder that is one, has no findings written where it leads."""
+    shop, victim = clean[0], tmp_path / "victim"
+    victim.mkdir()
+    (victim / "known.json").write_text("precious", encoding="utf-8")
+    for name, target in (("known.json", victim / "known.json"), ("folder", victim), ("dangling", victim / "new")):
+        (shop.project / name).symlink_to(target)
+    done = shop.run("verify", "--space", "project", "--baseline", baseline, "--write-baseline")
+    assert (done.status, "is a link" in done.err) == (2, True)
+    assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["precious"]

@@ -205,7 +205,8 @@ def outputs(shop: Workshop, tmp_path: Path, output: str) -> subprocess.Completed
 
 
 @pytest.mark.parametrize(
-    "output", ["rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/../rye.sarif", "{}/rye.sarif"]
+    "output",
+    ["rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/../rye.sarif", "{}/rye.sarif", "{}//out/../rye.sarif"],
 )
 def test_an_output_is_written_where_it_is_wanted(shop: Workshop, tmp_path: Path, output: str) -> None:
     """Relative to the checkout or not; a file that is there is replaced."""
@@ -217,7 +218,11 @@ def test_an_output_is_written_where_it_is_wanted(shop: Workshop, tmp_path: Path,
 
 
 @pytest.mark.parametrize(
-    "output", ["rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/x/rye.sarif", "{}/out/rye.sarif"]
+    "output",
+    [
+        *("rye.sarif", "./rye.sarif", "out/rye.sarif", "out/deep/x/rye.sarif", "{}/out/rye.sarif"),
+        *("{}//rye.sarif", "{}/./out//rye.sarif", "/{}/rye.sarif", "../{.name}/rye.sarif", "{.parent}/also/rye.sarif"),
+    ],
 )
 @pytest.mark.parametrize("dangling", [False, True])
 def test_a_link_in_the_place_of_the_output(shop: Workshop, tmp_path: Path, output: str, *, dangling: bool) -> None:
@@ -229,6 +234,7 @@ def test_a_link_in_the_place_of_the_output(shop: Workshop, tmp_path: Path, outpu
     (shop.project / "out").symlink_to(victim)
     (shop.project / "rye.sarif").symlink_to(victim / ("new" if dangling else "rye.sarif"))
     (victim / "deep").symlink_to(victim)
+    (shop.project.parent / "also").symlink_to(shop.project)
     before = sorted(victim.iterdir())
     done = outputs(shop, tmp_path, output.format(shop.project))
     assert done.returncode == 2

@@ -123,8 +123,9 @@ def export(name: str | None, **options: Any) -> int:
     if output is None:
         say_raw(data.decode("utf-8", "surrogateescape"))
         return 0
-    from rye.signing import write_secret
+    from rye.signing import refuse_links, write_secret
 
+    refuse_links(output)
     if options["private"]:
         write_secret(output, data, replace=options["force"])
     else:

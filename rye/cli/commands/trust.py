@@ -111,7 +111,11 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
 @place_options("project")
 @json_option
 def endorse(file: tuple[str, ...], **options: Any) -> int:
-    """Stand behind keys of the project: sign each trust FILE, or that of a fingerprint, with your own key."""
+    """Stand behind keys of the project: sign each trust FILE, or that of a fingerprint, with your own key.
+
+    It is the key that is endorsed, in whichever project its file lies, copies too. Its namespaces and last day hold
+    there as well, and rye trust revoke ends it everywhere.
+    """
     keyring = _keyring(options)
     key = None if options["dry_run"] else keyring.signing_key(options["signer"])
     return _change(file, lambda each: keyring.trust.plan_endorse(each, key), options)

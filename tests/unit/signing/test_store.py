@@ -135,6 +135,17 @@ def test_a_named_trust_file_must_be_there_and_good(tmp_path: Path) -> None:
         load_trust(named=[bad])
 
 
+@pytest.mark.parametrize("suffix", [".TOML", ".Toml"])
+def test_attack_a_revocation_named_in_capitals(tmp_path: Path, suffix: str) -> None:
+    """It is read as any other, be it in a folder that is named or in a space, and bars the key if it is broken."""
+    path = put_trust(tmp_path, ANN, "ann")
+    revoking = path.with_suffix(suffix)
+    for data, code in ((b"revoked = true\n" + path.read_bytes(), "revoked"), (b"", "trust-unread")):
+        revoking.write_bytes(data)
+        for load in (load_trust(user=tmp_path), load_trust(named=[path.parent])):
+            assert verdict(sign(TOOL), trust=load.trust).code == code
+
+
 @POSIX
 def test_a_private_key_is_saved_for_its_owner_alone(tmp_path: Path) -> None:
     """0600 in a 0700 folder, never overwritten, and read back."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -15,8 +15,17 @@ from rye.cli.render.keys import render_keys
 from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.layout import Layout
-from rye.signing import KEY_VARIABLE, PASSPHRASE_VARIABLE, Scope, SigningKey, parse_trust_file
+from rye.signing import (
+    KEY_VARIABLE,
+    PASSPHRASE_VARIABLE,
+    Scope,
+    SigningKey,
+    hide_keys,
+    load_trust,
+    parse_trust_file,
+)
 from rye.trusting.keyring import ENVIRONMENT, Keyring
+from rye.verification.policy import check_signers
 from tests.support.signed import ANN, EVE
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")
@@ -208,12 +217,48 @@ def test_a_key_is_named_by_name_or_file(tmp_path: Path) -> None:
         with pytest.raises(NotFoundError) as missing:
             ring.signing_key(name)
         assert missing.value.code == "no-signing-key"
-    text = EVE.to_pem().decode()
-    for use in (ring.signing_key, ring.public_key, ring.show, ring.export_private, ring.generate, ring.trust.add):
+
+
+SPELLINGS: Mapping[str, Callable[[str], str]] = {
+    "pem": str,
+    "one line": lambda pem: "".join(pem.splitlines()),
+    "body": lambda pem: "".join(pem.splitlines()[1:-1]),
+    "body in lines": lambda pem: "\n".join(pem.splitlines()[1:-1]),
+    "body for addresses": lambda pem: "".join(pem.splitlines()[1:-1]).translate({ord("+"): "-", ord("/"): "_"}),
+    "body as a path": lambda pem: "./keys/" + "".join(pem.splitlines()[1:-1]),
+    "base64 of the pem": lambda pem: base64.b64encode(pem.encode()).decode(),
+    "hexadecimal": lambda pem: base64.b64decode("".join(pem.splitlines()[1:-1])).hex(),
+}
+"""How a private key could be written where its name belongs."""
+
+
+@pytest.mark.parametrize("passphrase", [None, b"open sesame"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_attack_the_text_of_a_key_is_not_repeated(tmp_path: Path, spelling: str, passphrase: bytes | None) -> None:
+    """Wherever a key's name or file belongs, and however it is spelled; what is shown of another error hides it."""
+    if passphrase and spelling == "hexadecimal":
+        pytest.skip("nobody writes an encrypted key so")
+    ring = keyring(tmp_path)
+    text = SPELLINGS[spelling](EVE.to_pem(passphrase=passphrase).decode())
+    named = partial(load_trust, named=[Path(text)])
+    signers = partial(check_signers, (text,))
+    uses = (ring.signing_key, ring.public_key, ring.show, ring.export_private, ring.generate, ring.trust.add)
+    for use in (*(partial(use, text) for use in uses), named, signers):
         with pytest.raises(ArgumentError) as caught:
-            use(text)
+            use()
         assert caught.value.code == "key-text"
-        assert text.splitlines()[1] not in str(caught.value.to_dict())
+        assert text[-40:-4] not in str(caught.value.to_dict())
+    assert text[-40:-4] not in hide_keys(f"there is no item {text!s}, here")
+
+
+@pytest.mark.parametrize(
+    "text", [EVE.public.pem.replace("\n", ""), EVE.public.fingerprint, "ed25519:" + "A" * 43 + "="]
+)
+def test_what_is_public_is_shown(text: str) -> None:
+    """A public key or a fingerprint is no secret, nor is the base64 of one."""
+    assert hide_keys(text) == text
+    encoded = base64.b64encode(EVE.public.pem.encode()).decode()
+    assert hide_keys(encoded) == encoded
 
 
 def test_no_answer_holds_a_private_key(tmp_path: Path) -> None:

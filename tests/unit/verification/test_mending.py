@@ -131,9 +131,9 @@ def test_options_lead_to_where_the_item_is() -> None:
 def test_a_hostile_name_in_what_mends_it(name: str) -> None:
     """It is one argument: no option, no pattern, no second command; by its path where it would be a pattern."""
     mend = Mending("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
-    params = parse(shlex.split(mend, comments=True)[1:])
     if quote(name).startswith("$'"):
         return  # shlex does not read these; bash does, below
+    params = parse(shlex.split(mend, comments=True)[1:])
     named = f"/p/.ai/tools/{name}.py" if set(name) & set("*?[") else f"tool:{name}"
     assert params["target"] == (named,)
     assert params["every"] is False
