@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:31:51Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:R_RzVv76zoY-uGs-9FVjzlsCguWOqszE1xNSOceQJtYoVvBy2Vn5NcwlPrnbFfwTeiXJ0nTl2FhsnBybwaowDw:7bb37a6f1924ad9d852adc5c4a7db30b42d3b1d12ff9c647b8248b2173c659fd
+# rye:signed:v2:2026-11-22T13:34:01Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:XD-AYGc7j5gbP5xESKn283ZtqIp23pLSwhXdGoeuEwh7ZxFZigMzgdF07pcv4mpTv1KkQ0ySt1K94PI0NHatAw:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:31:51Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:GXgVOPNcid4dMdMWdOmVKsMmvGhJcCZtJL6dJ4xnDSGqxq1GI-o7y-Qn6pFne2TWHRoxK6rNMhHTTGjDrJEvCA:7bb37a6f1924ad9d852adc5c4a7db30b42d3b1d12ff9c647b8248b2173c659fd
+# rye:signed:v2:2026-11-22T13:34:01Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:5DTVa-JAPTIfVpz5fxYF6JIKBlRKKPUILafrXzHVjHrRiGlf4MXQBaxcMdxX60CjrN-OGD1-BVDyRrKIQLwaBQ:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

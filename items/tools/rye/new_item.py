@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:31:51Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:KpwnBJXncGZ_hJe8lQdjrJvP0Tuc621lgqp7hNX9MZ3IDu0VonbkuBWhSc9t2y9-3SmkTJ1Kh-kp6ySjKh38Bg:7bb37a6f1924ad9d852adc5c4a7db30b42d3b1d12ff9c647b8248b2173c659fd
+# rye:signed:v2:2026-11-22T13:34:01Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:ctikRdp66jwJej1_DpUCzlUC43-Z4Y6apqQoimWATuFMvc4LU_UD2mc7Mb95-MxZ_4tdnB0YOgRN91EU-K_TCQ:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:31:51Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:0_jcbNHpK5kWvbCsUdXZzDjo4TSL3ZkCieJfiF_kirkW-IXt1aIUehsT8aWlZ8YsPz4x8QdkCsJS4tbyEs5rBA:7bb37a6f1924ad9d852adc5c4a7db30b42d3b1d12ff9c647b8248b2173c659fd
+# rye:signed:v2:2026-11-22T13:34:01Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:VOYjHgvFDUKSLMjSO6dG2cg9xcd4U0i6WuDCDuL6sX4130D9DnpNeUVl2g5uiIlP4sDV7AyRcIQEc0PC6pmgBA:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T11:31:51Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:9Q2PN2Z6yabpkH8pTIIwGevZ9wudgEOnCWED9KrrjrdkRBUo4BCKKCHp06b6R3Qv5lA34OhjlupwJP-x18VcAQ:7bb37a6f1924ad9d852adc5c4a7db30b42d3b1d12ff9c647b8248b2173c659fd
+# rye:signed:v2:2026-11-22T13:34:01Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:s2pmQDyTwIAY_zzbf6kJbskuZOGjUEl3JqeRweqwjFrckWniu8BvDnhtZDzpiTarihSJ0KxIYmYxiHOg1BGnAw:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
