@@ -82,5 +82,9 @@ def _check_folder(root: Root, rel_path: str) -> None:
     """Refuse a place whose folder, as far as it is there, is reached through a link that leads out of the space."""
     place = root.path / rel_path
     there = next(folder for folder in place.parents if os.path.lexists(folder))
-    if not root.path.is_relative_to(there) and not there.resolve().is_relative_to(root.path.resolve()):
+    try:
+        inside = root.path.is_relative_to(there) or there.resolve().is_relative_to(root.path.resolve())
+    except (OSError, RuntimeError):  # links that lead round in a circle
+        inside = False
+    if not inside:
         raise ItemError("link-escape", f"{rel_path} would lie outside its space", hint="remove the link above it")

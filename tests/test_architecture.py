@@ -23,6 +23,7 @@ LAYERS: Mapping[str, int] = {
     "_cores": 0,
     "_envelope": 0,
     "_helpers": 0,
+    "_leaving": 0,
     "_resources": 0,
     "_shell": 0,
     "errors": 0,

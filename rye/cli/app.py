@@ -6,13 +6,13 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import click
 
+from rye._leaving import leave
 from rye.cli.commands import COMMANDS
 from rye.cli.commands.completion import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal
@@ -89,8 +89,7 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if args is None else args)
     prepare_streams()
-    with _ending_orderly():
-        return _answered(words)
+    return _ending_orderly(lambda: _answered(words))
 
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
@@ -100,28 +99,38 @@ class _Terminated(BaseException):
     """This process was told to end, by a signal whose number is the argument."""
 
 
-@contextmanager
-def _ending_orderly() -> Iterator[None]:
+def _ending_orderly(work: Callable[[], int]) -> int:
     """Let a signal to end do so by that signal, but only once helpers are dismissed and half-written files gone."""
+    is_done = False
 
     def stop(number: int, *_: object) -> None:
         for each in mine:
             signal.signal(each, signal.SIG_IGN)
+        if is_done:
+            _end_by(number)
         raise _Terminated(number)
 
     is_main = threading.current_thread() is threading.main_thread()
     mine = [number for number in _ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
-    for number in mine:
-        signal.signal(number, stop)
     try:
-        yield
+        for number in mine:
+            signal.signal(number, stop)
+        return work()
     except _Terminated as told:
-        silence(sys.stdout, sys.stderr)
-        signal.signal(told.args[0], signal.SIG_DFL)
-        os.kill(os.getpid(), told.args[0])
+        _end_by(told.args[0])
+        raise
     finally:
+        is_done = True
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
+
+
+def _end_by(number: int) -> None:
+    """End this process by a signal, once what it would remove at its end is gone."""
+    silence(sys.stdout, sys.stderr)
+    leave()
+    signal.signal(number, signal.SIG_DFL)
+    os.kill(os.getpid(), number)
 
 
 def _answered(words: list[str]) -> int:

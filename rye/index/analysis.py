@@ -21,6 +21,9 @@ from typing import NamedTuple
 MAX_TERM = 255
 """Longest term in characters; longer ones are cut."""
 
+MAX_LOCATED = 10_000
+"""Characters of a chunk in which tokens are located."""
+
 VALUE_GAP = 100
 """Positions left free between two values of a field, so that no phrase spans them."""
 
@@ -205,9 +208,16 @@ def locate_chunks(normalized: str, start: int = 0) -> Iterator[tuple[int, str]]:
 def locate(chunk: str) -> tuple[Located, ...]:
     """Return the tokens of a chunk with their places in it, for highlighting; of a short chunk they are kept.
 
-    A part that cannot be found literally (folding changed its length) gets the chunk's whole range.
+    A part that cannot be found literally (folding changed its length) gets the chunk's whole range. Of a longer chunk
+    than :data:`MAX_LOCATED` only what is whole up to there is located.
     """
-    return _located_short(chunk) if len(chunk) <= MAX_TERM else _located(chunk)
+    if len(chunk) <= MAX_LOCATED:
+        return _located_short(chunk) if len(chunk) <= MAX_TERM else _located(chunk)
+    located = _located(chunk[:MAX_LOCATED])
+    last = max((token.end for token in located if not token.joined), default=0)
+    return tuple(
+        token for token in located if len(token.term) == MAX_TERM or token.end < (last if token.joined else MAX_LOCATED)
+    )
 
 
 def _located(chunk: str) -> tuple[Located, ...]:

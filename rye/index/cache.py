@@ -7,15 +7,14 @@ a pickle, is written for Whoosh's own searcher, and is only compared with its di
 
 from __future__ import annotations
 
-import atexit
 import hashlib
 import os
-import shutil
 import stat
 import tempfile
 from contextlib import suppress
 from pathlib import Path
 
+from rye._leaving import remove_at_end
 from rye.errors import EnvironmentFault
 
 VARIABLE = "RYE_CACHE_DIR"
@@ -78,14 +77,14 @@ def stand_in() -> Path:
         message = f"the index can be written neither to the cache folder nor to a temporary one: {error.strerror}"
         hint = f"set {VARIABLE} to a folder that can be written to"
         raise EnvironmentFault("index-write", message, hint=hint) from error
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    remove_at_end(folder)
     return folder
 
 
 def _refuse_inside(cache: Path, project: Path | None) -> None:
     if project is None:
         return
-    root, place = project.resolve(), cache.resolve()
+    root, place = Path(os.path.realpath(project)), Path(os.path.realpath(cache))  # resolve() fails where links go round
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
     if str(root) == home and not place.is_relative_to(root / ".ai"):
         return
@@ -128,22 +127,18 @@ def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = N
 
     It is made if need be, and if it can be: of a cache that cannot be written, what is there is still read.
 
+    What else has the name of a root's folder is removed, since only rye names anything there.
+
     Raises:
-        EnvironmentFault: Something else is in its place, it belongs to someone else, others may write to it, or it is a
-            link into the project.
+        EnvironmentFault: It belongs to someone else, others may write to it, or it is a link into the project.
     """
     digest = hashlib.sha256(f"{source}\0{os.path.realpath(root)}".encode("utf-8", "surrogateescape")).hexdigest()
     folder = cache / _FORMAT
     for part in (folder, folder / digest[:32]):
         try:
+            if part is not folder and os.path.lexists(part) and not part.is_dir():
+                part.unlink()
             part.mkdir(mode=0o700, exist_ok=True)
-        except (FileExistsError, NotADirectoryError) as error:
-            raise EnvironmentFault(
-                "unsafe-cache",
-                f"the cache folder {part} cannot be made: {error.strerror}",
-                hint=f"set {VARIABLE} to a folder of your own",
-                path=str(part),
-            ) from error
         except OSError:
             if not os.path.isdir(part):  # noqa: PTH112 - Path.is_dir() raises where it may not look
                 break

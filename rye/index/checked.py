@@ -13,6 +13,8 @@ import os
 import time
 from pathlib import Path
 
+from rye.index.regular import opener
+
 logger = logging.getLogger(__name__)
 
 NAME = "checked"
@@ -35,7 +37,8 @@ def note(path: Path) -> None:
     try:
         known = {name: row for name, row in _read(path.parent).items() if (path.parent / name).exists()}
         known[path.name] = [*_identity(path.stat()), time.time()]
-        (path.parent / NAME).write_text(json.dumps(known), encoding="utf-8")
+        with open(path.parent / NAME, "w", encoding="utf-8", opener=opener) as file:
+            file.write(json.dumps(known))
     except (OSError, ValueError) as error:
         logger.info("check of %s not kept: %s", path.name, error)
 
@@ -46,7 +49,7 @@ def _identity(status: os.stat_result) -> list[float]:
 
 def _read(folder: Path) -> _Known:
     try:
-        with (folder / NAME).open("rb") as file:
+        with open(folder / NAME, "rb", opener=opener) as file:
             found = json.loads(file.read(_MOST_BYTES))
     except (OSError, ValueError, RecursionError):
         return {}

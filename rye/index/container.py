@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import checked, stopping
+from rye.index import checked, regular, stopping
 
 MAGIC = b"RYEARR01"
 FORMAT_VERSION = 7
@@ -91,7 +91,7 @@ class Container:
     def __init__(self, path: Path) -> None:
         self._name = path.name
         try:
-            with path.open("rb") as handle:
+            with open(path, "rb", opener=regular.opener) as handle:
                 status = os.fstat(handle.fileno())
                 self._map = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:

@@ -25,6 +25,7 @@ LOCK_SUFFIX = "LOCK"
 _POLL = 0.02
 _TRIES = 20
 _NO_SPACE, _NO_RIGHT = "free some space", "run: chmod -R u+rwX on that folder"
+_IN_ITS_PLACE = "remove what lies in the place of that folder, or of one above it"
 _REMEDIES = {
     errno.ENOSPC: _NO_SPACE,
     errno.EDQUOT: _NO_SPACE,
@@ -32,6 +33,8 @@ _REMEDIES = {
     errno.EACCES: _NO_RIGHT,
     errno.EPERM: _NO_RIGHT,
     errno.EROFS: "make that folder writable",
+    errno.EEXIST: _IN_ITS_PLACE,
+    errno.ENOTDIR: _IN_ITS_PLACE,
     errno.ENOENT: "let nothing remove that folder while it is written",
 }
 
@@ -62,14 +65,13 @@ def _acquired(folder: Path, name: str) -> Any:
     """Return a lock that is held, or None where another process has it."""
     for _ in range(_TRIES):
         cache.make_private(folder)
+        if os.path.lexists(folder / name) and not (folder / name).is_file():  # a pipe would hold up who opens it
+            remove(folder / name)
         lock = FileLock(str(folder / name))
         try:
             if not lock.acquire():
                 return None
         except FileNotFoundError:  # the folder is gone again
-            continue
-        except IsADirectoryError:
-            remove(folder / name)
             continue
         if _is_there(folder / name, lock.fd):
             return lock

@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +25,7 @@ from whoosh.filedb.filestore import FileStorage, RamStorage
 from whoosh.index import TOC
 
 from rye.errors import EnvironmentFault
-from rye.index import folder
+from rye.index import folder, regular
 from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.listing import INDEX_NAME, ColumnarSegment
 from rye.index.manifest import Manifest
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 logger = logging.getLogger(__name__)
+
+LAST_GENERATION = (1 << 31) - 1
+"""The greatest number of a generation that Whoosh writes."""
 
 LOCK_WAIT = 60.0
 """Seconds to wait for another process that is making the very first index."""
@@ -176,7 +180,8 @@ class Store:
     def _listing(self, generation: int) -> str:
         """Return the digest of a table of contents, which is a pickle, and so is compared but never read."""
         try:
-            return _digest((self.folder / _toc_name(generation)).read_bytes())
+            with open(self.folder / _toc_name(generation), "rb", opener=regular.opener) as file:
+                return _digest(file.read())
         except OSError as error:
             message = f"table of contents {generation} cannot be read: {error.strerror or error}"
             raise DamagedError(message) from error
@@ -234,7 +239,7 @@ class Store:
         for index, docs in change.deletions:
             entries[index] = entries[index].without(docs)
         entries = [entry for entry in entries if entry.doc_count() > 0]
-        generation = 1 + max(TOC._latest_generation(self._storage, INDEX_NAME), -1)  # noqa: SLF001 - as in open()
+        generation = self._next_generation()
         with folder.writing(self.folder), self._undone_if_unfinished():
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
@@ -249,6 +254,13 @@ class Store:
         self._sweep(generation, entries)
         self._manifest = generation, manifest
         return self._read(generation)
+
+    def _next_generation(self) -> int:
+        """Return the number of a new generation; the first free one where some file that is not ours has the last."""
+        latest: int = TOC._latest_generation(self._storage, INDEX_NAME)  # noqa: SLF001 - as in open()
+        if latest < LAST_GENERATION:
+            return latest + 1
+        return next(number for number in count() if not os.path.lexists(self.folder / _toc_name(number)))
 
     @contextmanager
     def _undone_if_unfinished(self) -> Iterator[None]:
@@ -295,8 +307,11 @@ class Store:
         ]
 
     def _sweep(self, generation: int, entries: Iterable[Any]) -> None:
-        """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it."""
-        for path in self._strays(generation, entries):
+        """Remove what no snapshot needs any more; a reader that still has a file open keeps its view of it.
+
+        Tables of contents go first: one with a greater number must not be found when its segments are gone.
+        """
+        for path in sorted(self._strays(generation, entries), key=lambda path: path.suffix != ".toc"):
             folder.sweep(path)
 
     def tidy(self, snapshot: Snapshot) -> None:

@@ -11,12 +11,11 @@ import hashlib
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from whoosh.filedb.filestore import FileStorage
 
 from rye import items, spaces
 from rye.embedding import Embedder, Floats
@@ -25,6 +24,7 @@ from rye.errors import EnvironmentFault, ItemError
 from rye.index import stopping
 from rye.index.chunks import Chunk, chunks_of
 from rye.index.container import DamagedError
+from rye.index.folder import held
 from rye.index.merge import to_merge
 from rye.index.segment import Bools, Ints, Segment
 from rye.index.shards import (
@@ -144,9 +144,9 @@ class SpaceVectors:
         documents = self._documents(snapshot)
         self._open()
         if self._to_do(documents) or not self._same_model():
-            with self._locked(wait) as held:
+            with self._locked(wait) as is_held:
                 self._open()
-                if held:
+                if is_held:
                     self._update(documents, told)
                 elif not self._same_model():
                     raise failed(self._embedder.model, "is another model now; another process makes its vectors anew")
@@ -335,21 +335,8 @@ class SpaceVectors:
         dimensions = next((shard.dimensions for shard in self._shards.values()), 0)
         return RootVectors(tuple(pieces), dimensions, int(open_.sum()), tuple(dict.fromkeys(self._warnings)))
 
-    @contextmanager
-    def _locked(self, wait: float) -> Iterator[bool]:
-        lock = FileStorage(str(self.folder)).lock(_lock_name(self._embedder.model))
-        deadline = time.monotonic() + wait
-        with self._writing():
-            held = lock.acquire()
-            while not held and time.monotonic() < deadline:
-                stopping.check()
-                time.sleep(0.02)
-                held = lock.acquire()
-        try:
-            yield held
-        finally:
-            if held:
-                lock.release()
+    def _locked(self, wait: float) -> AbstractContextManager[bool]:
+        return held(self.folder, _lock_name(self._embedder.model), wait=wait)
 
     @contextmanager
     def _writing(self) -> Iterator[None]:

@@ -7,6 +7,7 @@ import re
 import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from string import ascii_letters, ascii_uppercase, digits
 
 from rye.index import analysis
@@ -15,6 +16,12 @@ __all__ = ["Ranges", "Sought", "mark"]
 
 _FEW_WORDS = 64
 """Of more words than these none is looked for by itself."""
+
+MOST = 10_000
+"""Words that are marked in one text, the first ones."""
+
+LOOKED_AT = 100_000
+"""Places at which a text has the letters of one word that are looked at."""
 
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
@@ -68,7 +75,7 @@ class Sought:
 def mark(text: str, sought: Sought) -> Ranges:
     """Return the character ranges of a text to mark, ascending, apart from each other."""
     normalized = text if text.isascii() else analysis.normalize(text)
-    found = sorted(_placed(normalized, sought) if sought.places else _worded(normalized, sought))
+    found = sorted(islice(_placed(normalized, sought), MOST) if sought.places else _worded(normalized, sought))
     if found and normalized is not text and normalized != text:
         original = _Original(text)
         found = [(original.start(start), original.end(end)) for start, end in found]
@@ -98,9 +105,8 @@ def _worded(normalized: str, sought: Sought) -> list[Range]:
 
 def _in_chunks(normalized: str, spans: Mapping[str, Ranges]) -> list[Range]:
     """Return the ranges of terms, one chunk after the other."""
-    return [
-        (base + start, base + end) for base, chunk in analysis.locate_chunks(normalized) for start, end in spans[chunk]
-    ]
+    located = analysis.locate_chunks(normalized)
+    return list(islice(((base + start, base + end) for base, chunk in located for start, end in spans[chunk]), MOST))
 
 
 def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, Ranges]) -> list[Range]:
@@ -111,9 +117,11 @@ def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, R
     """
     found: list[Range] = []
     done = 0
-    for place, stop in sorted([place for word in words for place in _every(word, lowered)]):
+    for place, stop in sorted([place for word in words for place in islice(_every(word, lowered), LOOKED_AT)]):
         if place < done:
             continue
+        if len(found) >= MOST:
+            break
         before, after = text[place - 1 : place] in _ALNUM, text[stop : stop + 1] in _ALNUM
         if (before and text[place] not in _CAPITALS) or (after and text[stop] not in _CAPITALS):
             continue
@@ -129,14 +137,12 @@ def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, R
     return found
 
 
-def _every(word: str, text: str) -> list[Range]:
-    """Return every range where a word stands literally, also those that overlap."""
-    found = []
+def _every(word: str, text: str) -> Iterator[Range]:
+    """Yield every range where a word stands literally, also those that overlap."""
     place = text.find(word)
     while place >= 0:
-        found.append((place, place + len(word)))
+        yield place, place + len(word)
         place = text.find(word, place + 1)
-    return found
 
 
 def _placed(normalized: str, sought: Sought) -> Iterator[Range]:
@@ -151,12 +157,12 @@ def _placed(normalized: str, sought: Sought) -> Iterator[Range]:
                 yield base, base + len(chunk)
             position += 1
             continue
-        parts = 0
-        for token in analysis.locate(chunk):
-            parts += not token.joined
+        located = analysis.locate(chunk)
+        for token in located:
             if token.term in sought.terms or (not token.joined and position + token.position in inside):
                 yield base + token.start, base + token.end
-        position += parts
+        is_cut = len(chunk) > analysis.MAX_LOCATED
+        position += sum(map(len, analysis.split_chunk(chunk))) if is_cut else sum(not token.joined for token in located)
 
 
 class _Original:

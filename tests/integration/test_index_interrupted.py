@@ -56,3 +56,26 @@ def test_a_build_that_is_told_to_end(sim: SpaceSim, tmp_path: Path, number: sign
     assert b"Traceback" not in said
     left = [path.name for path in cache.rglob("*") if path.is_file() and not path.name.endswith("LOCK")]
     assert not [name for name in left if name.startswith("run-")], left
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+def test_a_stand_in_goes_with_a_process_that_is_told_to_end(
+    sim: SpaceSim, tmp_path: Path, number: signal.Signals
+) -> None:
+    """The temporary folder that stands in for a cache is gone, whatever ended the process."""
+    if signal.getsignal(number) == signal.SIG_IGN:
+        pytest.skip("whoever started the tests ignores it, as nohup does, and so does the process")
+    (tmp_path / "file").touch()
+    (tmp_path / "tmp").mkdir()
+    command = [sys.executable, "-m", "rye", "search", "deploy", "--project", str(sim.project)]
+    environment = os.environ | {"PYTHONPATH": str(ROOT), "USER_SPACE": str(sim.user), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment |= {"TMPDIR": str(tmp_path / "tmp"), "RYE_CACHE_DIR": str(tmp_path / "file")}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        until = time.monotonic() + 60
+        while not list(tmp_path.glob("tmp/*/v1/*/run-*")) and process.poll() is None and time.monotonic() < until:
+            time.sleep(0.002)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == (130 if number == signal.SIGINT else -number), said
+    assert list((tmp_path / "tmp").iterdir()) == []

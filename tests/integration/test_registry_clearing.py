@@ -202,6 +202,57 @@ def test_folders_in_place_of_files(sim: SpaceSim, name: str) -> None:
         assert not (folder / name).is_dir()
 
 
+@pytest.mark.skipif(os.name != "posix", reason="pipes are POSIX's")
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        *((name, "") for name in ("MAIN_WRITELOCK", "files-*.ryx", "_MAIN_*.toc", "MAIN_*.ryx", "checked")),
+        ("_MAIN_*.toc", "/dev/zero"),
+        ("MAIN_WRITELOCK", "/nonexistent/file/of/nobody"),
+    ],
+)
+def test_attack_what_never_ends_in_place_of_a_file(sim: SpaceSim, name: str, target: str) -> None:
+    """A pipe or device in the cache holds nobody up: it is damage, and is mended; clearing leaves nothing of it."""
+    sim.registry().search("deploy")
+    folder = index_of(sim.registry(cache_dir=sim.cache))
+    for command in (["search", "deploy", "--json"], ["index", "clear"]):
+        sim.registry(cache_dir=sim.cache).search("deploy")
+        place = next(folder.glob(name), folder / name)
+        place.unlink(missing_ok=True)
+        place.symlink_to(target) if target else os.mkfifo(place)
+        where = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+        environment = os.environ | {"PYTHONPATH": str(ROOT), "USER_SPACE": str(sim.user), "RYE_BUNDLES": ""}
+        done = subprocess.run(
+            [sys.executable, "-m", "rye", *command, *where],
+            env=environment,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        if command == ["index", "clear"]:
+            assert not [path.name for path in folder.iterdir() if not path.is_file() or path.is_symlink()]
+    assert sim.registry(cache_dir=sim.cache).search("deploy").total == 80
+
+
+@pytest.mark.skipif(os.name != "posix", reason="links are POSIX's")
+@pytest.mark.parametrize("what", ["file", "dead link"])
+@pytest.mark.parametrize("depth", [0, 1])
+def test_no_folder_in_place_of_a_folder(sim: SpaceSim, what: str, depth: int) -> None:
+    """Something else in the place of an index folder is damage; above it, a temporary folder stands in."""
+    sim.registry().search("deploy")
+    place = index_of(sim.registry(cache_dir=sim.cache))
+    there = (place, place.parent)[depth]
+    shutil.rmtree(there)
+    there.write_text("x") if what == "file" else there.symlink_to("/nonexistent/folder/of/nobody")
+    for _ in range(2):
+        found = sim.registry(cache_dir=sim.cache).search("deploy")
+        assert found.total == 80
+        assert sum("remove what lies in the place" in text for text in found.warnings) == 2 * depth
+        assert place.is_dir() is not bool(depth)
+    sim.registry(cache_dir=sim.cache).clear()
+
+
 def test_many_threads_and_one_that_clears(sim: SpaceSim) -> None:
     """Registries of one process that share a cache folder do not disturb each other."""
     wrong: list[object] = []

@@ -176,6 +176,21 @@ def test_leftovers_of_killed_processes_are_swept(sim: SpaceSim, tmp_path: Path) 
     assert not [path.name for path in leftovers if path.exists()]
 
 
+@pytest.mark.parametrize("number", [(1 << 31) - 2, (1 << 31) - 1, 1 << 31, 10**21 - 1, 10**200])
+def test_attack_a_foreign_table_of_contents_with_a_great_number(sim: SpaceSim, tmp_path: Path, number: int) -> None:
+    """The index is made anew with a warning, once, and changes are indexed afterwards as ever."""
+    cache = copy_of(sim, tmp_path)
+    folder = Path(sim.registry(cache_dir=cache).status()[0].cache)
+    expected = answers(sim.fresh())
+    (folder / f"_MAIN_{number}.toc").touch()
+    assert any("rebuilt" in text for text in sim.registry(cache_dir=cache).search("deploy").warnings)
+    for _ in range(3):
+        assert not any("rebuilt" in text for text in sim.registry(cache_dir=cache).search("deploy").warnings)
+        assert answers(sim.registry(cache_dir=cache)) == expected
+        sim.registry(cache_dir=cache).rebuild()
+    assert len([path for path in folder.iterdir() if path.suffix == ".toc"]) == 1
+
+
 def test_clearing_gives_back_what_status_counts(sim: SpaceSim, tmp_path: Path) -> None:
     """``clear`` removes the indexes and says how many bytes that freed; the next search makes them again."""
     registry = sim.registry(cache_dir=copy_of(sim, tmp_path))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -107,4 +108,4 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
     from rye.publishing import sign_bundle
 
-    return sign_bundle(root, owner=options["owner"] or root.resolve().name, format=options["form"])
+    return sign_bundle(root, owner=options["owner"] or Path(os.path.realpath(root)).name, format=options["form"])

@@ -20,6 +20,7 @@ from whoosh.index import TOC, open_dir
 
 from rye.errors import EnvironmentFault
 from rye.index import container
+from rye.index import store as indexing
 from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
 from rye.index.listing import INDEX_NAME, ColumnarSegment
@@ -404,6 +405,18 @@ def test_clearing_removes_all_but_the_lock(store: Store) -> None:
     assert store.open() is None
     assert store.clear() == 0
     assert ids(add(store, None, [item("b")])) == ["b"]
+
+
+def test_after_the_last_generation_comes_a_free_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoosh's numbers end at 2^31 - 1: then the first that is free is taken, what was there goes on serving."""
+    monkeypatch.setattr(indexing, "LAST_GENERATION", 2)
+    snapshot = add(store, None, many("a"))
+    for number, generation in enumerate([1, 2, 0, 1, 2, 0]):
+        snapshot = add(store, snapshot, [item(f"b{number}")])
+        assert snapshot.generation == generation
+        added = [f"b{each}" for each in range(number + 1)]
+        assert ids(Store(store.folder).open()) == sorted([*(one.id for one in many("a")), *added])
+        assert names(store) == made_of(snapshot)
 
 
 def test_a_folder_that_is_deleted_under_way_is_made_again(store: Store) -> None:

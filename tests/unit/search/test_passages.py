@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rye.index import analysis
 from rye.items.model import Item, ItemType
-from rye.search.marks import Ranges, Sought, _clusters, mark
+from rye.search.marks import MOST, Ranges, Sought, _clusters, mark
 from rye.search.passages import LEAD, PREVIEW_LENGTH, Matched, Matches, matched
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation
@@ -222,3 +222,34 @@ def test_words_of_endless_chunks_are_not_kept() -> None:
     before = analysis._located_short.cache_info().currsize
     assert [token.term for token in analysis.locate("x" * 100_000)] == ["x" * 255]
     assert analysis._located_short.cache_info().currsize == before
+
+
+@given(
+    st.lists(st.sampled_from(["aB", "a-", "a/", "deploy", "Deploy", "HTTPServer", "ß", "-", "x" * 300]), min_size=1),
+    st.integers(1, 60),
+)
+def test_of_a_long_chunk_only_what_is_whole_is_located(pieces: list[str], limit: int) -> None:
+    """Cut anywhere, a chunk has no token that it does not have as a whole."""
+    for chunk in analysis.chunks(analysis.normalize("".join(pieces))):
+        everything = {(token.term, token.position, token.joined) for token in analysis.locate(chunk)}
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(analysis, "MAX_LOCATED", limit)
+            assert {(token.term, token.position, token.joined) for token in analysis.locate(chunk)} <= everything
+
+
+@pytest.mark.parametrize(
+    "text", ["aB" * 30_000, "a-" * 30_000 + "a", "a/" * 30_000 + "a", "a " * 30_000, "aX1q " * 20_000]
+)
+@pytest.mark.parametrize("sought", [Sought(frozenset({"a"})), Sought(frozenset({"a"}), [(0, 50_000)])])
+def test_attack_a_body_of_nothing_but_matches(text: str, sought: Sought) -> None:
+    """Only so many words are marked, the first ones; what comes after costs little."""
+    found = mark(text, sought)
+    assert 0 < len(found) <= MOST
+    assert found[-1][1] < len(text)
+
+
+def test_positions_go_on_after_a_chunk_that_is_cut() -> None:
+    """A place behind a giant chunk is still the right word."""
+    text = "aB" * 20_000 + " then here"
+    place = analysis.parts(text).index("here")
+    assert [text[start:end] for start, end in mark(text, Sought(frozenset(), [(place, place)]))] == ["here"]
