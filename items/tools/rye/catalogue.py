@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:34:01Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:XD-AYGc7j5gbP5xESKn283ZtqIp23pLSwhXdGoeuEwh7ZxFZigMzgdF07pcv4mpTv1KkQ0ySt1K94PI0NHatAw:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
+# rye:signed:v2:2026-11-22T13:38:26Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:rQSV_rh0EpzKztvC2YKJWxsecczkXs0J8w-dDVtdHyCzWHzT_lN6UYJ-Tezee4_FHCuxbpQRE5VmaMZ-ZBZ9Dw:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

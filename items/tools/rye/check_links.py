@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:34:01Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:5DTVa-JAPTIfVpz5fxYF6JIKBlRKKPUILafrXzHVjHrRiGlf4MXQBaxcMdxX60CjrN-OGD1-BVDyRrKIQLwaBQ:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
+# rye:signed:v2:2026-11-22T13:38:26Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:jWG5VVCUJ3nleoYwiDpn_031vVqlyKw5t6UgbbN5YgGofpZEjqZRMpNiWJqgrUtgDtorDo9O7OnoeD6_o2epAg:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

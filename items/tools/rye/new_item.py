@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:34:01Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:ctikRdp66jwJej1_DpUCzlUC43-Z4Y6apqQoimWATuFMvc4LU_UD2mc7Mb95-MxZ_4tdnB0YOgRN91EU-K_TCQ:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
+# rye:signed:v2:2026-11-22T13:38:26Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:EaVeqq3da6PKnHvd2tkWe8yrQeIX7DrNDgrZtRo4_zbtBIPRYMunbSCikFxYNx__gEi7_zgXxxb17qUJtYKyCg:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:34:01Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:VOYjHgvFDUKSLMjSO6dG2cg9xcd4U0i6WuDCDuL6sX4130D9DnpNeUVl2g5uiIlP4sDV7AyRcIQEc0PC6pmgBA:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
+# rye:signed:v2:2026-11-22T13:38:26Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:IsV4NCo9yePf5ab_UJxBnVFnLTssqZUigA1r4mLG5JbAeDBgY-mT8XEcsv8YDChwC_3hxsoW0NGR1Qt-Oh4VAg:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:34:01Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:s2pmQDyTwIAY_zzbf6kJbskuZOGjUEl3JqeRweqwjFrckWniu8BvDnhtZDzpiTarihSJ0KxIYmYxiHOg1BGnAw:60de35f647db4372440b5db8fb18a5f20bd662440cd49db432704a9e7fea47cf
+# rye:signed:v2:2026-11-22T13:38:26Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:9KSY9Lt9nw-pfCgYZFEElpCcOps-SQoyl45s1pjt8L98QJXrADdoBfVRhkeJ2FA2mBDzZP6vu7cHuTF-jTdbDw:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
