@@ -29,14 +29,17 @@ from rye.index.store import RUNS
 from rye.items import ItemType
 from rye.spaces import ItemFile, Root, Space
 
-PIECE_BYTES = 8 << 20
-"""Bytes of files in a piece. Building one takes some 100 MB of memory, and 600 MB where no word comes twice."""
+PIECE_BYTES = 16 << 20
+"""Bytes of files in a piece, at most. Reading one takes some 100 MB of memory, and 1 GB where no word comes twice."""
+
+BYTES_AT_ONCE = 32 << 20
+"""Bytes of files that all processes read at a time, so that memory does not grow with their number."""
 
 ALONE_BELOW = 2_000
 """Fewer files than this are read by this process alone: starting another takes as long."""
 
-PIECES_EACH = 4
-"""Pieces for each process, at least, so that none waits long for another at the end."""
+PIECES_EACH = 2
+"""Pieces for each process, at least, so that none waits long for another at the end; a word is analyzed in each anew."""
 
 _POLL = 0.05
 """Seconds for which a helper is waited for before asking whether its work is still wanted."""
@@ -110,12 +113,12 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
 
 
 def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
-    """Cut files into pieces of at most :data:`PIECE_BYTES`, and several for each process if there are several."""
-    files = work.files
+    """Cut files into pieces of so many bytes as one process may read, and several for each if there are several."""
+    files, most_bytes = work.files, min(PIECE_BYTES, BYTES_AT_ONCE // processes)
     most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
     borders, size = [0], 0
     for at, more in enumerate(work.sizes):
-        if at > borders[-1] and (at - borders[-1] >= most or size + more > PIECE_BYTES):
+        if at > borders[-1] and (at - borders[-1] >= most or size + more > most_bytes):
             borders.append(at)
             size = 0
         size += more

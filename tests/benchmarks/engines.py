@@ -6,6 +6,7 @@ every query of every engine, for the number of matches and the ten best by BM25.
 - Build: from texts in memory to an index on disk that can be opened. Generating and preparing are not timed. Objects
   that are there before are frozen out of garbage collection, which otherwise stays on. rye builds in one process for
   each core, as a refresh does from so many files; the peers build on one. Processor seconds are those of all processes.
+  The engines build in turn, several times over, and the quickest counts; who takes longer than 20 s builds once.
 - Queries: round by round, kind by kind, the engines in turn, so that whatever else the machine does hits all alike;
   garbage is collected before each round, and stays on. Of each query the best round counts, because others measure what
   else the machine did; p50 and p95 are over the queries of a kind. The JSON also has the p95 over all rounds, and the
@@ -29,6 +30,7 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import product
+from operator import itemgetter
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -42,6 +44,8 @@ from tests.benchmarks.ours import Rye
 from tests.benchmarks.peers import MODULES, peers
 
 MEMORY_QUERIES = 100
+LONG_BUILD = 20.0
+"""Seconds; who needs more to build builds once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +56,7 @@ class Plan:
     words: int = SHORT
     each: int = 20
     rounds: int = 5
+    builds: int = 3
     budget: float = 10.0
     columns: bool = False
     only: tuple[str, ...] = ()
@@ -67,6 +72,7 @@ def build(engine: Engine, items: Sequence[Item], folder: Path) -> dict[str, Any]
     """Have an engine build its index; returns seconds and bytes."""
     with tempfile.TemporaryDirectory() as empty:  # what is imported when first used is not timed
         engine.build(engine.prepare(items[:1]), Path(empty))
+    shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     rows = engine.prepare(items)
     gc.collect()
@@ -161,10 +167,13 @@ def measure(plan: Plan, folder: Path) -> dict[str, Any]:
     asked = queries(items, corpus.vocabulary, plan.each, plan.kinds)
     described = report.machine()
     engines = plan.engines()
-    built = {}
-    for engine in engines:
-        print(f"building: {engine.name}", file=sys.stderr)
-        built[engine.name] = build(engine, items, folder / engine.name)
+    built: dict[str, dict[str, Any]] = {}
+    for _, engine in product(range(plan.builds), engines):
+        before = built.get(engine.name)
+        if before is None or before["seconds"] <= LONG_BUILD:
+            print(f"building: {engine.name}", file=sys.stderr)
+            found = build(engine, items, folder / engine.name)
+            built[engine.name] = min(before or found, found, key=itemgetter("seconds"))
     weighed = {engine.name: memory(engine, folder / engine.name, asked, plan) for engine in engines}
     del items
     gc.unfreeze()
@@ -223,6 +232,7 @@ def main() -> None:
     parser.add_argument("--body", type=int, choices=(SHORT, LONG), default=SHORT, help="mean words of a body")
     parser.add_argument("--each", type=int, default=20, help="queries of each kind")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--builds", type=int, default=3)
     parser.add_argument("--budget", type=float, default=10.0, help="seconds an engine may spend on one kind")
     parser.add_argument("--columns", action="store_true", help="give the peers a column for each field")
     parser.add_argument("--only", nargs="+", default=[], metavar="ENGINE", help=f"of rye, {', '.join(MODULES)}")
@@ -239,6 +249,7 @@ def main() -> None:
         options.body,
         options.each,
         options.rounds,
+        options.builds,
         options.budget,
         options.columns,
         tuple(name.casefold() for name in options.only),
