@@ -39,7 +39,7 @@ ALONE_BELOW = 2_000
 """Fewer files than this are read by this process alone: starting another takes as long."""
 
 PIECES_EACH = 2
-"""Pieces for each process, at least, so that none waits long for another at the end; a word is analyzed in each anew."""
+"""Pieces for each process, at least, so that none waits long for another at the end; each analyzes words anew."""
 
 _POLL = 0.05
 """Seconds for which a helper is waited for before asking whether its work is still wanted."""
