@@ -2,7 +2,8 @@
 
 ``python -m tests.benchmarks.registry --items 10000`` lays so many signed files, and measures
 
-- page: ``Registry.search``, ten hits read from disk and verified at that moment, with no look at the other files;
+- page: ``Registry.search``, ten hits read from disk and verified at that moment, with no look at the other files, also
+  not by the query before it;
 - scan: the same after comparing all files with the index, which is the default;
 - process: ``rye search`` from start to end, beside a process that only imports what that one had imported of other
   people's, in pairs, one after the other.
@@ -69,8 +70,8 @@ def pages(registries: Mapping[str, Registry], asked: Sequence[Query], rounds: in
     samples: dict[str, list[list[float]]] = {name: [[] for _ in asked] for name in registries}
     for turn in range(rounds + 1):  # the first fills caches and does not count
         gc.collect()
-        for number, query in enumerate(asked):
-            for name, registry in registries.items():
+        for name, registry in registries.items():
+            for number, query in enumerate(asked):
                 took = ask(registry, query)
                 samples[name][number] += [took] if turn else []
     found: dict[str, Any] = {}
