@@ -1,6 +1,6 @@
 """A query taken apart for one item: which of its parts the item matches, in which words, and what it has instead.
 
-Every part is bound and evaluated by itself, as if it were the whole query, within the fields around it.
+Every part is bound and evaluated by itself, as if it were the whole query, within the fields and NOTs around it.
 """
 
 from __future__ import annotations
@@ -46,40 +46,41 @@ class Anatomy:
     context: Callable[[ast.Node], Context]
     doc: int
 
-    def of(self, node: ast.Node, around: Wrap = lambda inner: inner) -> Clause:
+    def of(self, node: ast.Node, around: Wrap = lambda inner: inner, *, negated: bool = False) -> Clause:
         """Return a part of a query as a clause.
 
         Args:
             node: The part.
             around: Puts a node into the fields that the part stands in.
+            negated: Whether an odd number of NOTs surrounds it.
         """
         match node:
             case ast.And(operands=operands) | ast.Or(operands=operands):
-                below = tuple(self.of(operand, around) for operand in operands)
+                below = tuple(self.of(operand, around, negated=negated) for operand in operands)
                 alive = [clause.matched for clause in below if clause.kind != "dropped"]
                 kind = "and" if isinstance(node, ast.And) else "or"
                 matched = all(alive) if kind == "and" else any(alive)
                 return Clause(_text(around(node)), kind if alive else "dropped", matched and bool(alive), clauses=below)
             case ast.Not(operand=operand):
-                inner = self.of(operand, around)
+                inner = self.of(operand, around, negated=not negated)
                 kind = "dropped" if inner.kind == "dropped" else "not"
                 return Clause(_text(around(node)), kind, kind == "not" and not inner.matched, clauses=(inner,))
             case ast.Boost(operand=operand):
-                return replace(self.of(operand, around), text=_text(around(node)))
+                return replace(self.of(operand, around, negated=negated), text=_text(around(node)))
             case ast.Field(operand=ast.And() | ast.Or() | ast.Not() | ast.Boost() | ast.Field() as operand):
-                return self.of(operand, lambda inner: around(replace(node, operand=inner)))
-        return self._leaf(around(node))
+                return self.of(operand, lambda inner: around(replace(node, operand=inner)), negated=negated)
+        return self._leaf(around(node), negated=negated)
 
     def matches(self, node: bound.Bound) -> bool:
         """Return whether the item matches a bound query."""
         return bool(Evaluation(self.reader, node, self.weights, self.states).docs.mask[self.doc])
 
-    def _leaf(self, node: ast.Node) -> Clause:
+    def _leaf(self, node: ast.Node, *, negated: bool) -> Clause:
         part = bind(node, self.context(node))
         if part is None:
             return Clause(_text(node), "dropped", matched=False, note="left out")
-        evaluation = Evaluation(self.reader, part, self.weights, self.states)
-        matched = bool(evaluation.docs.mask[self.doc])
+        evaluation = Evaluation(self.reader, bound.Not(part) if negated else part, self.weights, self.states)
+        matched = bool(evaluation.docs.mask[self.doc]) != negated
         if isinstance(part, Leaf):
             (found,) = evaluation.found()
             fields = set(found.slots_of(np.asarray([self.doc])).fields.tolist()) if matched else set()
@@ -101,7 +102,7 @@ class Anatomy:
         said = f"no word for {', '.join(map(repr, lacking[:_LISTED]))}"
         if not leaf.fields.all():
             everywhere = replace(leaf, fields=np.ones(len(_NAMES), bool))
-            elsewhere = Found(self.reader, everywhere, Effort()).words_in(self.doc)
+            elsewhere = type(found)(self.reader, everywhere, Effort()).words_in(self.doc)
             names = ", ".join(_NAMES[field] for field in sorted(elsewhere))
             said += f" in {leaf.name or 'the fields of this level'}" + (f"; there is in {names}" if names else "")
         if found.cut:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -25,13 +25,16 @@ from rye.search import bound, filters
 from rye.search.docs import Docs
 from rye.search.effort import Effort
 from rye.search.fields import K1, TEXT_FIELDS
-from rye.search.leaves import Found, Leaf, Sought
+from rye.search.leaves import Excluded, Found, Leaf, Sought
 from rye.search.results import LeafTrace
 from rye.search.states import States
 from rye.search.sums import zeros
 from rye.search.weights import Weights
 
 T = TypeVar("T", float, Floats)
+
+Kind: TypeAlias = type[Found]
+"""How a leaf is evaluated."""
 
 _MANY = 1_000
 """Documents up to which each is scored at once."""
@@ -77,6 +80,8 @@ def idf(count: int, df: int) -> float:
 class Evaluation:
     """One query over one reader. Leaves are evaluated when first needed, and once; equal ones are evaluated as one.
 
+    Those under an odd number of NOTs are apart from the others: they are not scored, and never cut.
+
     Args:
         reader: What to search.
         query: The bound query.
@@ -89,9 +94,10 @@ class Evaluation:
         self.query = query
         self.weights = weights
         self.states = states
-        several, effort = dict[Sought, Found](), Effort()
+        several, effort = dict[tuple[Kind, Sought], Found](), Effort()
         self._found = {
-            id(leaf): several.setdefault(leaf.sought, Found(reader, leaf, effort)) for leaf in _leaves(query)
+            id(leaf): several.setdefault((kind, leaf.sought), kind(reader, leaf, effort))
+            for leaf, kind in _leaves(query)
         }
         self._matching: Docs | None = None
         self._scored: tuple[list[Scored], float] | None = None
@@ -152,7 +158,7 @@ class Evaluation:
 
     def _weighed(self) -> tuple[list[Scored], float]:
         if self._scored is None:
-            found = [(leaf, self._found[id(leaf)]) for leaf in _positive(self.query)]
+            found = [(leaf, self._found[id(leaf)]) for leaf, kind in _leaves(self.query) if kind is Found]
             rows = [Scored(leaf, one, idf(self.reader.count, one.df)) for leaf, one in found]
             self._scored = rows, sum([row.weight for row in rows])
         return self._scored
@@ -307,25 +313,13 @@ def _reached(values: Floats, wanted: int) -> float:
     return float(np.partition(values, -wanted)[-wanted])
 
 
-def _leaves(node: bound.Bound) -> Iterator[Leaf]:
+def _leaves(node: bound.Bound, kind: Kind = Found, other: Kind = Excluded) -> Iterator[tuple[Leaf, Kind]]:
+    """Yield every leaf and how it is evaluated: one under an odd number of NOTs as the other kind."""
     match node:
         case Leaf():
-            yield node
+            yield node, kind
         case bound.Not(operand=operand):
-            yield from _leaves(operand)
+            yield from _leaves(operand, other, kind)
         case bound.All(operands=operands) | bound.Any(operands=operands):
             for operand in operands:
-                yield from _leaves(operand)
-
-
-def _positive(node: bound.Bound, *, negated: bool = False) -> Iterator[Leaf]:
-    """Yield the leaves that stand under an even number of NOTs."""
-    match node:
-        case Leaf():
-            if not negated:
-                yield node
-        case bound.Not(operand=operand):
-            yield from _positive(operand, negated=not negated)
-        case bound.All(operands=operands) | bound.Any(operands=operands):
-            for operand in operands:
-                yield from _positive(operand, negated=negated)
+                yield from _leaves(operand, kind, other)

@@ -15,7 +15,7 @@ from rye.index.reader import Floats, Part, Reader
 from rye.index.segment import Ints
 
 MAX_EXPANSIONS = 1_024
-"""Terms one part of a leaf may stand for; the most frequent are kept."""
+"""Terms one part of a leaf may stand for, unless it is excluded; the most frequent are kept."""
 
 INFLECTION_WEIGHT = 0.5
 
@@ -81,11 +81,20 @@ def expand(reader: Reader, pattern: Pattern, fields: npt.NDArray[np.bool_]) -> T
         pattern: The part as written.
         fields: Shape ``(fields,)``: in which fields a term's document frequency counts when terms must be left out.
     """
-    choose = _CHOOSERS[pattern.how]
-    choices = tuple([choose(part, pattern) for part in reader.parts])
+    choices = _choices(reader, pattern)
     if sum([len(ids) for ids, _ in choices]) <= MAX_EXPANSIONS:
         return Terms(reader, choices)
     return _cut(reader, choices, pattern.text, fields)
+
+
+def expand_whole(reader: Reader, pattern: Pattern) -> Terms:
+    """Return all terms a pattern stands for, however many."""
+    return Terms(reader, _choices(reader, pattern))
+
+
+def _choices(reader: Reader, pattern: Pattern) -> tuple[Choice, ...]:
+    choose = _CHOOSERS[pattern.how]
+    return tuple([choose(part, pattern) for part in reader.parts])
 
 
 def _exact(part: Part, pattern: Pattern) -> Choice:

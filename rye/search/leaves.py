@@ -14,14 +14,14 @@ from rye.index.schema import FIELD_BITS
 from rye.index.segment import Ints, slot_keys
 from rye.search.docs import Docs
 from rye.search.effort import Effort
-from rye.search.expand import Pattern, Terms, expand
+from rye.search.expand import Choice, Pattern, Terms, expand, expand_whole
 from rye.search.patterns import Leaf, Nearby, Run, Sought, Window, patterns
 from rye.search.placed import Placed, Places
-from rye.search.rows import Gain, Heap, Rows, Slots, rows_of, sum_by
+from rye.search.rows import Gain, Heap, Rows, Slots, docs_of, rows_of, sum_by
 from rye.search.sums import zeros
 from rye.search.weights import Weights
 
-__all__ = ["Found", "Leaf", "Nearby", "Run", "Sought", "Window"]
+__all__ = ["Excluded", "Found", "Leaf", "Nearby", "Run", "Sought", "Window"]
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
@@ -42,8 +42,11 @@ class Found:
     def _terms(self) -> dict[Pattern, Terms]:
         if self._expanded is None:
             several = {*patterns(self.leaf.pattern)}
-            self._expanded = {one: expand(self.reader, one, self.leaf.fields) for one in several}
+            self._expanded = {one: self._expand(one) for one in several}
         return self._expanded
+
+    def _expand(self, pattern: Pattern) -> Terms:
+        return expand(self.reader, pattern, self.leaf.fields)
 
     @property
     def cut(self) -> bool:
@@ -69,19 +72,27 @@ class Found:
         return self._rows_found
 
     def _in_part(self, index: int, part: Part) -> Rows | Heap:
+        choice = self._only(index)
+        return self._placed.rows(index, part) if choice is None else rows_of(part, choice, self._limits)
+
+    def _only(self, index: int) -> Choice | None:
+        """Return the terms of a leaf of one part in a segment; None for any other leaf."""
         pattern = self.leaf.pattern
-        if isinstance(pattern, Run) and len(pattern.parts) == 1 and pattern.joined is None:
-            return rows_of(part, self._terms[pattern.parts[0]].choices[index], self._limits)
-        return self._placed.rows(index, part)
+        if isinstance(pattern, Run) and pattern.alone:
+            return self._terms[pattern.parts[0]].choices[index]
+        return None
 
     @property
     def docs(self) -> Docs:
         """The documents found."""
         if self._docs_found is None:
-            found = [rows.found(part) for part, rows in zip(self.reader.parts, self._rows, strict=True)]
+            found = self._docs_in_parts()
             bases = [part.base for part in self.reader.parts]
             self._docs_found = found[0] if len(found) == 1 else Docs.joined(bases, found)
         return self._docs_found
+
+    def _docs_in_parts(self) -> list[Docs]:
+        return [rows.found(part) for part, rows in zip(self.reader.parts, self._rows, strict=True)]
 
     @property
     def df(self) -> int:
@@ -195,3 +206,27 @@ class Found:
             )  # fmt: skip
             yield part, rows, docs[start:stop] - part.base if part.base else docs[start:stop]
             start = stop
+
+
+class Excluded(Found):
+    """A leaf that stands for what is not wanted: all its terms count, because an item that one more has would be a hit.
+
+    It is not scored. As its terms may be many, they are not kept, nor are the postings of a leaf of one part.
+    """
+
+    @property
+    def size(self) -> int:
+        """Upper bound of ``df``."""
+        pattern = self.leaf.pattern
+        return self.df if isinstance(pattern, Run) and pattern.alone else super().size
+
+    def _expand(self, pattern: Pattern) -> Terms:
+        return expand_whole(self.reader, pattern)
+
+    def _docs_in_parts(self) -> list[Docs]:
+        several = [(part, self._only(index)) for index, part in enumerate(self.reader.parts)]
+        alone = [docs_of(part, choice[0], self._limits) for part, choice in several if choice is not None]
+        found = alone or super()._docs_in_parts()
+        self._expanded = None
+        vars(self).pop("_placed", None)
+        return found

@@ -19,6 +19,11 @@ class Run:
     offsets: tuple[int, ...]
     joined: Pattern | None = None
 
+    @property
+    def alone(self) -> bool:
+        """Whether it is one part, so that positions do not matter."""
+        return len(self.parts) == 1 and self.joined is None
+
 
 @dataclass(frozen=True, slots=True)
 class Window:

@@ -31,6 +31,9 @@ _FEW = 4
 _MUCH = 20
 """A row for one document in so many is much."""
 
+AT_ONCE = 1 << 18
+"""Postings of several terms that are looked at together where only their documents are wanted, or those of one term."""
+
 
 Gain = Callable[[Floats], Floats]
 """Tf~ of documents → what it counts for."""
@@ -193,6 +196,24 @@ def rows_of(part: Part, choice: Choice, fields: Bools | None) -> Rows | Heap:
         return in_order(slots, tf) if len(terms) > 1 else Rows(slots, tf)
     codes = segment.codes_of(terms)
     return Heap(slots, tf, segment.docs, codes if codes is None or keep is None else codes.take(keep))
+
+
+def docs_of(part: Part, terms: Ints, fields: Bools | None) -> Docs:
+    """Return the live documents of some terms, in some fields, None for all.
+
+    Of however many postings, few are there at a time, and none are read once every document is found.
+    """
+    segment = part.segment
+    found = ~part.live
+    piece = segment.sizes(terms).cumsum() // AT_ONCE
+    for some in np.split(terms, np.flatnonzero(np.diff(piece)) + 1):
+        slots = segment.slots_of(some)
+        if fields is not None:
+            slots = slots[fields.take(slots & _FIELD_MASK)]
+        found[slots >> FIELD_BITS] = True
+        if found.all():
+            break
+    return Docs(segment.docs, mask=found & part.live)
 
 
 def _kept(part: Part, slots: Numbers, fields: Bools | None) -> Ints:

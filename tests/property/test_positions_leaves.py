@@ -14,7 +14,7 @@ from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.items.model import Item
 from rye.query import ast
-from rye.search import effort, placed
+from rye.search import effort, expand, placed
 from rye.search.evaluate import Evaluation
 from tests.support import naive_leaves
 from tests.support.naive_bind import Binder, score, scored_leaves
@@ -109,6 +109,31 @@ def test_matches_and_scores_are_those_of_the_twin(
         scores = mine.scores(np.asarray(live, np.int64)).tolist()
         assert scores == pytest.approx([score(scored_leaves(naive), number) for number in range(len(live))]), str(node)
         check_explanations(mine, live, scores)
+
+
+@settings(max_examples=50)
+@given(collections(), st.lists(text_queries(), min_size=2, max_size=4), st.integers(1, 3))
+def test_cut_and_excluded_leaves_are_those_of_the_twin(
+    tmp_path_factory: pytest.TempPathFactory, found: Collection, asked: Sequence[ast.Node], most: int
+) -> None:
+    """Of few terms that a leaf may stand for the most frequent are kept, and all of one that is excluded.
+
+    So what is found is never more than without that bound.
+    """
+    over, live, docs = opened(tmp_path_factory, found)
+    corpus = read_corpus(docs)
+    for node in asked:
+        whole = evaluation(over, node).docs.mask
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(expand, "MAX_EXPANSIONS", most)
+            patch.setattr(naive_leaves, "MOST_EXPANSIONS", most)
+            naive, mine = Binder(corpus).bind(node), evaluation(over, node)
+            matching = [doc for number, doc in enumerate(live) if naive.matches(number)]
+            assert np.flatnonzero(mine.docs.mask).tolist() == matching, str(node)
+            scores = mine.scores(np.asarray(live, np.int64)).tolist()
+            expected = [score(scored_leaves(naive), number) for number in range(len(live))]
+        assert scores == pytest.approx(expected), str(node)
+        assert not (mine.docs.mask & ~whole).any(), str(node)
 
 
 def check_explanations(mine: Evaluation, live: Sequence[int], scores: Sequence[float]) -> None:

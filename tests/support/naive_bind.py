@@ -141,7 +141,7 @@ class Binder:
         if self.field and self.field not in WEIGHTS:
             return self._values(self.field, lambda field, value: keyword_matches(node, field, value))
         fields = (self.field,) if self.field else self.default_fields
-        leaf = naive_leaves.compile_leaf(node, self.corpus.document_frequencies(fields))
+        leaf = naive_leaves.compile_leaf(node, self.corpus.document_frequencies(fields), excluded=self.excluded)
         return TextLeaf(leaf, fields, self.boost, self.excluded, self.corpus)
 
     def _exists(self, field: str) -> Condition:

@@ -24,6 +24,7 @@ from tests.support.naive_analysis import (
 )
 
 MOST_EXPANSIONS = 1024
+"""Terms that one part of a leaf stands for at most, unless the leaf is excluded."""
 
 Place: TypeAlias = tuple[int, int]
 """First and last position of an occurrence."""
@@ -62,26 +63,27 @@ class Chain:
 Leaf: TypeAlias = Run | Bag | Chain
 
 
-def compile_leaf(node: ast.Node, vocabulary: Vocabulary) -> Leaf:
-    """Return what a leaf stands for, given the terms there are.
+def compile_leaf(node: ast.Node, vocabulary: Vocabulary, *, excluded: bool = False) -> Leaf:
+    """Return what a leaf stands for, given the terms there are: of too many the most frequent, unless it is excluded.
 
     Raises:
         QueryError: ``no-searchable-text`` where it has no letter and no digit.
     """
+    most = len(vocabulary) if excluded else MOST_EXPANSIONS
     match node:
         case ast.Word(text):
-            return _word(text, vocabulary)
+            return _word(text, vocabulary, most)
         case ast.Fuzzy(text, distance):
-            return _fuzzy(text, distance, vocabulary)
+            return _fuzzy(text, distance, vocabulary, most)
         case ast.Wildcard(pattern):
-            positions = [one and _matching(one, vocabulary) for one in wildcard_parts(pattern)]
+            positions = [one and _matching(one, vocabulary, most) for one in wildcard_parts(pattern)]
             return Run(tuple(positions), {})
         case ast.Phrase(text, None):
             return Run(tuple({part: 1.0} for part in _searchable(text)), {})
         case ast.Phrase(text, slop):
             return Bag(Counter(_searchable(text)), slop or 0)
         case ast.Near(operands, distances):
-            return Chain(tuple(_operand(operand, vocabulary) for operand in operands), distances)
+            return Chain(tuple(_operand(operand, vocabulary, excluded=excluded) for operand in operands), distances)
     raise AssertionError(f"{type(node).__name__} is no leaf")
 
 
@@ -97,38 +99,38 @@ def nothing_to_search(text: str) -> QueryError:
     return QueryError("no-searchable-text", f"no letter or digit in {text!r}", text=text, position=0)
 
 
-def _word(text: str, vocabulary: Vocabulary) -> Run:
+def _word(text: str, vocabulary: Vocabulary, most: int) -> Run:
     """A word: its parts, or for each a term of the same stem at half weight; or its joined form."""
     positions = []
     for part in _searchable(text):
-        found = {term: 0.5 for term in vocabulary if stem(term) == stem(part)}
-        positions.append(_cut(found | {part: 1.0}, vocabulary, part))
+        found = {term: 1.0 if term == part else 0.5 for term in vocabulary if stem(term) == stem(part)}
+        positions.append(_cut(found, vocabulary, part, most))
     form = joined_form(text)
     return Run(tuple(positions), {form: 1.0} if form else {})
 
 
-def _fuzzy(text: str, distance: int | None, vocabulary: Vocabulary) -> Run:
+def _fuzzy(text: str, distance: int | None, vocabulary: Vocabulary, most: int) -> Run:
     """A fuzzy word: for each part the terms near it; or those near its joined form."""
     form = joined_form(text)
-    positions = tuple(_similar(part, distance, vocabulary) for part in _searchable(text))
-    return Run(positions, _similar(form, distance, vocabulary) if form else {})
+    positions = tuple(_similar(part, distance, vocabulary, most) for part in _searchable(text))
+    return Run(positions, _similar(form, distance, vocabulary, most) if form else {})
 
 
-def _similar(part: str, distance: int | None, vocabulary: Vocabulary) -> dict[str, float]:
+def _similar(part: str, distance: int | None, vocabulary: Vocabulary, cut_to: int) -> dict[str, float]:
     most = automatic_distance(part) if distance is None else distance
     edits = {term: levenshtein(part, term) for term in vocabulary}
     weights = {term: 1.0 - count / len(part) for term, count in edits.items() if count <= most}
-    return _cut({term: weight for term, weight in weights.items() if weight > 0}, vocabulary, part)
+    return _cut({term: weight for term, weight in weights.items() if weight > 0}, vocabulary, part, cut_to)
 
 
-def _matching(pattern: re.Pattern[str], vocabulary: Vocabulary) -> dict[str, float]:
-    return _cut({term: 1.0 for term in vocabulary if pattern.fullmatch(term)}, vocabulary, "")
+def _matching(pattern: re.Pattern[str], vocabulary: Vocabulary, most: int) -> dict[str, float]:
+    return _cut({term: 1.0 for term in vocabulary if pattern.fullmatch(term)}, vocabulary, "", most)
 
 
-def _cut(weights: dict[str, float], vocabulary: Vocabulary, itself: str) -> dict[str, float]:
+def _cut(weights: dict[str, float], vocabulary: Vocabulary, itself: str, most: int) -> dict[str, float]:
     """Keep the most frequent terms, and the word itself always."""
     order = sorted(weights, key=lambda term: (term != itself, -vocabulary.get(term, 0), term))
-    return {term: weights[term] for term in order[:MOST_EXPANSIONS]}
+    return {term: weights[term] for term in order[:most]}
 
 
 def wildcard_parts(pattern: str) -> list[re.Pattern[str] | None]:
@@ -191,11 +193,11 @@ def _regex(piece: Sequence[tuple[str, bool]]) -> re.Pattern[str]:
     return re.compile(text, re.DOTALL)
 
 
-def _operand(node: ast.Node, vocabulary: Vocabulary) -> tuple[Run | Bag, ...]:
+def _operand(node: ast.Node, vocabulary: Vocabulary, *, excluded: bool) -> tuple[Run | Bag, ...]:
     """Return the choices of one operand of NEAR."""
     if isinstance(node, ast.Or):
-        return tuple(choice for operand in node.operands for choice in _operand(operand, vocabulary))
-    leaf = compile_leaf(node, vocabulary)
+        return tuple(choice for operand in node.operands for choice in _operand(operand, vocabulary, excluded=excluded))
+    leaf = compile_leaf(node, vocabulary, excluded=excluded)
     assert not isinstance(leaf, Chain), "a chain has no chain in it"
     if isinstance(leaf, Run) and not leaf.positions:
         raise nothing_to_search(str(node))

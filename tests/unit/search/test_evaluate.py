@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
-from rye.search import expand
+from rye.search import expand, rows
 from rye.search.evaluate import idf
 from rye.search.fields import K1, TEXT_FIELDS
 from tests.unit.index.laying import item, reader
@@ -138,6 +138,42 @@ def test_a_cut_expansion_is_noted_when_it_is_evaluated(over: Reader, monkeypatch
     mine = evaluation(over, "*o* one")
     assert mine.scored
     assert [(found.leaf.label, found.cut) for found in mine.found()] == [("*o*", True), ("one", False)]
+
+
+@pytest.mark.parametrize("asked", ["-*e*", "-title:*e*", "-deploz~2", "-(*e* *o*)", "NOT NOT -*e*", "-(f* NEAR/1 d*)"])
+@pytest.mark.parametrize("at_once", [1, 1 << 18])
+def test_an_excluded_leaf_is_not_cut(over: Reader, monkeypatch: pytest.MonkeyPatch, asked: str, at_once: int) -> None:
+    """However many terms it stands for, no item that has one of them is found; and it is no leaf to warn of."""
+    whole = ids(over, asked)
+    monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
+    monkeypatch.setattr(rows, "AT_ONCE", at_once)
+    assert ids(over, asked) == whole
+    mine = evaluation(over, asked)
+    assert len(mine.docs) == len(whole)
+    assert not any(found.cut for found in mine.found())
+
+
+def test_a_leaf_both_wanted_and_excluded_is_cut_where_it_is_wanted(
+    over: Reader, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of the two has its own expansion, so that what the one is cut to does not come back by the other."""
+    monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
+    assert ids(over, "title:*e*") == ["a", "b"]
+    assert ids(over, "title:*e* -title:*e*") == []
+    assert ids(over, "title:*e* OR -title:*e*") == ["a", "b", "c"]
+    mine = evaluation(over, "title:*e* OR -title:*e*")
+    assert len(mine.docs) == 3
+    assert [found.cut for found in mine.found()] == [True, False]
+
+
+def test_of_excluded_leaves_neither_terms_nor_postings_are_kept(over: Reader) -> None:
+    """What any number of them holds is a bit for each item; what is asked later is looked up again."""
+    mine = evaluation(over, "-(f* d*)")
+    assert len(mine.docs) == 2
+    one, other = mine.found()
+    assert one._expanded is other._expanded is None
+    assert one._rows_found is other._rows_found is None
+    assert sorted(one.words | other.words) == ["d", "deploy", "files"]
 
 
 def test_the_same_leaf_twice_counts_twice(over: Reader) -> None:
