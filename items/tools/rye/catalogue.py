@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:38:26Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:rQSV_rh0EpzKztvC2YKJWxsecczkXs0J8w-dDVtdHyCzWHzT_lN6UYJ-Tezee4_FHCuxbpQRE5VmaMZ-ZBZ9Dw:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
+# rye:signed:v2:2026-11-22T14:09:46Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:hJB8cylIxqNM7w6agfj8MfFm8vaWlSAClJvra3Vpw-JfSSOoBAdALj_etPVzDFdV_KG6tyKHxju9sYmHz56yDg:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:38:26Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:jWG5VVCUJ3nleoYwiDpn_031vVqlyKw5t6UgbbN5YgGofpZEjqZRMpNiWJqgrUtgDtorDo9O7OnoeD6_o2epAg:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
+# rye:signed:v2:2026-11-22T14:09:46Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:iHiNVREz9OtBLITuHCMQx0Ne9BiGO8OZlX6Hm2dbtnEuWiKbUitk7_6OsqaEcxT0Lx1ZxKjSn9nnAPn8F7c-Dg:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:38:26Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:IsV4NCo9yePf5ab_UJxBnVFnLTssqZUigA1r4mLG5JbAeDBgY-mT8XEcsv8YDChwC_3hxsoW0NGR1Qt-Oh4VAg:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
+# rye:signed:v2:2026-11-22T14:09:46Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:BjSkukOHAZCJ1IlIyDpcNfDBiGzVZmqpd8gL0EcO3zP_MxMQix4m2IDebvB03dfS7AHGtDXPcmk14lwcWNQqAw:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

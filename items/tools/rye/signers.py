@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T13:38:26Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:9KSY9Lt9nw-pfCgYZFEElpCcOps-SQoyl45s1pjt8L98QJXrADdoBfVRhkeJ2FA2mBDzZP6vu7cHuTF-jTdbDw:c70eaf1b4c2e03ea409afbe5b310156d4efb6013c455c0976fdaec47266eec6c
+# rye:signed:v2:2026-11-22T14:09:46Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:2RaMu-EaDVXeyajW3yhcC4Um6LpKcz10DPwcWnxTWokqzD9uLYRU3_9UdiImWLVmeeZbfSzUMSC7rGdfvCEKCA:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
