@@ -23,7 +23,7 @@ from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_relations, asks_verdict
 from rye.search.by_meaning import ByMeaning, Near
 from rye.search.docs import Docs
-from rye.search.evaluate import Evaluation
+from rye.search.evaluate import Evaluation, Leaves
 from rye.search.facets import count_facets, require_facets
 from rye.search.naming import named_by, named_inside
 from rye.search.order import ranked
@@ -93,6 +93,7 @@ class Search:
         self.reader = world.reader
         self.states = States(world.reader, world.everywhere, world.trust, world.now)
         self.weights = weights_for(world.reader, world.overrides)
+        self._leaves: Leaves = {}  # stages have most in common
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
         self._replaced: list[Replaced] = []
@@ -278,7 +279,7 @@ class Search:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
         nodes = [bind(node, self._context(self.request.query, node)) or bound.Everything(), *self._fixed(plan)]
         query = nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
-        return Evaluation(self.reader, query, self.weights, self.states)
+        return Evaluation(self.reader, query, self.weights, self.states, leaves=self._leaves)
 
     def _context(self, text: str, node: ast.Node) -> Context:
         dropped = self._dropped if self.request.lenient else None

@@ -36,6 +36,9 @@ T = TypeVar("T", float, Floats)
 Kind: TypeAlias = type[Found]
 """How a leaf is evaluated."""
 
+Leaves: TypeAlias = dict[tuple[Kind, Sought], Found]
+"""Leaves that have been evaluated, or will be when they are needed."""
+
 _MANY = 1_000
 """Documents up to which each is scored at once."""
 
@@ -87,17 +90,21 @@ class Evaluation:
         query: The bound query.
         weights: Field weights.
         states: Answers ``is:`` and ``signer:``.
+        leaves: Those of other queries over the same reader, which are not evaluated again; these are added.
     """
 
-    def __init__(self, reader: Reader, query: bound.Bound, weights: Weights, states: States) -> None:
+    def __init__(
+        self, reader: Reader, query: bound.Bound, weights: Weights, states: States, *, leaves: Leaves | None = None
+    ) -> None:
         self.reader = reader
         self.query = query
         self.weights = weights
         self.states = states
-        several, effort = dict[tuple[Kind, Sought], Found](), Effort()
+        several, effort = {} if leaves is None else leaves, Effort()
         self._found = {
-            id(leaf): several.setdefault((kind, leaf.sought), kind(reader, leaf, effort))
+            id(leaf): several.get(key) or several.setdefault(key, kind(reader, leaf, effort))
             for leaf, kind in _leaves(query)
+            for key in [(kind, leaf.sought)]
         }
         self._matching: Docs | None = None
         self._scored: tuple[list[Scored], float] | None = None
