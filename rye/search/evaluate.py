@@ -172,6 +172,8 @@ class Evaluation:
 
     def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
         """Return documents, ascending, and scores: all of some that by rounded score may be the first ``wanted``."""
+        if not found:  # of a stage that finds nothing, leaves need not be looked up
+            return found.numbers, np.empty(0)
         many = len(found) >= max(_MANY, _FEW * wanted)
         scored, norm = self._weighed()
         if len(scored) == 1 and norm > 0:
