@@ -42,7 +42,7 @@ def look_below(folder: Path, *, taken: Collection[str] = ()) -> Below:
     Whatever has a ``.ai`` is a project, also when that holds no items; only a folder that has none, and is none, can be
     a bundle. Projects are looked for beside and below others, too, so that none can hide one. Links are followed to
     folders inside ``folder``, each real folder once; one that leads out of it to a project is a problem. Hidden folders
-    are reached by links alone.
+    and what lies in a ``.ai`` are reached by links alone.
 
     Args:
         folder: Where to look.
@@ -136,7 +136,7 @@ class _Search:
                 self._problems.append(ItemError("link-escape", message, hint=hint, path=link.path))
         elif is_project:
             self._add_project(Path(link.real))
-        elif FOLDER not in Path(link.real.removeprefix(base)).parts:
+        else:
             self._enter(link)
 
     def _add_project(self, path: Path) -> None:

@@ -601,6 +601,17 @@ def project_moved_behind_a_link(arena: Arena) -> Found:
 
 
 @attack
+def project_moved_into_another(arena: Arena) -> Found:
+    """An altered project is moved into the ``.ai`` of one that is well, and a link put in its place."""
+    folder = arena.sim.folder / "mono"
+    _copy_project(arena, folder / "q")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, folder / "q" / ".ai" / "p")
+    (folder / "p").symlink_to("q/.ai/p")
+    return arena.verify(str(folder))
+
+
+@attack
 def project_moved_out_of_sight(arena: Arena) -> Found:
     """The same with a link to a place outside the folder that is verified; what is in it is well."""
     _copy_project(arena, arena.sim.folder / "mono" / "q")

@@ -82,6 +82,15 @@ def test_a_project_that_was_moved_behind_a_link_is_found(tmp_path: Path) -> None
     assert projects(tmp_path) == ["r", ".store/q"]
 
 
+def test_a_project_that_was_moved_into_another_one_is_found_by_the_link_to_it(tmp_path: Path) -> None:
+    """In a ``.ai``, directly or deeper, also that of the folder itself; without a link it is a part of the other."""
+    lay(tmp_path, {f"{place}/.ai/{ITEM}": "" for place in (".", "q", ".ai/a", "q/.ai/x/b", "q/.ai/tools/c")})
+    assert projects(tmp_path) == [".", "q"]
+    for name, place in {"a": ".ai/a", "b": "q/.ai/x", "c": "q/.ai/tools/c/.ai"}.items():
+        (tmp_path / name).symlink_to(place)
+    assert projects(tmp_path) == [".", "q", "q/.ai/tools/c", "a", "b/b"]
+
+
 def test_a_link_out_of_the_folder_to_a_project_is_a_problem(tmp_path: Path) -> None:
     """To one, or to its ``.ai``; other links that lead out are nobody's concern, and nothing is looked for there."""
     lay(tmp_path, {f"far/p/.ai/{ITEM}": "", "far/plain/x": "", f"here/a/.ai/{ITEM}": ""})
