@@ -621,6 +621,16 @@ def project_moved_out_of_sight(arena: Arena) -> Found:
 
 
 @attack
+def project_moved_out_of_sight_with_its_folder(arena: Arena) -> Found:
+    """The folder around an altered project is moved out, so that what the link leads to is no project itself."""
+    _copy_project(arena, arena.sim.folder / "mono" / "q")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, arena.sim.folder / "other" / "p")
+    (arena.sim.folder / "mono" / "g").symlink_to("../other")
+    return arena.verify(str(arena.sim.folder / "mono"))
+
+
+@attack
 def project_put_deeper(arena: Arena) -> Found:
     """An altered project is moved many folders down."""
     _copy_project(arena, arena.sim.folder / "mono" / "q")
