@@ -1,9 +1,11 @@
 """Projects below a folder: each ``.ai`` in it, and what could not be looked at."""
 
-# ruff: noqa: PTH112, PTH118, PTH119 - paths are text here, for there may be many
+# ruff: noqa: PTH116, PTH118, PTH119 - paths are text here, for there may be many
 from __future__ import annotations
 
+import errno
 import os
+import stat
 from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, replace
@@ -27,13 +29,11 @@ class Below:
 
     Attributes:
         roots: The project or bundle that the folder itself is, then the projects in it.
-        problems: What may be a project and could not be looked at, with its ``path``.
-        warnings: Sentences on folders that cannot be read.
+        problems: What may be a project, or hold one, and could not be looked at, with its ``path``.
     """
 
     roots: tuple[Root, ...]
     problems: tuple[RyeError, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 def look_below(folder: Path, *, taken: Collection[str] = ()) -> Below:
@@ -75,7 +75,6 @@ class _Search:
         self._escaped: set[str] = set()
         self._seen = {self._real}
         self._problems: list[RyeError] = []
-        self._warnings: list[str] = []
 
     def run(self) -> None:
         """Look at the folder itself, then into it."""
@@ -110,6 +109,12 @@ class _Search:
         hint = "name the projects in it that are to be verified"
         self._problems.append(ItemError("too-many-folders", message, hint=hint, path=path))
 
+    def _closed(self, path: str, error: OSError) -> None:
+        message = f"{path!r} cannot be read, so what lies there is not known: {error.strerror}"
+        too_long = error.errno == errno.ENAMETOOLONG
+        hint = "give the folders around it shorter names" if too_long else "check its permissions"
+        self._problems.append(ItemError("unreadable", message, hint=hint, path=path))
+
     def _look_into(self, place: _Place) -> None:
         """Take the ``.ai`` of a folder, and queue the folders in it; a link out to a project need lead to no other."""
         if place.out in self._escaped:
@@ -119,7 +124,7 @@ class _Search:
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
-            self._warnings.append(f"{place.path!r} cannot be read, so what lies there is not known: {error.strerror}")
+            self._closed(place.path, error)
             return
         for name, is_link in names:
             path = os.path.join(place.path, name)
@@ -177,7 +182,7 @@ class _Search:
     def result(self) -> Below:
         """Return what was found."""
         roots, _ = self._gathered.result()
-        return Below(roots, tuple(self._problems), tuple(self._warnings))
+        return Below(roots, tuple(self._problems))
 
 
 def _list(folder: str) -> list[tuple[str, bool]]:
@@ -188,6 +193,16 @@ def _list(folder: str) -> list[tuple[str, bool]]:
             name = entry.name
             if name == FOLDER or (is_looked_into(name) and entry.is_dir(follow_symlinks=False)):
                 names.append((name, False))
-            elif is_looked_into(name) and entry.is_symlink() and os.path.isdir(entry.path):
+            elif is_looked_into(name) and entry.is_symlink() and _may_lead_to_folder(entry.path):
                 names.append((name, True))
     return sorted(names)
+
+
+def _may_lead_to_folder(link: str) -> bool:
+    """Return whether a link leads to a folder, or to what cannot be told, as in a folder that may not be entered."""
+    try:
+        return stat.S_ISDIR(os.stat(link).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        return error.errno != errno.ELOOP

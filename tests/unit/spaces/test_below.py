@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rye.spaces import FOLDER, Root, Space, below, look_below
 from rye.spaces.bundles import is_looked_into
-from tests.support.files import lay
+from tests.support.files import bury, lay
 
 ITEM = "tools/x.py"
 
@@ -29,7 +29,7 @@ def test_projects_are_found_beside_and_below_others(tmp_path: Path) -> None:
     places = (".", "b", "b/inner", "a/src/pack", ".venv/c", "node_modules/d", "__pycache__/e", "x.dist-info/f")
     lay(tmp_path, {f"{place}/.ai/{ITEM}": "" for place in places})
     assert projects(tmp_path) == [".", "b", "b/inner", "a/src/pack"]
-    assert look_below(tmp_path).warnings == ()
+    assert look_below(tmp_path).problems == ()
 
 
 def test_that_folders_are_too_many_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_a_bundle_keeps_its_items_and_hides_no_project(tmp_path: Path) -> None:
         (Space.PROJECT, "p/.ai"),
         (Space.PROJECT, "tools/a/b/c/d/e/.ai"),
     ]
-    assert found.warnings == ()
+    assert found.problems == ()
 
 
 def test_a_part_of_a_project_in_the_form_of_a_bundle_is_none(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_what_is_no_project_by_that_name_is_a_problem(tmp_path: Path, kind: str)
     ]
 
 
-def test_a_folder_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may enter everything, so the refusal is put in; one that has just gone is no matter."""
     lay(tmp_path, {"a/x/y": "", "b/x/y": "", f"c/.ai/{ITEM}": ""})
     real = os.scandir
@@ -183,8 +183,53 @@ def test_a_folder_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "scandir", refuse)
     assert projects(tmp_path) == ["c"]
-    (warning,) = look_below(tmp_path).warnings
-    assert warning == f"'{tmp_path}/a' cannot be read, so what lies there is not known: Permission denied"
+    (problem,) = look_below(tmp_path).problems
+    assert problem.message == f"'{tmp_path}/a' cannot be read, so what lies there is not known: Permission denied"
+    assert (problem.code, problem.hint, problem.details["path"]) == (
+        "unreadable",
+        "check its permissions",
+        f"{tmp_path}/a",
+    )
+
+
+def test_a_link_into_a_folder_that_may_not_be_entered_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it leads to cannot be told; of a circle, of nothing and of a file it can: they hold no project."""
+    lay(tmp_path, {f".closed/p/.ai/{ITEM}": "", f"c/.ai/{ITEM}": "", "file": ""})
+    for name, target in {"p": ".closed/p", "circle": "circle", "gone": "nowhere", "f": "file"}.items():
+        (tmp_path / name).symlink_to(target)
+    stat, scandir = os.stat, os.scandir
+
+    def refuse_stat(path: str, **options: object) -> os.stat_result:
+        if str(path).endswith("/p"):
+            raise PermissionError(13, "Permission denied")
+        return stat(path, **options)  # type: ignore[arg-type]
+
+    def refuse_scandir(path: str) -> object:
+        if path.endswith("/p"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "stat", refuse_stat)
+    monkeypatch.setattr(os, "scandir", refuse_scandir)
+    found = look_below(tmp_path)
+    assert [root.path for root in found.roots] == [tmp_path / "c/.ai"]
+    assert [(problem.code, problem.details["path"]) for problem in found.problems] == [
+        ("unreadable", str(tmp_path / "p"))
+    ]
+
+
+@pytest.mark.parametrize("behind", ["here", "out"])
+def test_a_project_below_names_too_long_for_a_path_is_not_passed_over(tmp_path: Path, behind: str) -> None:
+    """Each of the names is short enough, and together they are not; in the folder, and where a link leads out of it."""
+    lay(tmp_path, {f"here/c/.ai/{ITEM}": "", f"p/.ai/{ITEM}": "", "out/x": ""})
+    (tmp_path / "here" / "l").symlink_to("../out")
+    bury(tmp_path / "p", tmp_path / behind)
+    assert projects(tmp_path / "here") == ["c"]
+    (problem,) = look_below(tmp_path / "here").problems
+    assert (problem.code, problem.hint) == ("unreadable", "give the folders around it shorter names")
+    assert len(str(problem.details["path"])) > 4000
 
 
 def reachable(top: Path) -> set[Path]:
