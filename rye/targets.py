@@ -28,7 +28,7 @@ class Target:
     """One of the words: the text itself, the roots to look in, and which of their files it names.
 
     ``covers`` tells of a path below a root that could not be listed whether what it names may be there; ``problems``
-    are of what may be a project below a folder that was named, ``warnings`` of folders that cannot be read.
+    are of what may be a project, or hold one, below a folder that was named.
     """
 
     text: str
@@ -36,7 +36,6 @@ class Target:
     accepts: Accepts
     covers: Covers = lambda _root, _path: True
     problems: tuple[RyeError, ...] = ()
-    warnings: tuple[str, ...] = ()
 
 
 def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
@@ -136,7 +135,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             "bad-target", message, hint="name a file below .ai or a bundle's root, or a bundle's folder"
         )
     known += [root for root in below.roots if root not in known]
-    return Target(text, below.roots, lambda _root, _file: True, problems=below.problems, warnings=below.warnings)
+    return Target(text, below.roots, lambda _root, _file: True, problems=below.problems)
 
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:

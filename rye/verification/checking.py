@@ -163,7 +163,6 @@ def start_checking(
             *layout.warnings,
             *told,
             *((load.emptiness,) if load.emptiness else ()),
-            *dict.fromkeys(warning for target in targets for warning in target.warnings),
         ),
         tuple(_self_vouched(extended.roots[len(layout.roots) :], load.trust)),
         _targets=targets,

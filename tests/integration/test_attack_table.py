@@ -23,7 +23,7 @@ from rye.observing import observe
 from rye.signing import EnvelopeFormat
 from rye.verification.processes import SERIAL_BELOW
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
-from tests.support.files import lay
+from tests.support.files import bury, lay
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
@@ -601,11 +601,32 @@ def project_moved_behind_a_link(arena: Arena) -> Found:
 
 
 @attack
+def project_moved_into_another(arena: Arena) -> Found:
+    """An altered project is moved into the ``.ai`` of one that is well, and a link put in its place."""
+    folder = arena.sim.folder / "mono"
+    _copy_project(arena, folder / "q")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, folder / "q" / ".ai" / "p")
+    (folder / "p").symlink_to("q/.ai/p")
+    return arena.verify(str(folder))
+
+
+@attack
 def project_moved_out_of_sight(arena: Arena) -> Found:
     """The same with a link to a place outside the folder that is verified; what is in it is well."""
     _copy_project(arena, arena.sim.folder / "mono" / "q")
     _copy_project(arena, arena.sim.folder / "far")
     (arena.sim.folder / "mono" / "p").symlink_to("../far")
+    return arena.verify(str(arena.sim.folder / "mono"))
+
+
+@attack
+def project_moved_out_of_sight_with_its_folder(arena: Arena) -> Found:
+    """The folder around an altered project is moved out, so that what the link leads to is no project itself."""
+    _copy_project(arena, arena.sim.folder / "mono" / "q")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, arena.sim.folder / "other" / "p")
+    (arena.sim.folder / "mono" / "g").symlink_to("../other")
     return arena.verify(str(arena.sim.folder / "mono"))
 
 
@@ -616,6 +637,29 @@ def project_put_deeper(arena: Arena) -> Found:
     arena.replace(b"Say hello.", b"Say hullo.")
     _copy_project(arena, (arena.sim.folder / "mono").joinpath(*"abcdefghijk"))
     return arena.verify(str(arena.sim.folder / "mono"))
+
+
+@attack
+def project_put_out_of_reach(arena: Arena) -> Found:
+    """It is moved so far down that its path is longer than the system takes."""
+    folder = arena.sim.folder / "mono"
+    _copy_project(arena, folder / "q")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    _copy_project(arena, folder / "p")
+    bury(folder / "p", folder)
+    return arena.verify(str(folder))
+
+
+@attack
+def project_put_where_nobody_looks(arena: Arena) -> Found:
+    """It is moved to a folder with a name that is left out; who names each project is told that it is gone."""
+    folder = arena.sim.folder / "mono"
+    _copy_project(arena, folder / "q")
+    arena.replace(b"Say hello.", b"Say hullo.")
+    for place in (".store", "node_modules", "__pycache__", "x.dist-info", "x.egg-info"):
+        _copy_project(arena, folder / place / "p")
+    assert arena.verify(str(folder / "q"), str(folder / "p")).status == 2
+    return arena.verify(str(folder))
 
 
 @attack

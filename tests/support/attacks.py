@@ -92,7 +92,8 @@ class Arena:
         for report in answer["manifests"]:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
         bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
-        bad |= {each["code"] for each in answer["unchecked"] if each["code"] in {"link-escape", "no-match"}}
+        told = {"link-escape", "no-match", "unreadable"}
+        bad |= {each["code"] for each in answer["unchecked"] if each["code"] in told}
         bad |= {"ambiguous-item" for problem in answer["problems"] if " files: " in problem}
         return Found(status, frozenset(bad), frozenset(well))
 

@@ -1,14 +1,15 @@
-"""Laying files: a folder tree from a mapping, and items parsed from a literal."""
+"""Laying files: a folder tree from a mapping, one too deep for a path, and items parsed from a literal."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from textwrap import dedent
 
 from rye.items import Item, ItemType, parse
 
-__all__ = ["lay", "read"]
+__all__ = ["bury", "lay", "read"]
 
 _TYPES = {kind.folder: kind for kind in ItemType}
 
@@ -20,6 +21,19 @@ def lay(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content.encode() if isinstance(content, str) else content)
     return folder
+
+
+def bury(what: Path, folder: Path) -> None:
+    """Move a file or folder so far below another folder that no path is long enough to name it."""
+    name = "n" * 230
+    place = os.open(folder, os.O_RDONLY)
+    for _ in range(18):
+        os.mkdir(name, dir_fd=place)
+        inner = os.open(name, os.O_RDONLY, dir_fd=place)
+        os.close(place)
+        place = inner
+    os.rename(what, what.name, dst_dir_fd=place)
+    os.close(place)
 
 
 def read(path: str, content: str | bytes) -> Item:

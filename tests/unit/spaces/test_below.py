@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rye.spaces import FOLDER, Root, Space, below, look_below
 from rye.spaces.bundles import is_looked_into
-from tests.support.files import lay
+from tests.support.files import bury, lay
 
 ITEM = "tools/x.py"
 
@@ -29,7 +29,7 @@ def test_projects_are_found_beside_and_below_others(tmp_path: Path) -> None:
     places = (".", "b", "b/inner", "a/src/pack", ".venv/c", "node_modules/d", "__pycache__/e", "x.dist-info/f")
     lay(tmp_path, {f"{place}/.ai/{ITEM}": "" for place in places})
     assert projects(tmp_path) == [".", "b", "b/inner", "a/src/pack"]
-    assert look_below(tmp_path).warnings == ()
+    assert look_below(tmp_path).problems == ()
 
 
 def test_that_folders_are_too_many_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -59,7 +59,7 @@ def test_a_bundle_keeps_its_items_and_hides_no_project(tmp_path: Path) -> None:
         (Space.PROJECT, "p/.ai"),
         (Space.PROJECT, "tools/a/b/c/d/e/.ai"),
     ]
-    assert found.warnings == ()
+    assert found.problems == ()
 
 
 def test_a_part_of_a_project_in_the_form_of_a_bundle_is_none(tmp_path: Path) -> None:
@@ -82,8 +82,17 @@ def test_a_project_that_was_moved_behind_a_link_is_found(tmp_path: Path) -> None
     assert projects(tmp_path) == ["r", ".store/q"]
 
 
+def test_a_project_that_was_moved_into_another_one_is_found_by_the_link_to_it(tmp_path: Path) -> None:
+    """In a ``.ai``, directly or deeper, also that of the folder itself; without a link it is a part of the other."""
+    lay(tmp_path, {f"{place}/.ai/{ITEM}": "" for place in (".", "q", ".ai/a", "q/.ai/x/b", "q/.ai/tools/c")})
+    assert projects(tmp_path) == [".", "q"]
+    for name, place in {"a": ".ai/a", "b": "q/.ai/x", "c": "q/.ai/tools/c/.ai"}.items():
+        (tmp_path / name).symlink_to(place)
+    assert projects(tmp_path) == [".", "q", "q/.ai/tools/c", "a", "b/b"]
+
+
 def test_a_link_out_of_the_folder_to_a_project_is_a_problem(tmp_path: Path) -> None:
-    """To one, or to its ``.ai``; other links that lead out are nobody's concern, and nothing is looked for there."""
+    """To one, or to its ``.ai``; other links that lead out are nobody's concern."""
     lay(tmp_path, {f"far/p/.ai/{ITEM}": "", "far/plain/x": "", f"here/a/.ai/{ITEM}": ""})
     here = tmp_path / "here"
     for name, target in {"p": "../far/p", "ai": "../far/p/.ai", "plain": "../far/plain", "gone": "nowhere"}.items():
@@ -93,6 +102,44 @@ def test_a_link_out_of_the_folder_to_a_project_is_a_problem(tmp_path: Path) -> N
         ("link-escape", str(here / "ai")),
         ("link-escape", str(here / "p")),
     ]
+
+
+@pytest.mark.parametrize("link", ["../g", "../g/deep", "../to-g", "../beside", ".."])
+def test_a_project_that_was_moved_out_by_a_folder_around_it_is_a_problem(tmp_path: Path, link: str) -> None:
+    """However deep it lies there, and behind links there: the link in the folder is named, once for all it leads to."""
+    lay(tmp_path, {f"g/deep/p/.ai/{ITEM}": "", f"g/deep/q/.ai/{ITEM}": "", "beside/x": "", f"here/a/.ai/{ITEM}": ""})
+    here = tmp_path / "here"
+    (tmp_path / "to-g").symlink_to("g/deep")
+    (tmp_path / "beside" / "on").symlink_to("../to-g")
+    (here / "l").symlink_to(link)
+    assert projects(here) == ["a"]
+    (problem,) = look_below(here).problems
+    assert (problem.code, problem.details["path"]) == ("link-escape", str(here / "l"))
+    assert str(tmp_path / "g/deep/p") in problem.message
+
+
+def test_links_that_lead_out_and_back_report_none_of_the_projects_of_the_folder(tmp_path: Path) -> None:
+    """Up to it and around it, and in again: what lies in the folder is its own, also where only such a link leads."""
+    lay(tmp_path, {f"here/a/.ai/{ITEM}": "", f"here/.h/b/.ai/{ITEM}": "", "out/x": "", "own/x": ""})
+    here = tmp_path / "here"
+    for name, target in {"self": ".", "up": "..", "a/up": "../..", "o": "../out"}.items():
+        (here / name).symlink_to(target)
+    (tmp_path / "out" / "back").symlink_to("../here")
+    (tmp_path / "own" / FOLDER).symlink_to("../here/a/.ai")
+    assert (projects(here), look_below(here).problems) == (["a"], ())
+    (tmp_path / "out" / "in").symlink_to("../here/.h")
+    assert (projects(here), look_below(here).problems) == (["a", "o/in/b"], ())
+
+
+def test_folders_behind_a_link_that_leads_out_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They come last, so that none of the folder's own is left out for them."""
+    lay(tmp_path, {"out/b/c/d/x": "", f"here/z/y/x/.ai/{ITEM}": ""})
+    (tmp_path / "here" / "a").symlink_to("../out")
+    assert look_below(tmp_path / "here").problems == ()
+    monkeypatch.setattr(below, "MAX_FOLDERS", 6)
+    assert projects(tmp_path / "here") == ["z/y/x"]
+    (problem,) = look_below(tmp_path / "here").problems
+    assert (problem.code, problem.details["path"]) == ("too-many-folders", str(tmp_path / "here/a/b/c"))
 
 
 def test_a_name_that_only_begins_like_the_folder_is_outside(tmp_path: Path) -> None:
@@ -122,7 +169,7 @@ def test_what_is_no_project_by_that_name_is_a_problem(tmp_path: Path, kind: str)
     ]
 
 
-def test_a_folder_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Root may enter everything, so the refusal is put in; one that has just gone is no matter."""
     lay(tmp_path, {"a/x/y": "", "b/x/y": "", f"c/.ai/{ITEM}": ""})
     real = os.scandir
@@ -136,30 +183,105 @@ def test_a_folder_that_cannot_be_read_is_said_to_be_so(tmp_path: Path, monkeypat
 
     monkeypatch.setattr(os, "scandir", refuse)
     assert projects(tmp_path) == ["c"]
-    (warning,) = look_below(tmp_path).warnings
-    assert warning == f"'{tmp_path}/a' cannot be read, so what lies there is not known: Permission denied"
+    (problem,) = look_below(tmp_path).problems
+    assert problem.message == f"'{tmp_path}/a' cannot be read, so what lies there is not known: Permission denied"
+    assert (problem.code, problem.hint, problem.details["path"]) == (
+        "unreadable",
+        "check its permissions",
+        f"{tmp_path}/a",
+    )
+
+
+def test_a_link_into_a_folder_that_may_not_be_entered_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What it leads to cannot be told; of a circle, of nothing and of a file it can: they hold no project."""
+    lay(tmp_path, {f".closed/p/.ai/{ITEM}": "", f"c/.ai/{ITEM}": "", "file": ""})
+    for name, target in {"p": ".closed/p", "circle": "circle", "gone": "nowhere", "f": "file"}.items():
+        (tmp_path / name).symlink_to(target)
+    stat, scandir = os.stat, os.scandir
+
+    def refuse_stat(path: str, **options: object) -> os.stat_result:
+        if str(path).endswith("/p"):
+            raise PermissionError(13, "Permission denied")
+        return stat(path, **options)  # type: ignore[arg-type]
+
+    def refuse_scandir(path: str) -> object:
+        if path.endswith("/p"):
+            raise PermissionError(13, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "stat", refuse_stat)
+    monkeypatch.setattr(os, "scandir", refuse_scandir)
+    found = look_below(tmp_path)
+    assert [root.path for root in found.roots] == [tmp_path / "c/.ai"]
+    assert [(problem.code, problem.details["path"]) for problem in found.problems] == [
+        ("unreadable", str(tmp_path / "p"))
+    ]
+
+
+@pytest.mark.parametrize("behind", ["here", "out"])
+def test_a_project_below_names_too_long_for_a_path_is_not_passed_over(tmp_path: Path, behind: str) -> None:
+    """Each of the names is short enough, and together they are not; in the folder, and where a link leads out of it."""
+    lay(tmp_path, {f"here/c/.ai/{ITEM}": "", f"p/.ai/{ITEM}": "", "out/x": ""})
+    (tmp_path / "here" / "l").symlink_to("../out")
+    bury(tmp_path / "p", tmp_path / behind)
+    assert projects(tmp_path / "here") == ["c"]
+    (problem,) = look_below(tmp_path / "here").problems
+    assert (problem.code, problem.hint) == ("unreadable", "give the folders around it shorter names")
+    assert len(str(problem.details["path"])) > 4000
+
+
+def reachable(top: Path) -> set[Path]:
+    """Return every ``.ai`` that one comes upon who goes into each folder and along each link."""
+    found: set[Path] = set()
+    been: set[Path] = set()
+    ways = [top]
+    while ways:
+        folder = ways.pop()
+        if folder in been:
+            continue
+        been.add(folder)
+        for path in folder.iterdir():
+            if path.is_dir() and (path.name == FOLDER or is_looked_into(path.name)):
+                real = path.resolve()
+                (found.add if real.name == FOLDER else ways.append)(real)
+    return found
 
 
 NAMES = st.sampled_from(["a", "b", ".h", "node_modules"])
-PLACES = st.lists(NAMES, max_size=5).map(tuple)
+PLACES = st.lists(NAMES | st.just(FOLDER), max_size=3).map(tuple)
+TOPS = st.sampled_from(["in", "out"])
 
 
-@given(st.lists(PLACES, min_size=1, max_size=8), st.lists(st.tuples(PLACES, NAMES, PLACES), max_size=4))
-def test_every_project_on_its_own_path_is_found_once_whatever_links_there_are(
-    places: list[tuple[str, ...]], links: list[tuple[tuple[str, ...], str, tuple[str, ...]]]
+@given(
+    st.lists(st.tuples(TOPS, PLACES), min_size=1, max_size=8),
+    st.lists(st.tuples(TOPS, PLACES, NAMES, TOPS | st.just("."), PLACES), max_size=6),
+)
+def test_every_project_is_found_once_whatever_links_there_are(
+    places: list[tuple[str, tuple[str, ...]]], links: list[tuple[str, tuple[str, ...], str, str, tuple[str, ...]]]
 ) -> None:
-    """The twin: a project is found if no folder above it is left out; none is found twice, or outside."""
+    """The twin: inside it is verified, outside it is a problem; that of a link ends the search behind that link."""
     with TemporaryDirectory() as text:
-        top = Path(text, "top").resolve()
-        for place in places:
-            top.joinpath(*place, FOLDER, "tools").mkdir(parents=True, exist_ok=True)
-        for place, name, target in links:
-            folder = top.joinpath(*place)
+        base = Path(text).resolve()
+        top = base / "in"
+        top.mkdir()
+        for side, place in places:
+            base.joinpath(side, *place, FOLDER, "tools").mkdir(parents=True, exist_ok=True)
+        for side, place, name, to, target in links:
+            folder = base.joinpath(side, *place)
             if folder.is_dir() and not os.path.lexists(folder / name):
-                (folder / name).symlink_to(top.joinpath(*target))
-        found = [os.path.realpath(root.path) for root in look_below(top).roots]
-        expected = {
-            str(top.joinpath(*place, FOLDER)) for place in places if all(is_looked_into(name) for name in place)
-        }
+                (folder / name).symlink_to(base.joinpath(to, *target))
+        looked = look_below(top)
+        found = [root.path.resolve() for root in looked.roots]
+        inside = {path for path in reachable(top) if path.is_relative_to(top)}
+        escaped = reachable(top) - inside
+        assert {problem.code for problem in looked.problems} == ({"link-escape"} if escaped else set())
         assert len(set(found)) == len(found)
-        assert expected <= set(found) <= {str(top.joinpath(*place, FOLDER)) for place in places}
+        assert set(found) <= inside
+        own = {
+            top.joinpath(*place, FOLDER)
+            for side, place in places
+            if side == "in" and all(is_looked_into(name) for name in place)
+        }
+        assert own <= set(found) if escaped else set(found) == inside
