@@ -49,6 +49,7 @@ class Checking:
     _processes: int = 1
     _progress: Progress | None = None
     _left_out: LeftOut | None = None
+    _told: tuple[Root, ...] = ()
     _problems: list[Unchecked] = field(default_factory=list)
 
     @property
@@ -57,15 +58,20 @@ class Checking:
         assert self._verifier is not None
         return self._verifier
 
-    def tell_all(self, left_out: LeftOut) -> None:
-        """Give every item its ``digest``, and call ``left_out`` with each file of the roots that was not named."""
+    def tell_all(self, left_out: LeftOut, roots: Sequence[Root]) -> None:
+        """Give every item its ``digest``, and call ``left_out`` with each file of some roots that was not named."""
         self._verifier = replace(self.verifier, digests=True)
-        self._left_out = left_out
+        self._left_out, self._told = left_out, tuple(roots)
 
     @property
     def roots(self) -> tuple[Root, ...]:
         """The roots that are looked at."""
         return tuple(root for root in self.layout.roots if any(root in target.roots for target in self._targets))
+
+    @property
+    def whole(self) -> tuple[Root, ...]:
+        """Those of them of which everything was named."""
+        return tuple(root for root in self.roots if any(root in target.whole for target in self._targets))
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
@@ -97,7 +103,7 @@ class Checking:
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named
-                    if self._left_out is None and not any(target.covers(root, rel) for target in targets):
+                    if root not in self._told and not any(target.covers(root, rel) for target in targets):
                         continue
                     path, empty = f"{root.path}/{rel}", False
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
@@ -119,7 +125,7 @@ class Checking:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
 
     def _leave_out(self, root: Root, file: ItemFile) -> None:
-        if self._left_out is not None:
+        if self._left_out is not None and root in self._told:
             self._left_out(root, file)
 
 

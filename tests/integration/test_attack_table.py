@@ -962,6 +962,18 @@ def manifest_left_out_by_another_way_of_asking(arena: Arena) -> Found:
 
 
 @attack
+def manifest_left_out_by_naming_the_project(arena: Arena) -> Found:
+    """The same, and the command is given the project, in one of the ways in which a whole one can be named."""
+    old = arena.hello.read_bytes()
+    _sign_later(arena)
+    arena.list_items()
+    arena.hello.write_bytes(old)
+    found = {arena.verify(where, inside=arena.sim.project) for where in (".", ".ai", str(arena.sim.folder))}
+    assert len(found) == 1
+    return found.pop()
+
+
+@attack
 def file_replaced_between_check_and_use(arena: Arena) -> Found:
     """The file is replaced after a search: what is loaded is judged by the bytes that are handed out."""
     registry = arena.sim.registry()
