@@ -644,6 +644,22 @@ def project_linked_to_another(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def bundle_linked_to_another(arena: Arena) -> Found:
+    """The same checkout, named as a bundle from inside and from above: nothing is signed anew there, nor listed."""
+    one = arena.sim.folder / "checkout" / "one"
+    one.mkdir(parents=True)
+    (one / ".ai").symlink_to(arena.sim.root("project"))
+    (one / "items").symlink_to(arena.sim.root("project"))
+    for inside, folder in ((one, "."), (one, ".ai"), (one, "items"), (one.parent, "one"), (one.parent, ".")):
+        with chdir(inside):
+            assert main(["sign", "--bundle", folder, "--new-key"]) == 2
+            assert main(["manifest", "write", "--bundle", folder]) == 2
+            assert main(["manifest", "write", "--cosign", "--bundle", folder]) == 2
+    assert not (arena.sim.root("project") / "config").exists()
+    return arena.verify()
+
+
 def _copy_project(arena: Arena, folder: Path) -> None:
     shutil.copytree(arena.sim.root("project"), folder / ".ai")
 

@@ -290,7 +290,7 @@ def test_nothing_is_written_into_another_project_through_a_link(
         assert "error[project-elsewhere]" in capsys.readouterr().err
     registry = Registry(bundles=(), user=sim.user)
     sim.add("user", "tools/demo/mine.py", TEXT)
-    with pytest.raises(EnvironmentFault, match="leads out of its project"):
+    with pytest.raises(EnvironmentFault, match="is a link out of the folder it lies in"):
         copy_item(registry.load("tool", "demo/mine"), registry.roots, "project")
     assert {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()} == files
     assert main(["verify", "--space", "project"]) == main(["sign", "--all", "--check"]) == 0
