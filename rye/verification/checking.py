@@ -34,7 +34,7 @@ class Checking:
     Attributes:
         layout: The spaces, with those that a path among the texts added.
         warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
-        self_vouched: A sentence on each bundle, named by its path, whose keys nobody but itself vouches for.
+        self_vouched: A sentence on each bundle, named by a caller or its path, whose keys nobody but itself vouches for.
         passed_over: Number of files that were named but, being unchanged, left out; known at the end.
     """
 
@@ -171,7 +171,6 @@ def start_checking(
             *((load.emptiness,) if load.emptiness else ()),
             *dict.fromkeys(warning for target in targets for warning in target.warnings),
         ),
-        tuple(_self_vouched(extended.roots[len(layout.roots) :], load.trust)),
         _targets=targets,
         _all_named=not texts,
         _verifier=Verifier(load.trust, signing.system_clock(), digests),
@@ -182,6 +181,8 @@ def start_checking(
             *dict.fromkeys(_not_seen(problem) for target in targets for problem in target.problems),
         ],
     )
+    by_name = dict.fromkeys((*layout.named, *extended.roots[len(layout.roots) :]))
+    checking.self_vouched = tuple(_self_vouched((root for root in by_name if root in checking.roots), load.trust))
     if wanted is not None:
         checking._wanted = wanted(checking.roots)  # noqa: SLF001 - its own factory
     return checking

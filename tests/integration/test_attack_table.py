@@ -669,6 +669,9 @@ def bundle_vouches_for_itself(arena: Arena) -> Found:
     """Nobody but the folder says whose it is: verify says that, and with a signer demanded it does not pass."""
     folder = str(of_one_hand(arena, "theirs"))
     assert arena.verify(folder, "--signer", ANN.public.fingerprint).status == 1
+    named = arena.sim.registry(bundles=[of_one_hand(arena, "host/.ai").parent])
+    for report in (arena.sim.registry().verify(folder), named.verify(space="system")):
+        assert any("nobody but the bundle itself vouches" in text for text in report.warnings)
     return arena.verify(folder)
 
 
