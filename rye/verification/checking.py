@@ -34,7 +34,7 @@ class Checking:
     Attributes:
         layout: The spaces, with those that a path among the texts added.
         warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
-        self_vouched: A sentence on each bundle, named by a caller or its path, whose keys nobody but itself vouches for.
+        self_vouched: A sentence on each bundle, named by a caller or a path, whose keys only itself vouches for.
         passed_over: Number of files that were named but, being unchanged, left out; known at the end.
     """
 
