@@ -142,6 +142,7 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
     Raises:
         ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
         SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
+        EnvironmentFault: ``project-elsewhere``.
     """
     envelope = _format(format)
     found, _ = spaces.named_roots([root])
@@ -149,6 +150,7 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
         message = f"{root} holds {len(found)} bundles"
         raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
     bundle = found[0]
+    spaces.check_writable(bundle)
     trusted = bundle.path / signing.TRUSTED_FOLDER
     if signing.leads_out(trusted, bundle.path):
         message = f"{trusted} leads out of {bundle.path}, by a link; nothing is written there"

@@ -384,11 +384,11 @@ class Registry:
         return tuple(sorted(self._with_state(found)))
 
     def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
-        """Verify items from their bytes; where every item is meant, check them against the manifests as well.
+        """Verify items from their bytes, and check those of roots that are named whole against their manifests as well.
 
         Args:
             targets: Scopes, ``type:id``, or paths of files and folders; none, as ``*``, means every item.
-            space: Which spaces to look in.
+            space: Which spaces to look in; paths are looked at wherever they lead.
             processes: How many may work on many items; None for one on each processor.
 
         Raises:
@@ -417,8 +417,8 @@ class Registry:
             policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
             baseline: File of findings that are accepted.
             changed_since: A git revision; only items that differ from it are verified.
-            require_manifest: Whether to check the manifests where a target is named, too, and demand that there are; of
-                bundles only where they, or ``system``, are named.
+            require_manifest: Whether to check the manifests where only a part is named, too, and demand that there are;
+                of bundles only where they, or ``system``, are named.
             processes: As for :meth:`verify`.
 
         Returns:

@@ -126,8 +126,8 @@ class Unchecked:
 class VerifyReport:
     """Every verdict asked for, what could not be checked at all, and keys or bundles that could not be used.
 
-    Where every item was asked for, ``manifests`` has what was found in the manifest of each space, wherever there is or
-    was one. An item may be trusted and yet not be the one that is listed: all is well if no manifest has ``errors``.
+    ``manifests`` has what was found in the manifest of each space of which everything was asked for, if there is or was
+    one. An item may be trusted and yet not be the one that is listed: all is well if no manifest has ``errors``.
     """
 
     items: tuple[VerifiedItem, ...]

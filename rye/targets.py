@@ -12,7 +12,7 @@ from pathlib import Path
 from rye import spaces
 from rye.errors import ArgumentError, RyeError
 from rye.items import ItemType
-from rye.items.scope import Scope, parse_scope
+from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
 from rye.layout import Layout
 from rye.spaces import Below, ItemFile, Root
 
@@ -28,7 +28,8 @@ class Target:
     """One of the words: the text itself, the roots to look in, and which of their files it names.
 
     ``covers`` tells of a path below a root that could not be listed whether what it names may be there; ``problems``
-    are of what may be a project, or hold one, below a folder that was named.
+    are of what may be a project, or hold one, below a folder that was named; ``whole`` are the roots of which it names
+    everything.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Target:
     accepts: Accepts
     covers: Covers = lambda _root, _path: True
     problems: tuple[RyeError, ...] = ()
+    whole: tuple[Root, ...] = ()
 
 
 def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
@@ -54,7 +56,7 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
     roots = layout.in_space(space)
     if not texts:
-        return (Target("*", roots, lambda _root, _file: True),)
+        return (Target("*", roots, lambda _root, _file: True, whole=roots),)
     known = list(layout.roots)
     return tuple(_read(text, roots, known) for text in texts)
 
@@ -88,6 +90,7 @@ def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
         roots,
         lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes),
         lambda _root, rel: any(_may_hold(scope, rel) for scope in scopes),
+        whole=roots if scopes == EVERY_SCOPE else (),
     )
 
 
@@ -127,6 +130,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             tuple(inside),
             lambda root, file: _within(str(root.path / file.rel_path), inside[root]),
             lambda root, rel: _meets(str(root.path / rel), inside[root]),
+            whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),  # noqa: PTH100
         )
     below = _below(path, known)
     if not (below.roots or below.problems):
@@ -135,7 +139,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
             "bad-target", message, hint="name a file below .ai or a bundle's root, or a bundle's folder"
         )
     known += [root for root in below.roots if root not in known]
-    return Target(text, below.roots, lambda _root, _file: True, problems=below.problems)
+    return Target(text, below.roots, lambda _root, _file: True, problems=below.problems, whole=below.roots)
 
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:

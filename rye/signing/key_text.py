@@ -9,7 +9,8 @@ from rye.errors import ArgumentError
 
 __all__ = ["hide_keys", "refuse_key_text"]
 
-_PEM: Final = r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)"
+_PEM: Final = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL)
+_HIDDEN: Final = "[private key]"
 _BEGINNINGS: Final = (
     r"M..CAQ[AE]",  # a sequence of less than 128 bytes that begins with version 0 or 1: Ed25519 as PKCS #8 (RFC 5958)
     r"MI[E-H].AgE[AB]",  # the same of less than 256
@@ -21,17 +22,24 @@ _BEGINNINGS: Final = (
 )
 """How a private key begins in base64, of either alphabet, or in hexadecimal."""
 
-_BODY: Final = rf"(?:{'|'.join(_BEGINNINGS)})[\w+/-]{{32,}}=*(?:\s+[\w+/-]{{8,}}=*)*"
-_KEY: Final = re.compile(rf"(?s:{_PEM})|{_BODY}", re.ASCII)
+_BODY: Final = re.compile(rf"(?:{'|'.join(_BEGINNINGS)})[\w+/=-]{{32,}}", re.ASCII)
+_LETTER: Final = re.compile(r"(?:\s|\\[nrt])*(\S)")
+"""A character behind any blanks, which may be escaped."""
 
 
 def hide_keys(text: str) -> str:
     """Return text without the private keys in it, as when one was written on the command line by mistake.
 
-    They are known by how PEM, PKCS #8 and OpenSSH write them, with or without the lines around the base64. The 32 bytes
-    of a bare seed could be anything.
+    They are known by how PEM, PKCS #8 and OpenSSH write them, with or without the lines around the base64, and with
+    blanks anywhere in it; words that follow go with it, as nothing tells them from its end. The 32 bytes of a bare seed
+    could be anything.
     """
-    return _KEY.sub("[private key]", text)
+    text = _PEM.sub(_HIDDEN, text)
+    places = [letter.start(1) for letter in _LETTER.finditer(text)]
+    keys = list(_BODY.finditer("".join(text[place] for place in places)))
+    for key in reversed(keys):
+        text = text[: places[key.start()]] + _HIDDEN + text[places[key.end() - 1] + 1 :]
+    return text
 
 
 def refuse_key_text(text: str) -> None:

@@ -84,17 +84,19 @@ def _unusable(path: Path, what: str) -> EnvironmentFault:
 
 
 def check_writable(root: Root) -> None:
-    """Refuse to write into a project through a ``.ai`` that is a link: a checkout must not choose other places.
+    """Refuse to write into a project or bundle whose root is a link: a checkout must not choose other places.
+
+    In the user space links are the user's own.
 
     Raises:
         EnvironmentFault: ``project-elsewhere``.
     """
     path = root.path
-    if root.space is not Space.PROJECT or not os.path.islink(path):
+    if root.space is Space.USER or not os.path.islink(path):
         return
     real, folder = os.path.realpath(path), os.path.realpath(path.parent)
     if not real.startswith(folder.rstrip(os.sep) + os.sep):
-        message = f"{str(path)!r} is a link that leads out of its project, to {real!r}; nothing is written there"
+        message = f"{str(path)!r} is a link out of the folder it lies in, to {real!r}; nothing is written there"
         hint = "go into the folder that it leads to and work there"
         raise EnvironmentFault("project-elsewhere", message, hint=hint, path=str(path))
 

@@ -34,7 +34,7 @@ class Checking:
     Attributes:
         layout: The spaces, with those that a path among the texts added.
         warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
-        self_vouched: A sentence on each bundle, named by its path, whose keys nobody but itself vouches for.
+        self_vouched: A sentence on each bundle, named by a caller or a path, whose keys only itself vouches for.
         passed_over: Number of files that were named but, being unchanged, left out; known at the end.
     """
 
@@ -49,6 +49,7 @@ class Checking:
     _processes: int = 1
     _progress: Progress | None = None
     _left_out: LeftOut | None = None
+    _told: tuple[Root, ...] = ()
     _problems: list[Unchecked] = field(default_factory=list)
 
     @property
@@ -57,15 +58,20 @@ class Checking:
         assert self._verifier is not None
         return self._verifier
 
-    def tell_all(self, left_out: LeftOut) -> None:
-        """Give every item its ``digest``, and call ``left_out`` with each file of the roots that was not named."""
+    def tell_all(self, left_out: LeftOut, roots: Sequence[Root]) -> None:
+        """Give every item its ``digest``, and call ``left_out`` with each file of some roots that was not named."""
         self._verifier = replace(self.verifier, digests=True)
-        self._left_out = left_out
+        self._left_out, self._told = left_out, tuple(roots)
 
     @property
     def roots(self) -> tuple[Root, ...]:
         """The roots that are looked at."""
         return tuple(root for root in self.layout.roots if any(root in target.roots for target in self._targets))
+
+    @property
+    def whole(self) -> tuple[Root, ...]:
+        """Those of them of which everything was named."""
+        return tuple(root for root in self.roots if any(root in target.whole for target in self._targets))
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
@@ -97,7 +103,7 @@ class Checking:
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named
-                    if self._left_out is None and not any(target.covers(root, rel) for target in targets):
+                    if root not in self._told and not any(target.covers(root, rel) for target in targets):
                         continue
                     path, empty = f"{root.path}/{rel}", False
                     self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
@@ -119,7 +125,7 @@ class Checking:
                 self.warnings += (f"{root.source}: there are no items in {root.path}",)
 
     def _leave_out(self, root: Root, file: ItemFile) -> None:
-        if self._left_out is not None:
+        if self._left_out is not None and root in self._told:
             self._left_out(root, file)
 
 
@@ -164,7 +170,6 @@ def start_checking(
             *told,
             *((load.emptiness,) if load.emptiness else ()),
         ),
-        tuple(_self_vouched(extended.roots[len(layout.roots) :], load.trust)),
         _targets=targets,
         _all_named=not texts,
         _verifier=Verifier(load.trust, signing.system_clock(), digests),
@@ -175,6 +180,8 @@ def start_checking(
             *dict.fromkeys(_not_seen(problem) for target in targets for problem in target.problems),
         ],
     )
+    by_name = dict.fromkeys((*layout.named, *extended.roots[len(layout.roots) :]))
+    checking.self_vouched = tuple(_self_vouched((root for root in by_name if root in checking.roots), load.trust))
     if wanted is not None:
         checking._wanted = wanted(checking.roots)  # noqa: SLF001 - its own factory
     return checking

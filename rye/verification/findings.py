@@ -234,7 +234,7 @@ def start_run(
     if not demanded.names_signers:
         checking.warnings += checking.self_vouched
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
-    manifests = Manifests.of(checking, texts, require=require_manifest)
+    manifests = Manifests(checking, require_manifest)
     return Run(checking, demanded, accepted, system_clock(), manifests)
 
 

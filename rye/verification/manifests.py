@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -76,34 +76,25 @@ class Manifests:
 
     Attributes:
         checking: Whose roots are looked at.
-        require: Whether a root that has items but no manifest is a finding, if one may be demanded of it.
-        all_named: Whether everything was named; who asks after single items is told of manifests only on demand.
+        require: Whether a root that has items but no manifest is a finding, if one may be demanded of it; and whether
+            the manifests of roots of which only a part was named are looked at.
         reports: What was found in each root, once it was looked for.
     """
 
     checking: Checking
     require: bool = False
-    all_named: bool = True
     reports: tuple[ManifestReport, ...] = field(default=())
     _observed: tuple[Observed, ...] = ()
     _missed: list[Unchecked] = field(default_factory=list)
 
-    @classmethod
-    def of(cls, checking: Checking, texts: Sequence[str], *, require: bool = False) -> Manifests:
-        """Return the manifests of a run over what the texts name: everything where there are none, or only ``*``."""
-        return cls(checking, require, not set(texts) - {"*"})
-
     def __post_init__(self) -> None:
-        if not (self.require or self.all_named):
-            return
-        layout = self.checking.layout
         self._observed = tuple(
             Observed(root)
-            for root in self.checking.roots
-            if (self.require and layout.may_demand(root)) or inventory.concerns(root)
+            for root in (self.checking.roots if self.require else self.checking.whole)
+            if (self.require and self.checking.layout.may_demand(root)) or inventory.concerns(root)
         )
         if self._observed:
-            self.checking.tell_all(self._read)
+            self.checking.tell_all(self._read, [observed.root for observed in self._observed])
 
     @property
     def notes(self) -> tuple[str, ...]:

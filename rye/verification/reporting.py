@@ -21,7 +21,7 @@ def verify_targets(
     named_trust: Sequence[Path] = (),
     processes: int | None = 1,
 ) -> VerifyReport:
-    """Verify what the texts name, as :func:`start_checking`, and where they name everything check the manifests too.
+    """Verify what the texts name, as :func:`start_checking`, and check the manifests of the roots that they name whole.
 
     Returns:
         A verdict per item, each once, what was found in each manifest, and a sentence for each file, target or manifest
@@ -31,7 +31,7 @@ def verify_targets(
         ArgumentError: A text names nothing that could exist.
     """
     checking = start_checking(texts, layout, space=space, named_trust=named_trust, processes=processes)
-    manifests = Manifests.of(checking, texts)
+    manifests = Manifests(checking)
     items, problems = [], []
     for outcome in manifests.watch(checking):
         if isinstance(outcome, VerifiedItem):

@@ -688,6 +688,22 @@ def project_linked_to_another(arena: Arena) -> Found:
     return arena.verify()
 
 
+@attack
+def bundle_linked_to_another(arena: Arena) -> Found:
+    """The same checkout, named as a bundle from inside and from above: nothing is signed anew there, nor listed."""
+    one = arena.sim.folder / "checkout" / "one"
+    one.mkdir(parents=True)
+    (one / ".ai").symlink_to(arena.sim.root("project"))
+    (one / "items").symlink_to(arena.sim.root("project"))
+    for inside, folder in ((one, "."), (one, ".ai"), (one, "items"), (one.parent, "one"), (one.parent, ".")):
+        with chdir(inside):
+            assert main(["sign", "--bundle", folder, "--new-key"]) == 2
+            assert main(["manifest", "write", "--bundle", folder]) == 2
+            assert main(["manifest", "write", "--cosign", "--bundle", folder]) == 2
+    assert not (arena.sim.root("project") / "config").exists()
+    return arena.verify()
+
+
 def _copy_project(arena: Arena, folder: Path) -> None:
     shutil.copytree(arena.sim.root("project"), folder / ".ai")
 
@@ -697,6 +713,9 @@ def bundle_vouches_for_itself(arena: Arena) -> Found:
     """Nobody but the folder says whose it is: verify says that, and with a signer demanded it does not pass."""
     folder = str(of_one_hand(arena, "theirs"))
     assert arena.verify(folder, "--signer", ANN.public.fingerprint).status == 1
+    named = arena.sim.registry(bundles=[of_one_hand(arena, "host/.ai").parent])
+    for report in (arena.sim.registry().verify(folder), named.verify(space="system")):
+        assert any("nobody but the bundle itself vouches" in text for text in report.warnings)
     return arena.verify(folder)
 
 
@@ -1003,6 +1022,18 @@ def manifest_left_out_by_another_way_of_asking(arena: Arena) -> Found:
     (report,) = arena.sim.registry().verify(space="project").manifests
     assert [found.code for found in report.errors] == ["item-rolled-back"]
     return arena.verify()
+
+
+@attack
+def manifest_left_out_by_naming_the_project(arena: Arena) -> Found:
+    """The same, and the command is given the project, in one of the ways in which a whole one can be named."""
+    old = arena.hello.read_bytes()
+    _sign_later(arena)
+    arena.list_items()
+    arena.hello.write_bytes(old)
+    found = {arena.verify(where, inside=arena.sim.project) for where in (".", ".ai", str(arena.sim.folder))}
+    assert len(found) == 1
+    return found.pop()
 
 
 @attack

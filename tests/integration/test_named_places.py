@@ -134,8 +134,35 @@ def test_a_bundle_that_only_itself_vouches_for_is_said_to_be_so(
         assert warned("--policy", str(policy)) == expected
     (trust_file,) = (Path(bundle) / signing.TRUSTED_FOLDER).iterdir()
     assert warned("--trust", str(trust_file)) == 0
-    assert main(["verify", "--bundle", bundle, "--space", "system", "--json"]) in {0, 1}
-    assert "nobody but" not in json.dumps(json.loads(capsys.readouterr().out)["warnings"])
+
+
+def test_a_project_or_bundle_named_with_bundle_that_only_itself_vouches_for_is_said_to_be_so(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As where it is named by its path, for a project's keys count as a bundle's then; of others nothing is said."""
+    host, items = lay_root(sim.folder / "host" / ".ai").parent, lay_root(sim.folder / "items")
+    fingerprint = PAT.public.fingerprint
+
+    def warned(*options: str) -> list[str]:
+        capsys.readouterr()
+        main(["verify", "--json", *options])
+        said = json.loads(capsys.readouterr().out)["warnings"]
+        return [text.split(":")[1] for text in said if "nobody but the bundle itself vouches" in text]
+
+    for folder in (host, items):
+        for words in ((), ("--space", "system"), ("tool:demo/*",), (str(folder),)):
+            assert warned("--bundle", str(folder), *words) == [folder.name]
+    assert warned("--bundle", str(host), "--bundle", str(items)) == ["host", "items"]
+    assert warned("--bundle", str(host), str(items)) == ["items"]
+    assert warned("--bundle", str(host), "--space", "project") == []
+    assert warned("--bundle", str(host), "--signer", fingerprint) == []
+    for given in ("bundles", "more_bundles"):
+        report = Registry(sim.project, user=sim.user, **{given: [host]}).verify(space="system")  # type: ignore[arg-type]
+        assert sum("nobody but" in text for text in report.warnings) == 1
+    monkeypatch.setenv("RYE_BUNDLES", str(host))
+    assert warned() == []
+    (trust_file,) = (items / signing.TRUSTED_FOLDER).iterdir()
+    assert warned("--bundle", str(items), "--trust", str(trust_file)) == []
 
 
 def test_another_project_is_not_signed_by_its_path(sim: SpaceSim) -> None:
@@ -290,7 +317,7 @@ def test_nothing_is_written_into_another_project_through_a_link(
         assert "error[project-elsewhere]" in capsys.readouterr().err
     registry = Registry(bundles=(), user=sim.user)
     sim.add("user", "tools/demo/mine.py", TEXT)
-    with pytest.raises(EnvironmentFault, match="leads out of its project"):
+    with pytest.raises(EnvironmentFault, match="is a link out of the folder it lies in"):
         copy_item(registry.load("tool", "demo/mine"), registry.roots, "project")
     assert {path: path.read_bytes() for path in sim.root("project").rglob("*") if path.is_file()} == files
     assert main(["verify", "--space", "project"]) == main(["sign", "--all", "--check"]) == 0

@@ -130,6 +130,56 @@ def test_a_target_leaves_the_manifest_out_unless_it_is_demanded(verify: Verify) 
     assert verify("tool:demo/other", "--require-manifest")[0] == 1
 
 
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([".ai/tools", "*"], {"item-removed"}),
+        (["."], {"item-removed"}),
+        ([".ai"], {"item-removed"}),
+        ([".ai/"], {"item-removed"}),
+        (["linked"], {"item-removed"}),
+        ([".."], {"item-removed"}),
+        (["tool:demo/other", "."], {"item-removed"}),
+        ([".ai/tools"], set()),
+        ([".ai/tools", ".ai/knowledge", ".ai/directives"], set()),
+        (["tool"], set()),
+    ],
+)
+def test_who_names_the_whole_of_a_project_is_told_of_its_manifest(
+    sim: SpaceSim, verify: Verify, words: list[str], told: set[str]
+) -> None:
+    """However that is spelled, and by the command as from Python; who names parts is not, even if they are all."""
+    (sim.project / "linked").symlink_to(".ai")
+    rows = [json.loads(line) for line in verify("--format", "jsonl", *words)[1].splitlines()]
+    assert {row["code"] for row in rows if row["kind"] == "finding"} == told
+    registry = Registry(sim.project, user=sim.user, bundles=())
+    found = {each.code for report in registry.verify(*words).manifests for each in report.errors}
+    assert found == told
+    assert {each.code for each in registry.check(*words) if isinstance(each, Finding)} == told
+
+
+def test_a_bundle_or_project_named_by_its_folder_has_its_manifest_checked(
+    sim: SpaceSim, verify: Verify, tmp_path: Path
+) -> None:
+    """Also where it is none of those that are worked with, and where several lie in the folder that is named."""
+    around = tmp_path / "around"
+    for name in ("one", "two"):
+        shutil.copytree(sim.project, around / name)
+    sim.add("system:shop", OTHER, TEXT)
+    shop = sim.bundles["shop"]
+    assert main(["manifest", "write", "--bundle", str(shop)]) == 0
+    sim.delete("system:shop", OTHER)
+
+    def amiss(*words: str) -> list[tuple[str, str]]:
+        rows = [json.loads(line) for line in verify("--format", "jsonl", *words)[1].splitlines()]
+        return sorted((row["bundle"], row["code"]) for row in rows if row.get("verdict") == "amiss")
+
+    assert amiss(str(shop)) == [("shop", "item-removed")]
+    assert amiss(str(around)) == [("one", "item-removed"), ("two", "item-removed")]
+    assert amiss(str(around / "two" / ".ai")) == [("two", "item-removed")]
+    assert amiss(str(around / "two" / ".ai" / "tools")) == []
+
+
 def test_a_state_that_cannot_be_read_is_not_checked(verify: Verify, tmp_path: Path) -> None:
     """What was last seen lies where others can write: status 2, in the answer's own form."""
     (tmp_path / "state" / "manifests").chmod(0o777)

@@ -59,7 +59,8 @@ def command(target: tuple[str, ...], **options: Any) -> int:
     A TARGET is a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path, also of a bundle or
     project outside the spaces. A folder with a .ai is a project: its keys count once endorsed, or named with --trust.
     Projects below a folder are verified with it.
-    Each space's signed manifest is checked too, where it has one and no TARGET, or *, is named.
+    The signed manifest of each space of which everything is named is checked too, where it has one: by no TARGET, *,
+    or the folder of a project or bundle, or one around it.
 
     Exit status: 0 all meet what is demanded, 1 some do not, 2 some could not be checked or nothing was there to check.
     """

@@ -19,6 +19,7 @@ from rye.cli.terminal import PLAIN, Terminal
 from rye.manifest import FINDINGS, Severity
 from rye.reports import Unchecked, VerifiedItem
 from rye.signing import REASONS, Verdict
+from rye.spaces import Root
 from rye.verification.findings import Baseline, Finding, Run, find
 from rye.verification.manifests import Manifests
 from rye.verification.policy import POLICY_REASONS, Demand, Policy
@@ -35,6 +36,7 @@ class Outcomes:
     entries: tuple[VerifiedItem | Unchecked, ...]
     warnings: tuple[str, ...] = ()
     passed_over: int = 0
+    whole: tuple[Root, ...] = ()
     seen: list[object] = field(default_factory=list)
 
     def __iter__(self) -> Iterator[VerifiedItem | Unchecked]:
@@ -53,7 +55,7 @@ def run(*entries: VerifiedItem | Unchecked, warnings: tuple[str, ...] = (), **mo
     """Return a run over these."""
     policy, baseline = more.pop("policy", Policy()), more.pop("baseline", Baseline())
     outcomes: Any = Outcomes(entries, warnings, **more)
-    return Run(outcomes, policy, baseline, NOW, Manifests(outcomes, all_named=False))
+    return Run(outcomes, policy, baseline, NOW, Manifests(outcomes))
 
 
 def written(form: str, made: Run) -> str:

@@ -114,10 +114,11 @@ def test_nothing_is_written_through_a_link_out_of_the_project(tmp_path: Path) ->
         (tmp_path / name / "kept").mkdir(parents=True)
     for name, target in {"one/.ai": "../two/kept", "two/.ai": "kept", "way": "two"}.items():
         (tmp_path / name).symlink_to(target)
-    with pytest.raises(EnvironmentFault) as caught:
-        check_writable(project_root(tmp_path / "one"))
-    assert caught.value.code == "project-elsewhere"
-    assert str(tmp_path / "two" / "kept") in caught.value.message
+    for root in (project_root(tmp_path / "one"), Root(Space.SYSTEM, tmp_path / "one" / FOLDER, bundle="one")):
+        with pytest.raises(EnvironmentFault) as caught:
+            check_writable(root)
+        assert caught.value.code == "project-elsewhere"
+        assert str(tmp_path / "two" / "kept") in caught.value.message
     for root in (project_root(tmp_path / "two"), project_root(tmp_path / "way"), user_root(tmp_path / "one")):
         check_writable(root)
 

@@ -24,10 +24,10 @@ def sim(tmp_path: Path) -> Iterator[SpaceSim]:
 
 
 def warned(sim: SpaceSim, *targets: str, space: str = "project") -> list[str]:
-    """Return what a verification warns of."""
+    """Return what a verification warns of that is hidden."""
     run = sim.registry().check(*targets, space=space)
     assert list(run)
-    return list(run.warnings)
+    return [text for text in run.warnings if "vouches" not in text]
 
 
 def signature(verdict: Verdict, signer: str = "", owner: str = "") -> Signature:
