@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import threading
@@ -24,6 +25,8 @@ _START = (
     "import sys; module, *sys.path[:] = sys.argv[1:]\n"
     "from importlib import import_module; import_module(module).help_out()"
 )
+
+_STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 T = TypeVar("T")
 
@@ -67,6 +70,9 @@ def copy(work: Callable[[], None]) -> Helper | None:
     heard, answer = os.pipe()
 
     def be() -> None:
+        for number in _STOPPING:
+            signal.signal(number, signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(tell)
         os.close(heard)
         sys.stdin, sys.stdout = os.fdopen(told, encoding="utf-8"), os.fdopen(answer, "w", encoding="utf-8")
@@ -74,6 +80,8 @@ def copy(work: Callable[[], None]) -> Helper | None:
         work()
 
     process = get_context("fork").Process(target=be, daemon=True)
+    # what a handler raises during a fork is lost, and the copy has no use for it
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, _STOPPING)
     try:
         process.start()
     except OSError:
@@ -81,6 +89,7 @@ def copy(work: Callable[[], None]) -> Helper | None:
         os.close(heard)
         return None
     finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
         os.close(told)
         os.close(answer)
     return Helper(os.fdopen(tell, "wb"), os.fdopen(heard, "rb"), process.kill, process.join)

@@ -101,36 +101,34 @@ class _Terminated(BaseException):
 
 def _ending_orderly(work: Callable[[], int]) -> int:
     """Let a signal to end do so by that signal, but only once helpers are dismissed and half-written files gone."""
-    is_done = False
+    status, told, is_done = 0, list[int](), False
 
     def stop(number: int, *_: object) -> None:
         for each in mine:
             signal.signal(each, signal.SIG_IGN)
-        if is_done:
-            _end_by(number)
-        raise _Terminated(number)
+        told.append(number)  # what is raised may be lost, as in what Python calls while it frees something
+        if not is_done:
+            raise _Terminated(number)
 
     is_main = threading.current_thread() is threading.main_thread()
     mine = [number for number in _ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
     try:
-        for number in mine:
-            signal.signal(number, stop)
-        return work()
-    except _Terminated as told:
-        _end_by(told.args[0])
-        raise
+        try:
+            for number in mine:
+                signal.signal(number, stop)
+            status = work()
+        finally:
+            is_done = True
+    except _Terminated:
+        pass
     finally:
-        is_done = True
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
-
-
-def _end_by(number: int) -> None:
-    """End this process by a signal, once what it would remove at its end is gone."""
-    silence(sys.stdout, sys.stderr)
-    leave()
-    signal.signal(number, signal.SIG_DFL)
-    os.kill(os.getpid(), number)
+    if told:
+        silence(sys.stdout, sys.stderr)
+        leave()
+        os.kill(os.getpid(), told[0])
+    return status
 
 
 def _answered(words: list[str]) -> int:

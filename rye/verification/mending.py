@@ -20,11 +20,9 @@ from rye import spaces
 from rye._shell import quote
 from rye.errors import EnvironmentFault, ItemError
 from rye.escaping import inline
-from rye.index.reading import read_item
 from rye.items import ItemType
 from rye.manifest.model import MAX_MANIFEST_FILE
 from rye.signing import REASONS, Signature
-from rye.validating import faults, lent
 from rye.verification.changes import is_blob, staged
 
 if TYPE_CHECKING:
@@ -184,6 +182,9 @@ class Mending:
 
 def _why_unsignable(item: _Item, root: str) -> str:
     """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
+    from rye.index.reading import read_item  # loads NumPy, and what is well needs no mend
+    from rye.validating import faults, lent
+
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
     where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle)
     try:

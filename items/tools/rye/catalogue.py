@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:09:46Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:hJB8cylIxqNM7w6agfj8MfFm8vaWlSAClJvra3Vpw-JfSSOoBAdALj_etPVzDFdV_KG6tyKHxju9sYmHz56yDg:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
+# rye:signed:v2:2026-11-22T14:33:07Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:e8eh373KtiOiFy5ZtQZ8S7QIbqwMJIozx28R6in9sKjz6XpNExruZWmdNS9pMYqUw4XsT5eEPoNZs5McDVA8Cw:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

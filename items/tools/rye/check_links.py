@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:09:46Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:iHiNVREz9OtBLITuHCMQx0Ne9BiGO8OZlX6Hm2dbtnEuWiKbUitk7_6OsqaEcxT0Lx1ZxKjSn9nnAPn8F7c-Dg:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
+# rye:signed:v2:2026-11-22T14:33:07Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:2w4k5cR-AKBBW8TQVFT__egxGXY4CaLlqReqFhpCpjQDOdeioq6T3KAFmkEwIlxnMEGKeF6_iPzuRvb1ZvvWCA:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:09:46Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:nagcIrQJqdE2R530589JOriEux7jFhz-imwOARSWa2Fg2-oS2Q3hr63gfVvRj2Qq520aO59rYjH3uZrXSC7GBQ:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
+# rye:signed:v2:2026-11-22T14:33:07Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:h2n295qVx541blGDYCypPnYzFXOhHjxDXXT2m9yOplwyEZffMBOIUYkJ-DwAblYBg-KabNSZfu-T0FHtZOK1Dg:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:09:46Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:BjSkukOHAZCJ1IlIyDpcNfDBiGzVZmqpd8gL0EcO3zP_MxMQix4m2IDebvB03dfS7AHGtDXPcmk14lwcWNQqAw:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
+# rye:signed:v2:2026-11-22T14:33:07Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:5hllU1v19wblFQMNIF65_gZ12wBhGft78sVThAxRrEKrpQBaWoEmuEFSdeFvv1S-fKd_681Xs99UQZm5nuhQCQ:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:09:46Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:2RaMu-EaDVXeyajW3yhcC4Um6LpKcz10DPwcWnxTWokqzD9uLYRU3_9UdiImWLVmeeZbfSzUMSC7rGdfvCEKCA:d92b0a4fbff38720573a44e40eda4b554bcca6213bd1b59875e33fffc3bbd892
+# rye:signed:v2:2026-11-22T14:33:07Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:qt6eikNv5ZZYtepM4_yMnH1xd4TXxdkL9dLGswdGNgZGO-n7ZJ5H6QNx6S88GbBei2uvBcyGKK5tV8NamoquCw:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
