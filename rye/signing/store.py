@@ -45,6 +45,8 @@ _REMEDY: Final = "check the permissions of the folder"
 _REMEDIES: Final = MappingProxyType(
     {
         errno.ENAMETOOLONG: "give it a shorter name",
+        errno.EISDIR: "remove the folder that stands in its place, or name another file",
+        errno.ENOENT: "make the folder first; a link on the way to it may lead nowhere",
         errno.ENOSPC: "make room on the disk",
         errno.EDQUOT: "make room: your quota of the disk is used up",
         errno.EROFS: "the disk can only be read: write elsewhere",
