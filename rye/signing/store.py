@@ -45,6 +45,8 @@ _REMEDY: Final = "check the permissions of the folder"
 _REMEDIES: Final = MappingProxyType(
     {
         errno.ENAMETOOLONG: "give it a shorter name",
+        errno.EISDIR: "remove the folder that stands in its place, or name another file",
+        errno.ENOENT: "make the folder first; a link on the way to it may lead nowhere",
         errno.ENOSPC: "make room on the disk",
         errno.EDQUOT: "make room: your quota of the disk is used up",
         errno.EROFS: "the disk can only be read: write elsewhere",
@@ -283,17 +285,33 @@ def _read(path: Path, most: int) -> bytes:
 def refuse_links(path: Path) -> None:
     """Refuse to write where a link leads that a stranger could have laid: the working directory is often a checkout.
 
-    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that directory.
+    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that checkout.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
     here = Path.cwd()
+    checkout = _checkout(here)
     whole = here / path
     for place in (whole, *whole.parents):
-        if os.path.islink(place) and (place == whole or _is_within(place.parent, here)):  # noqa: PTH114 - never raises
+        if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):  # noqa: PTH114 - never raises
             message = f"{place} is a link; what it leads to is not written to"
             raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
+
+
+def _checkout(here: Path) -> Path:
+    """Return the outermost folder upwards that has a ``.git`` or ``.ai``, as a checkout can hold others; else this one.
+
+    The user's home is none, though it has a ``.ai``: links there are the user's own.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    found = here
+    for folder in (here, *here.parents):
+        if os.path.realpath(folder) == home:
+            break
+        if any(os.path.lexists(folder / name) for name in (".git", ".ai")):
+            found = folder
+    return found
 
 
 def _is_within(folder: Path, base: Path) -> bool:

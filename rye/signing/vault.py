@@ -167,6 +167,10 @@ def read_key_file(path: Path) -> bytes:
             f"there is no file {path} to read a private key from",
             hint="name the file of a private key (PEM), or a key that rye keys list shows",
         ) from None
+    except IsADirectoryError:
+        raise SigningError(
+            "not-a-file", f"{path} is a folder, not the file of a private key", hint="name a file"
+        ) from None
     except OSError as fault:
         raise EnvironmentFault(
             "unreadable", f"private key {path} cannot be read: {fault.strerror}", hint="check its permissions"

@@ -133,7 +133,10 @@ class Mending:
         where = f" --bundle {quote(root)}" if amiss.space == "system" else self._project(amiss.space, root)
         where += " --space user" if amiss.space == "user" else ""
         mend = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
-        return self._restoring(found.code, root, path, mend)
+        mend = self._restoring(found.code, root, path, mend)
+        if found.path and os.path.isdir(amiss.path):  # noqa: PTH112 - never raises
+            return f"# a folder stands in the place of a file: remove {quote(amiss.path)}; then: {mend}"
+        return mend
 
     def _ref(self, item: _Item, root: str) -> str:
         named = item.path if _PATTERN.search(item.ref) else item.ref

@@ -285,6 +285,27 @@ def test_a_manifest_is_mended_by_the_command_that_is_given(
     assert [(row["code"], row["mend"]) for row in left] == []
 
 
+@pytest.mark.parametrize("filled", [False, True])
+def test_a_folder_in_the_place_of_a_file_of_the_manifest_is_to_be_removed_first(
+    sim: SpaceSim, rye: Rye, *, filled: bool
+) -> None:
+    """Nothing can be written there: the mend names the folder, and its command works once that is gone."""
+    sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
+    assert rye("manifest", "write")[0] == 0
+    place = sim.root("project") / "config" / "manifest" / "timestamp.json"
+    place.unlink()
+    (place / "more" if filled else place).mkdir(parents=True)
+    status, out = rye("verify", "--space", "project", "--format", "jsonl")
+    (mend,) = (row["mend"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
+    what, command = mend.split("; then: ")
+    assert (status, what) == (1, f"# a folder stands in the place of a file: remove {shlex.quote(str(place))}")
+    assert rye("manifest", "write", "--new")[0] == 2
+    shutil.rmtree(place)
+    for words in shlex.join(shlex.split(command, comments=True)).split(" '&&' "):
+        assert rye(*shlex.split(words)[1:])[0] == 0
+    assert rye("verify", "--space", "project")[0] == 0
+
+
 def test_what_a_manifest_finds_is_mended_by_the_command_that_is_given(sim: SpaceSim, rye: Rye) -> None:
     """An item that is not listed, and one that is gone."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')

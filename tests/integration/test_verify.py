@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from rye.cli import main
+from rye.errors import EnvironmentFault
 from rye.items import yaml_safe
+from rye.signing import refuse_links
 from tests.unit.cli.workshop import ROOT, Done, Workshop, lay
 
 POLICY = "require: trusted\nscopes:\n- scope: knowledge\n  max_age: 52w\n"
@@ -302,3 +305,26 @@ def test_attack_a_link_in_the_place_of_the_baseline(clean: tuple[Workshop, str],
     done = shop.run("verify", "--space", "project", "--baseline", baseline, "--write-baseline")
     assert (done.status, "is a link" in done.err) == (2, True)
     assert [path.read_text(encoding="utf-8") for path in victim.iterdir()] == ["precious"]
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_attack_a_link_beside_the_folder_that_is_worked_in(
+    clean: tuple[Workshop, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, nested: bool
+) -> None:
+    """It lies in the checkout all the same, also where a folder in it looks like one; a link of the user's is used."""
+    victim, sub = tmp_path / "victim", clean[0].project / "sub"
+    (sub / ".ai" if nested else sub).mkdir(parents=True)
+    victim.mkdir()
+    (clean[0].project / "folder").symlink_to(victim)
+    (tmp_path / "mine").symlink_to(victim)
+    monkeypatch.chdir(sub)
+    for base in ("..", str(sub.parent)):
+        with pytest.raises(EnvironmentFault, match="is a link"):
+            refuse_links(Path(base, "folder", "known.json"))
+    words = ("verify", "--space", "project", "--project", "..", "--write-baseline", "--baseline")
+    assert main([*words, "../folder/known.json"]) == main(["keys", "export", "-o", "../folder/known.json"]) == 2
+    assert list(victim.iterdir()) == []
+    for name in ("../known.json", str(tmp_path / "mine" / "known.json")):
+        refuse_links(Path(name))
+    monkeypatch.setenv("HOME", str(clean[0].project))
+    refuse_links(Path("../folder/known.json"))

@@ -215,7 +215,7 @@ def test_no_key_is_told(tmp_path: Path) -> None:
     assert "private_key.pem" in caught.value.message
     with pytest.raises(NotFoundError):
         find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": str(tmp_path / "none.pem")})
-    with pytest.raises(EnvironmentFault):
+    with pytest.raises(SigningError, match="is a folder"):
         find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": str(tmp_path)})
     secret = ANN.to_pem().decode().replace("PRIVATE KEY", "PRIVATE KEYS")
     with pytest.raises(SigningError) as broken:
@@ -276,6 +276,19 @@ def test_killed_while_writing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert (caught.value.code, caught.value.hint) == ("cannot-write", "make room on the disk")
         assert target.read_bytes() == b"old"
         assert list(tmp_path.iterdir()) == [target]
+
+
+def test_the_hint_is_about_what_is_in_the_way(tmp_path: Path) -> None:
+    """A folder in the place of a file, or a link to nowhere on the way to it, is no matter of permissions."""
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "gone").symlink_to("nowhere")
+    for name, words in (("folder", "remove the folder"), ("gone/x.json", "make the folder first")):
+        with pytest.raises(EnvironmentFault) as caught:
+            write_atomically(tmp_path / name, b"new")
+        assert (caught.value.code, caught.value.hint.startswith(words)) == ("cannot-write", True)
+    with pytest.raises(SigningError, match="is a folder") as refused:
+        load_key_file(tmp_path / "folder")
+    assert (refused.value.code, refused.value.hint) == ("not-a-file", "name a file")
 
 
 def test_the_clock_knows_its_zone() -> None:
