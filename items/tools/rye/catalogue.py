@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:33:07Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:e8eh373KtiOiFy5ZtQZ8S7QIbqwMJIozx28R6in9sKjz6XpNExruZWmdNS9pMYqUw4XsT5eEPoNZs5McDVA8Cw:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
+# rye:signed:v2:2026-11-22T14:34:12Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:CHciSDJ_LWfSjw4GRTukjLN6gBAzQszu62e3KkBW2_X7c4QvOUHqrjwL1HyAsEMuvxtNiTEjAx-9YDxl3VkBBQ:882085e8cab58d99c28af69bd7a476320c243d4a2f082eac6042dab93b04e5b9
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:33:07Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:2w4k5cR-AKBBW8TQVFT__egxGXY4CaLlqReqFhpCpjQDOdeioq6T3KAFmkEwIlxnMEGKeF6_iPzuRvb1ZvvWCA:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
+# rye:signed:v2:2026-11-22T14:34:12Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:VHpeAsc_ZoZqxqyDFB1l5paZ-bBeYu0qsEhu7j6_5QxiGYXYyhPfmuQUhBEh1SkegmUdwYHRz23ZcJwzNOU7CQ:882085e8cab58d99c28af69bd7a476320c243d4a2f082eac6042dab93b04e5b9
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:33:07Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:h2n295qVx541blGDYCypPnYzFXOhHjxDXXT2m9yOplwyEZffMBOIUYkJ-DwAblYBg-KabNSZfu-T0FHtZOK1Dg:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
+# rye:signed:v2:2026-11-22T14:34:12Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:9X8jnlHWssS24lj7SkDDbZhQW3DBdXv6UdT612YSspGr-fKTJGUWwjghGt7U13-QauiuyB6IvyrDhIKPkRIcBA:882085e8cab58d99c28af69bd7a476320c243d4a2f082eac6042dab93b04e5b9
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

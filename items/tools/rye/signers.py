@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:33:07Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:qt6eikNv5ZZYtepM4_yMnH1xd4TXxdkL9dLGswdGNgZGO-n7ZJ5H6QNx6S88GbBei2uvBcyGKK5tV8NamoquCw:b8f6f26990ae892fa03dafd787713d812a01789175db3a3d0facc9a8047ed3c1
+# rye:signed:v2:2026-11-22T14:34:12Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:-0Lpt3Mf3svhsey2SxyehiQCnRjtwztrwb79mbioeWCOBxTG2N-NSzwnEFlKe2hA0N8Pv9zMDZUN2J18hNb_BA:882085e8cab58d99c28af69bd7a476320c243d4a2f082eac6042dab93b04e5b9
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
