@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -27,55 +28,45 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return sim
 
 
-@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
-def test_a_build_that_is_told_to_end(sim: SpaceSim, tmp_path: Path, number: signal.Signals) -> None:
-    """Once runs are there, the process is told to end: it does so by that signal, and all that it wrote is gone."""
+def told_to_end(sim: SpaceSim, number: signal.Signals, folder: Path, words: Sequence[str], **more: str) -> None:
+    """Run a command and send it a signal once there are runs below a folder: it ends by that, without a traceback."""
     if signal.getsignal(number) == signal.SIG_IGN:
         pytest.skip("whoever started the tests ignores it, as nohup does, and so does the process")
-    cache = tmp_path / "cache"
-    command = [
-        sys.executable,
-        "-m",
-        "rye",
-        "index",
-        "rebuild",
-        "--project",
-        str(sim.project),
-        "--cache-dir",
-        str(cache),
-    ]
+    command = [sys.executable, "-m", "rye", *words, "--project", str(sim.project)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "USER_SPACE": str(sim.user), "PYTHONDONTWRITEBYTECODE": "1"}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(command, env=environment | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + 60
-        while not list(cache.glob("v1/*/run-*")) and process.poll() is None and time.monotonic() < until:
+        while not list(folder.rglob("v1/*/run-*")) and process.poll() is None and time.monotonic() < until:
             time.sleep(0.002)
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
     assert process.returncode == (130 if number == signal.SIGINT else -number), said
     assert b"Traceback" not in said
+
+
+each_signal = pytest.mark.parametrize(
+    "number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name
+)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
+@each_signal
+def test_a_build_that_is_told_to_end(sim: SpaceSim, tmp_path: Path, number: signal.Signals) -> None:
+    """Once runs are there, the process is told to end: it does so by that signal, and all that it wrote is gone."""
+    cache = tmp_path / "cache"
+    told_to_end(sim, number, cache, ["index", "rebuild", "--cache-dir", str(cache)])
     left = [path.name for path in cache.rglob("*") if path.is_file() and not path.name.endswith("LOCK")]
     assert not [name for name in left if name.startswith("run-")], left
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT], ids=lambda number: number.name)
+@each_signal
 def test_a_stand_in_goes_with_a_process_that_is_told_to_end(
     sim: SpaceSim, tmp_path: Path, number: signal.Signals
 ) -> None:
     """The temporary folder that stands in for a cache is gone, whatever ended the process."""
-    if signal.getsignal(number) == signal.SIG_IGN:
-        pytest.skip("whoever started the tests ignores it, as nohup does, and so does the process")
     (tmp_path / "file").touch()
     (tmp_path / "tmp").mkdir()
-    command = [sys.executable, "-m", "rye", "search", "deploy", "--project", str(sim.project)]
-    environment = os.environ | {"PYTHONPATH": str(ROOT), "USER_SPACE": str(sim.user), "PYTHONDONTWRITEBYTECODE": "1"}
-    environment |= {"TMPDIR": str(tmp_path / "tmp"), "RYE_CACHE_DIR": str(tmp_path / "file")}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        until = time.monotonic() + 60
-        while not list(tmp_path.glob("tmp/*/v1/*/run-*")) and process.poll() is None and time.monotonic() < until:
-            time.sleep(0.002)
-        process.send_signal(number)
-        _, said = process.communicate(timeout=60)
-    assert process.returncode == (130 if number == signal.SIGINT else -number), said
+    places = {"TMPDIR": str(tmp_path / "tmp"), "RYE_CACHE_DIR": str(tmp_path / "file")}
+    told_to_end(sim, number, tmp_path / "tmp", ["search", "deploy"], **places)
     assert list((tmp_path / "tmp").iterdir()) == []

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:34:12Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:VHpeAsc_ZoZqxqyDFB1l5paZ-bBeYu0qsEhu7j6_5QxiGYXYyhPfmuQUhBEh1SkegmUdwYHRz23ZcJwzNOU7CQ:882085e8cab58d99c28af69bd7a476320c243d4a2f082eac6042dab93b04e5b9
+# rye:signed:v2:2026-11-22T15:18:17Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:5GHw2v4v5c7Hn4Aa9FGGyVoMtO8cs2FuLQxM8XiH9ptvwCg3o3kL33wMErqkE12dxx_HLKFe6C5QkJPkIfQiAQ:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:34:12Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:E0oNFGCX1OhCMY0Ay-Oxe_N1-MUtrZWOXn7Toxad7LkRfqc0DjRuLEhqzrRRGJaZh9Quxq1VAXdSMnDumJEDBQ:882085e8cab58d99c28af69bd7a476320c243d4a2f082eac6042dab93b04e5b9
+# rye:signed:v2:2026-11-22T15:18:17Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:iL0alIV9mxlpmi8SisfCQmkBNAuTjWSzG-MtLRLhL25SV_XLnDul9pr2P7h86JVuT5z1UX517dunYEYvPd87AQ:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T14:34:12Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:-0Lpt3Mf3svhsey2SxyehiQCnRjtwztrwb79mbioeWCOBxTG2N-NSzwnEFlKe2hA0N8Pv9zMDZUN2J18hNb_BA:882085e8cab58d99c28af69bd7a476320c243d4a2f082eac6042dab93b04e5b9
+# rye:signed:v2:2026-11-22T15:18:17Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:p2MAkJuDVRY85oV457TjQQNiNRRqL6t_3RCrjXJA0lSRgrDoU6oycgBhgulha-q0xZVCR300bCO97aIBHYmsAA:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
