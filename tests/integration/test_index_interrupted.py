@@ -28,15 +28,19 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return sim
 
 
-def told_to_end(sim: SpaceSim, number: signal.Signals, folder: Path, words: Sequence[str], **more: str) -> None:
-    """Run a command and send it a signal once there are runs below a folder: it ends by that, without a traceback."""
+def told_to_end(sim: SpaceSim, number: signal.Signals, cache: Path, words: Sequence[str], **more: str) -> None:
+    """Send a command a signal once there are runs in a cache folder, or in one below: it ends by that, and quietly."""
     if signal.getsignal(number) == signal.SIG_IGN:
         pytest.skip("whoever started the tests ignores it, as nohup does, and so does the process")
     command = [sys.executable, "-m", "rye", *words, "--project", str(sim.project)]
     environment = os.environ | {"PYTHONPATH": str(ROOT), "USER_SPACE": str(sim.user), "PYTHONDONTWRITEBYTECODE": "1"}
     with subprocess.Popen(command, env=environment | more, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         until = time.monotonic() + 60
-        while not list(folder.rglob("v1/*/run-*")) and process.poll() is None and time.monotonic() < until:
+        while (
+            not [*cache.glob("v1/*/run-*"), *cache.glob("*/v1/*/run-*")]
+            and process.poll() is None
+            and time.monotonic() < until
+        ):
             time.sleep(0.002)
         process.send_signal(number)
         _, said = process.communicate(timeout=60)
