@@ -31,7 +31,7 @@ class RyeError(Exception):
     Args:
         code: Stable kebab-case identifier, documented in the ``errors`` knowledge item.
         message: What was wrong, where, with the caller's own text.
-        hint: What to do about it; never empty for errors a caller can mend.
+        hint: What to do about it; never empty for errors a caller can fix.
         details: Further JSON-able facts (``valid``, ``nearest``, ``path`` …).
     """
 

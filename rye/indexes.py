@@ -156,7 +156,7 @@ class Indexes:
             return state
 
     def answer(self, work: Callable[[State], T], max_age: float) -> T:
-        """Return what a function makes of the current state, or of a mended one where that turns out to be damaged.
+        """Return what a function makes of the current state, or of a fixed one where that turns out to be damaged.
 
         Args:
             work: Only reads.
@@ -166,12 +166,12 @@ class Indexes:
         try:
             return work(state)
         except (DamagedError, *SYMPTOMS) as error:
-            mended = self._mended(state, error)
-            if mended is None:
+            fixed = self._fixed(state, error)
+            if fixed is None:
                 raise
-        return work(mended)
+        return work(fixed)
 
-    def _mended(self, state: State, error: Exception) -> State | None:
+    def _fixed(self, state: State, error: Exception) -> State | None:
         """Return a state with every index made anew that is damaged; None where the error does not come of damage.
 
         Where the error may be one of the program as well, and all bytes are as they were written, everything is made
@@ -186,11 +186,11 @@ class Indexes:
                 self._suspected = True
                 reasons = dict.fromkeys(before, told(error))
 
-            def mended(index: SpaceIndex) -> Refreshed:
+            def fixed(index: SpaceIndex) -> Refreshed:
                 source = index.root.source
-                return index.mend(before[source], reasons[source]) if reasons.get(source) else index.refresh()
+                return index.fix(before[source], reasons[source]) if reasons.get(source) else index.refresh()
 
-            return self._take(partial(self._or_beside, refresh=mended))
+            return self._take(partial(self._or_beside, refresh=fixed))
 
     def scan(self) -> State:
         """Compare all files with the indexes now."""

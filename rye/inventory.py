@@ -216,14 +216,14 @@ def _observe_all(root: Root) -> Observed:
         raise SigningError(
             "unreadable-items",
             f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
-            hint="mend or remove them; nothing was written",
+            hint="fix or remove them; nothing was written",
             problems=list(problems),
         )
     return observed
 
 
-_MENDED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", "manifest-first-use"})
-"""What writing anew mends: a manifest with these alone may be built upon."""
+_FIXED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", "manifest-first-use"})
+"""What writing anew fixes: a manifest with these alone may be built upon."""
 
 
 def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[Finding, ...]:
@@ -246,7 +246,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
         unread=observed.unread.keys(),
     )
     for one in check.errors:
-        if one.code.startswith("manifest-") and one.code not in _MENDED:
+        if one.code.startswith("manifest-") and one.code not in _FIXED:
             raise SigningError(
                 "manifest-untrusted",
                 f"the manifest that stands cannot be built upon: {one.message}",

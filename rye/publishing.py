@@ -199,7 +199,7 @@ def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, 
         raise SigningError(
             "invalid-items",
             f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)",
-            hint="mend them and sign again; nothing was written",
+            hint="fix them and sign again; nothing was written",
             problems=problems,
         )
     return jobs

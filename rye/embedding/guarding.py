@@ -101,7 +101,7 @@ class GuardedEmbedder:
 
     def _failed(self, problem: str) -> UnavailableError:
         name = inline(self.model)
-        hint = "mend the embedder that was given, or choose another one"
+        hint = "fix the embedder that was given, or choose another one"
         return UnavailableError("embedder-failed", f"the embedder {name} {problem}", hint=hint, embedder=name)
 
 

@@ -152,7 +152,7 @@ class SpaceIndex:
         message = f"the index of {self.root.source} does not stay as it is written to {self.folder}"
         raise EnvironmentFault("index-write", message, hint="set RYE_CACHE_DIR to another folder")
 
-    def mend(self, damaged: Snapshot, reason: str) -> Refreshed:
+    def fix(self, damaged: Snapshot, reason: str) -> Refreshed:
         """Index every file anew because a snapshot is damaged, unless another process has done so meanwhile.
 
         Raises:

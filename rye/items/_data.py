@@ -71,4 +71,4 @@ def _integer(digits: str) -> int | str:
 
 
 def _unparsable(language: str, line: int, problem: str) -> ItemError:
-    return ItemError("unparsable", f"line {line}: {problem}", hint=f"mend the {language} there", line=line)
+    return ItemError("unparsable", f"line {line}: {problem}", hint=f"fix the {language} there", line=line)

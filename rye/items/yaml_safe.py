@@ -59,7 +59,7 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
     except yaml.YAMLError as error:
         raise _unparsable(error, first_line) from None
     except (ValueError, RecursionError) as error:  # the pure Python scanner lets a few through
-        raise ItemError("unparsable", f"not YAML: {error}", hint="mend or quote the value") from None
+        raise ItemError("unparsable", f"not YAML: {error}", hint="fix or quote the value") from None
     finally:
         if parser is not None:
             parser.dispose()
@@ -133,7 +133,7 @@ def _unparsable(error: yaml.YAMLError, first_line: int) -> ItemError:
     return ItemError(
         "unparsable",
         f"line {line}: {clean(str(problem))}",
-        hint="mend the YAML there; text with ': ' or ' #' in it needs quotes",
+        hint="fix the YAML there; text with ': ' or ' #' in it needs quotes",
         line=line,
     )
 

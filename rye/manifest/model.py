@@ -58,7 +58,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """One row: whether it fails a check, and the command that mends it, after ``  # `` what to know before.
+    """One row: whether it fails a check, and the command that fixes it, after ``  # `` what to know before.
 
     Where no command can, the remedy begins with ``# `` and says what to do.
     """
@@ -145,7 +145,7 @@ class Finding:
 
     @property
     def remedy(self) -> str:
-        """What mends it."""
+        """What fixes it."""
         return FINDINGS[self.code].remedy
 
     def to_dict(self) -> dict[str, str]:

@@ -1,8 +1,8 @@
 """The query room: text → an immutable AST that prints itself canonically, or an error that says what to do.
 
 It knows the language (``grammar/query.lark``) and no schema: which fields there are and what a word matches is decided
-one room up. Every text is read to its end, and what is wrong with it is mended and noted. Strict parsing then raises
-the first fault, with the mended query as its suggestion; lenient parsing answers with the mended query and lists what
+one room up. Every text is read to its end, and what is wrong with it is fixed and noted. Strict parsing then raises
+the first fault, with the fixed query as its suggestion; lenient parsing answers with the fixed query and lists what
 it did.
 
     >>> from rye.query import parse

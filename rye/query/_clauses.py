@@ -1,9 +1,9 @@
 """Comparisons and ranges: what their raw tokens hold, and what they become when something in them is wrong.
 
-A comparison or range is one token with its field, ``version:>=2.0`` or ``created:[2026-01 TO 2026-03}``. Mending one
+A comparison or range is one token with its field, ``version:>=2.0`` or ``created:[2026-01 TO 2026-03}``. Fixing one
 gives the tokens to parse in its stead, and what was wrong with it.
 
-    >>> mend_comparison("version:=>2.0").tokens
+    >>> fix_comparison("version:=>2.0").tokens
     [('COMPARE', 'version:>=2.0')]
 """
 
@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from rye.query._text import plain, quote, spell_bound, units, unquote
 
-__all__ = ["Mended", "Pair", "mend_comparison", "mend_range", "split_comparison", "split_range", "value"]
+__all__ = ["Fixed", "Pair", "fix_comparison", "fix_range", "split_comparison", "split_range", "value"]
 
 Pair: TypeAlias = tuple[str, str]
 """Type and text of a token."""
@@ -27,7 +27,7 @@ _UNEQUAL = ("!", "!=", "!==", "<>")
 
 
 @dataclass(slots=True)
-class Mended:
+class Fixed:
     """Tokens that can be parsed, and the flaws of what they replace: code and facts for its message."""
 
     tokens: list[Pair] = field(default_factory=list)
@@ -60,71 +60,71 @@ def _leaf(raw: str) -> Pair:
     return ("PHRASE" if raw.startswith('"') else "WORD"), raw
 
 
-def mend_comparison(raw: str) -> Mended:
+def fix_comparison(raw: str) -> Fixed:
     """Return the tokens for a comparison as it was written."""
-    mended = Mended()
+    fixed = Fixed()
     name, sign, operand = split_comparison(raw)
     if not value(operand).strip():
-        mended.flaw("comparison-without-value")
-        mended.tokens = [("EXISTS", f"{name}:*")]
-        return mended
+        fixed.flaw("comparison-without-value")
+        fixed.tokens = [("EXISTS", f"{name}:*")]
+        return fixed
     if sign not in _SIGNS:
         exclusion = [("MINUS", "-")] if sign in _UNEQUAL else []
-        mended.tokens = [*exclusion, ("FIELD", f"{name}:"), _leaf(operand)]
-        mended.flaw("bad-comparison", sign=sign, reading="".join(text for _, text in mended.tokens))
-        return mended
+        fixed.tokens = [*exclusion, ("FIELD", f"{name}:"), _leaf(operand)]
+        fixed.flaw("bad-comparison", sign=sign, reading="".join(text for _, text in fixed.tokens))
+        return fixed
     if sign != _SIGNS[sign]:
-        mended.flaw("bad-comparison", sign=sign, reading=_SIGNS[sign])
+        fixed.flaw("bad-comparison", sign=sign, reading=_SIGNS[sign])
     if raw != f"{name}:{sign}{operand}":
-        mended.flaw("comparison-space")
-    full = _without_wildcards(operand, mended)
-    mended.tokens = [("COMPARE", f"{name}:{_SIGNS[sign]}{full}") if full else ("EXISTS", f"{name}:*")]
-    return mended
+        fixed.flaw("comparison-space")
+    full = _without_wildcards(operand, fixed)
+    fixed.tokens = [("COMPARE", f"{name}:{_SIGNS[sign]}{full}") if full else ("EXISTS", f"{name}:*")]
+    return fixed
 
 
-def _without_wildcards(bound: str, mended: Mended) -> str:
+def _without_wildcards(bound: str, fixed: Fixed) -> str:
     """Return a raw bound as it is, or without its live wildcards where it has some."""
     word = [] if bound.startswith('"') else units(bound)
     if not any(live for _, live in word):
         return bound
-    mended.flaw("bound-wildcard", bound=bound)
+    fixed.flaw("bound-wildcard", bound=bound)
     rest = "".join(char for char, live in word if not live).rstrip("-./_")
     return quote(rest) if rest else ""
 
 
-def mend_range(raw: str, *, closed: bool) -> Mended:
+def fix_range(raw: str, *, closed: bool) -> Fixed:
     """Return the tokens for a range as it was written; one that is not closed lacks only its bracket."""
-    mended = Mended()
+    fixed = Fixed()
     if not closed:
-        mended.flaw("unclosed-range")
+        fixed.flaw("unclosed-range")
         raw = f"{raw}]"
     name, inside = split_range(raw)
     if all(piece.upper() == "TO" for piece in inside):
-        mended.flaw("empty-range")
-        mended.tokens = [("EXISTS", f"{name}:*")]
+        fixed.flaw("empty-range")
+        fixed.tokens = [("EXISTS", f"{name}:*")]
     elif "TO" in inside:
-        _mend_bounds(raw, inside, mended)
+        _fix_bounds(raw, inside, fixed)
     elif small := [piece for piece in inside if piece.upper() == "TO"]:
-        mended.flaw("range-lowercase-to")
+        fixed.flaw("range-lowercase-to")
         inside[inside.index(small[0])] = "TO"
-        _mend_bounds(raw, inside, mended)
+        _fix_bounds(raw, inside, fixed)
     elif len(inside) == 1 and (dots := _DOTS.fullmatch(inside[0])):
-        mended.flaw("range-without-to", reading="a range from the one to the other")
-        _mend_bounds(raw, [piece for piece in (dots[1], "TO", dots[2]) if piece], mended)
+        fixed.flaw("range-without-to", reading="a range from the one to the other")
+        _fix_bounds(raw, [piece for piece in (dots[1], "TO", dots[2]) if piece], fixed)
     else:
         leaves = _leaves_of(inside)
-        mended.flaw("range-without-to", reading=f"{name}:({' OR '.join(text for _, text in leaves)})")
-        mended.tokens = [("FIELD", f"{name}:"), *_any_of(leaves)]
-    return mended
+        fixed.flaw("range-without-to", reading=f"{name}:({' OR '.join(text for _, text in leaves)})")
+        fixed.tokens = [("FIELD", f"{name}:"), *_any_of(leaves)]
+    return fixed
 
 
-def _mend_bounds(raw: str, inside: list[str], mended: Mended) -> None:
+def _fix_bounds(raw: str, inside: list[str], fixed: Fixed) -> None:
     """Give a range whose pieces hold a TO one value at each end."""
     where = inside.index("TO")
-    low = _bound(inside[:where], "before", mended)
-    high = _bound(inside[where + 1 :], "after", mended)
+    low = _bound(inside[:where], "before", fixed)
+    high = _bound(inside[where + 1 :], "after", fixed)
     name = raw.partition(":")[0]
-    mended.tokens = [("RANGE", f"{name}:{raw[len(name) + 1]}{low} TO {high}{raw[-1]}")]
+    fixed.tokens = [("RANGE", f"{name}:{raw[len(name) + 1]}{low} TO {high}{raw[-1]}")]
 
 
 def _leaves_of(inside: list[str]) -> list[Pair]:
@@ -139,12 +139,12 @@ def _any_of(leaves: list[Pair]) -> list[Pair]:
     return [("LPAR", "("), *joined[1:], ("RPAR", ")")]
 
 
-def _bound(side: list[str], name: str, mended: Mended) -> str:
+def _bound(side: list[str], name: str, fixed: Fixed) -> str:
     """Return one end of a range, raw, ``*`` where it is open."""
     if not "".join(value(piece) for piece in side).strip():
-        mended.flaw("range-without-bound", side=name)
+        fixed.flaw("range-without-bound", side=name)
         return "*"
     if len(side) > 1:
-        mended.flaw("range-bound-words", bound=" ".join(side))
+        fixed.flaw("range-bound-words", bound=" ".join(side))
         return spell_bound(" ".join(value(piece) for piece in side))
-    return "*" if side == ["*"] else _without_wildcards(side[0], mended) or "*"
+    return "*" if side == ["*"] else _without_wildcards(side[0], fixed) or "*"

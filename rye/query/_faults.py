@@ -31,7 +31,7 @@ class Fault:
     def dropped(self) -> Dropped:
         """Return what lenient parsing reports about it."""
         flaw = FLAWS[self.code]
-        return Dropped(self.position, self.token, f"{self._fill(flaw.message)}; {self._fill(flaw.mended)}")
+        return Dropped(self.position, self.token, f"{self._fill(flaw.message)}; {self._fill(flaw.fixed)}")
 
     def error(self, text: str, suggestion: str) -> QueryError:
         """Return what strict parsing raises for it."""

@@ -1,4 +1,4 @@
-"""The two manners of parsing: insist on a correct query, or forgive whatever can be mended."""
+"""The two manners of parsing: insist on a correct query, or forgive whatever can be fixed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rye.query._faults import Fault
 from rye.query._prose import without_question_marks
-from rye.query._proximity import mend_proximity
+from rye.query._proximity import fix_proximity
 from rye.query._reader import Manner, Reader
 from rye.query._text import quote
 from rye.query.ast import Everything, Node, Parsed
@@ -21,7 +21,7 @@ _WORD = re.compile(r"\w[\w./-]*")
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """What a text was read as, and everything that had to be mended for it, in the order in which it was met."""
+    """What a text was read as, and everything that had to be fixed for it, in the order in which it was met."""
 
     ast: Node
     faults: tuple[Fault, ...]
@@ -34,7 +34,7 @@ def _read(text: str, manner: Manner) -> _Outcome:
     too_long = [] if source == text else [Fault("too-long", len(source), text[len(source) : MAX_CHARS], facts)]
     reader = Reader(source, manner)
     ast = reader.read() or Everything()
-    ast, misplaced = mend_proximity(ast, source) if reader.nears else (ast, [])
+    ast, misplaced = fix_proximity(ast, source) if reader.nears else (ast, [])
     return _Outcome(ast, (*too_long, *reader.faults, *misplaced))
 
 
@@ -59,7 +59,7 @@ def insist(text: str) -> Parsed:
 
 
 def forgive(text: str) -> Parsed:
-    """Parse anything, and list what was mended in the order of the text."""
+    """Parse anything, and list what was fixed in the order of the text."""
     outcome = _read(text, Manner.LENIENT)
     plain = loosen(outcome.ast) is not None
     ast, question_marks = without_question_marks(outcome.ast, text) if plain else (outcome.ast, [])
@@ -68,9 +68,9 @@ def forgive(text: str) -> Parsed:
 
 
 def _suggest(text: str, outcome: _Outcome) -> str:
-    """Return a query that parses: the mended one, else the words of the text as a phrase, else every item."""
-    mended = [] if outcome.ast == Everything() else [str(outcome.ast)]
+    """Return a query that parses: the fixed one, else the words of the text as a phrase, else every item."""
+    fixed = [] if outcome.ast == Everything() else [str(outcome.ast)]
     words = _WORD.findall(text)
     phrase = [quote(" ".join(words))] if words else []
-    candidates = (*mended, *phrase, "*")
+    candidates = (*fixed, *phrase, "*")
     return next(candidate for candidate in candidates if not _read(candidate, Manner.STRICT).faults)

@@ -1,4 +1,4 @@
-"""What may stand around NEAR. The grammar takes anything; this finds what has no positions to measure, and mends it."""
+"""What may stand around NEAR. The grammar takes anything; this finds what has no positions to measure, and fixes it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from rye.query.ast import (
     Word,
 )
 
-__all__ = ["mend_proximity"]
+__all__ = ["fix_proximity"]
 
 _NAMES: dict[type[Node], str] = {
     And: "words joined by AND",
@@ -39,7 +39,7 @@ _NAMES: dict[type[Node], str] = {
 }
 
 
-def mend_proximity(node: Node, text: str) -> tuple[Node, list[Fault]]:
+def fix_proximity(node: Node, text: str) -> tuple[Node, list[Fault]]:
     """Return ``node`` with only measurable operands around every NEAR, and a fault for each NEAR that had others."""
     faults: list[Fault] = []
     return _visit(node, text, faults), faults
@@ -65,11 +65,11 @@ def _check(near: Near, text: str, faults: list[Fault]) -> Node:
     culprits = [culprit for operand in near.operands if (culprit := _unmeasurable(operand))]
     if not culprits:
         return near
-    mended = _mend(near)
+    fixed = _fix(near)
     start, end = culprits[0].span
-    facts: dict[str, object] = {"what": _NAMES[type(culprits[0])], "reading": str(mended)}
+    facts: dict[str, object] = {"what": _NAMES[type(culprits[0])], "reading": str(fixed)}
     faults.append(Fault("near-operand", start, text[start:end], facts))
-    return mended
+    return fixed
 
 
 def _unmeasurable(operand: Node) -> Node | None:
@@ -79,7 +79,7 @@ def _unmeasurable(operand: Node) -> Node | None:
     return None if isinstance(operand, Word | Wildcard | Fuzzy | Phrase) else operand
 
 
-def _mend(near: Near) -> Node:
+def _fix(near: Near) -> Node:
     """Move an exclusion or field that stands before NEAR around it; where that is not enough, join by AND."""
     chain = _flatten(near)
     first, *others = chain.operands

@@ -1,11 +1,11 @@
-"""One pass over a text that never fails: the parser is fed token by token, and what it would refuse is mended first.
+"""One pass over a text that never fails: the parser is fed token by token, and what it would refuse is fixed first.
 
-Mending keeps a fault for each thing mended. Strict parsing raises the first of them and offers the mended query as its
-suggestion; lenient parsing answers with the mended query. Each token is looked at once and is fed, left out, or
+Fixing keeps a fault for each thing fixed. Strict parsing raises the first of them and offers the fixed query as its
+suggestion; lenient parsing answers with the fixed query. Each token is looked at once and is fed, left out, or
 replaced by a few that are fed, so the pass ends after a time linear in the text.
 
-What is mended in the structure: a missing operand becomes a hole, an operator or parenthesis that joins nothing is left
-out, an open group is closed at the end. What is mended in a leaf or mark, its own module says.
+What is fixed in the structure: a missing operand becomes a hole, an operator or parenthesis that joins nothing is left
+out, an open group is closed at the end. What is fixed in a leaf or mark, its own module says.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import ClassVar
 from lark import Token
 
 from rye.query._build import Part, parser
-from rye.query._clauses import Mended, mend_comparison, mend_range, split_comparison
+from rye.query._clauses import Fixed, fix_comparison, fix_range, split_comparison
 from rye.query._faults import Fault
-from rye.query._marks import mend_boost, mend_fuzzy, mend_near, mend_slop
+from rye.query._marks import fix_boost, fix_fuzzy, fix_near, fix_slop
 from rye.query._text import ODD_WORDS, units, unquote
 from rye.query.limits import MAX_LEAVES, MAX_NESTING
 
@@ -44,7 +44,7 @@ class _Group:
 
 
 class Manner(Enum):
-    """Who reads the mended query: a writer who is shown it as a suggestion, or the search itself."""
+    """Who reads the fixed query: a writer who is shown it as a suggestion, or the search itself."""
 
     STRICT = auto()
     LENIENT = auto()
@@ -81,11 +81,11 @@ class Reader:
         if not self._stopped:
             self._HANDLERS[token.type](self, token)
 
-    def _take_mended(self, mended: Mended, token: Token) -> None:
-        """Report the flaws of a token and take what it was mended to."""
-        for code, facts in mended.flaws:
+    def _take_fixed(self, fixed: Fixed, token: Token) -> None:
+        """Report the flaws of a token and take what it was fixed to."""
+        for code, facts in fixed.flaws:
             self._fault(code, token, **facts)
-        for kind, text in mended.tokens:
+        for kind, text in fixed.tokens:
             self._take(Token.new_borrow_pos(kind, text, token))
 
     def _feed(self, token: Token) -> None:
@@ -189,11 +189,11 @@ class Reader:
         elif self._wants_operand:
             self._fault("doubled-operator", token, previous=self._written(previous))
         elif token.type == "NEAR":
-            mended = mend_near(token)
-            for code, facts in mended.flaws:
+            fixed = fix_near(token)
+            for code, facts in fixed.flaws:
                 self._fault(code, token, **facts)
             self.nears += 1
-            self._feed(Token.new_borrow_pos(*mended.tokens[0], token))
+            self._feed(Token.new_borrow_pos(*fixed.tokens[0], token))
         else:
             self._feed(token)
 
@@ -295,16 +295,16 @@ class Reader:
     def _clause(self, token: Token) -> None:
         self._do_without_value()
         if token.type != "COMPARE":
-            mended = mend_range(token, closed=token.type == "RANGE")
+            fixed = fix_range(token, closed=token.type == "RANGE")
         elif not split_comparison(token)[2] and self._text[token.end_pos : (token.end_pos or 0) + 1] == '"':
             self._compare_unclosed(token)
             return
         else:
-            mended = mend_comparison(token)
-        if mended.tokens == [(token.type, token.value)]:
+            fixed = fix_comparison(token)
+        if fixed.tokens == [(token.type, token.value)]:
             self._leaf(token)
         else:
-            self._take_mended(mended, token)
+            self._take_fixed(fixed, token)
 
     # Marks behind a leaf or group.
 
@@ -320,7 +320,7 @@ class Reader:
         elif previous.type == "WORD" and any(live for _, live in units(previous)):
             self._fault("fuzzy-wildcard", token, what=self._written(previous))
         else:
-            self._mark(mend_slop(token) if previous.type == "PHRASE" else mend_fuzzy(token), token)
+            self._mark(fix_slop(token) if previous.type == "PHRASE" else fix_fuzzy(token), token)
 
     def _boost(self, token: Token) -> None:
         previous = self._marked_by(token)
@@ -329,15 +329,15 @@ class Reader:
         elif previous.type == "BOOST":
             self._fault("repeated-suffix", token, previous=self._written(previous))
         else:
-            self._mark(mend_boost(token), token)
+            self._mark(fix_boost(token), token)
 
     def _marked_by(self, token: Token) -> Token | None:
         """Return the token that a mark follows directly, or None."""
         return None if self._wants_operand or self._end_of_previous != token.start_pos else self._previous
 
-    def _mark(self, mended: Mended, token: Token) -> None:
-        if mended.flaws:
-            self._take_mended(mended, token)
+    def _mark(self, fixed: Fixed, token: Token) -> None:
+        if fixed.flaws:
+            self._take_fixed(fixed, token)
         else:
             self._feed(token)
 

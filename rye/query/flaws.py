@@ -24,7 +24,7 @@ class Flaw:
         code: Stable identifier.
         message: What is wrong; ``{names}`` are filled in where the flaw is met.
         hint: What the writer can do about it.
-        mended: What lenient parsing does instead.
+        fixed: What lenient parsing does instead.
         example: A query with this flaw and no other before it; empty where only length or depth makes one.
         expected: What could have stood there.
     """
@@ -32,7 +32,7 @@ class Flaw:
     code: str
     message: str
     hint: str
-    mended: str
+    fixed: str
     example: str
     expected: tuple[str, ...] = ()
 

@@ -20,7 +20,7 @@ from rye.search.closeness import Asked, Closeness
 from rye.search.docs import Docs
 from rye.search.evaluate import Evaluation
 from rye.search.fusion import Blend, by_similarity, fuse, keyword_score, reaching
-from rye.search.meaning import Nearness, any_of, demands, has_boost, mended, mistyped, says
+from rye.search.meaning import Nearness, any_of, demands, fixed, has_boost, mistyped, says
 from rye.search.prose import Dictionary
 from rye.search.query_plan import Plan
 from rye.search.request import Request
@@ -195,13 +195,13 @@ class ByMeaning:
 
     @cached_property
     def text(self) -> str:
-        """What is embedded: a query of plain words as it is, else what it says; slips of the fingers mended."""
-        return mended(self.request.query if self.plan.words else " ".join(self._said), self._slips)
+        """What is embedded: a query of plain words as it is, else what it says; slips of the fingers fixed."""
+        return fixed(self.request.query if self.plan.words else " ".join(self._said), self._slips)
 
     @property
     def suggestion(self) -> str:
-        """The query with its slips mended; empty where there is nothing to mend."""
-        return mended(self.request.query, self._slips) if self._slips else ""
+        """The query with its slips fixed; empty where there is nothing to fix."""
+        return fixed(self.request.query, self._slips) if self._slips else ""
 
     @cached_property
     def _dictionary(self) -> Dictionary:

@@ -72,7 +72,7 @@ def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Nod
     return choices[0] if len(choices) == 1 else ast.Or(choices)
 
 
-def mended(text: str, slips: Mapping[str, str]) -> str:
+def fixed(text: str, slips: Mapping[str, str]) -> str:
     """Return a text with the words that are slips replaced."""
     return _WORD.sub(lambda match: slips.get(match.group(), match.group()), text) if slips else text
 

@@ -23,7 +23,7 @@ from rye.search.expand import How, Pattern, document_frequencies, expand
 from rye.search.leaves import Found, Leaf, Run
 
 FULL_LENGTH = 6
-"""Letters from which on a word counts in full; one of fewer by its share. For each so many, one slip is mended."""
+"""Letters from which on a word counts in full; one of fewer by its share. For each so many, one slip is fixed."""
 
 LEAST_HALF = 4
 """Letters that each half of a word has at least, where an unknown word is read as two."""

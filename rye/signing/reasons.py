@@ -26,7 +26,7 @@ _KNOWN_KEY: Final = "rye trust add {key}  # once its owner has confirmed the fin
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One row: the verdict a code belongs to, why in words, and what mends it (empty where nothing needs mending)."""
+    """One row: the verdict a code belongs to, why in words, and what fixes it (empty where nothing needs fixing)."""
 
     verdict: Verdict
     words: str
@@ -56,7 +56,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "trust-unread": Reason(
             Verdict.UNTRUSTED,
             "the signature holds, but the trust file {detail} cannot be read, and may revoke the key of {signer}",
-            "rye trust list  # says what is the matter with that file: mend it, or remove it if it is not yours",
+            "rye trust list  # says what is the matter with that file: fix it, or remove it if it is not yours",
         ),
         "expired": Reason(
             Verdict.UNTRUSTED,

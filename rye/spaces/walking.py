@@ -186,7 +186,7 @@ class _Walker:
             status = os.stat(path)
         except OSError:
             if named:
-                self._report("broken-link", rel, "the link leads nowhere", "remove it or mend its target")
+                self._report("broken-link", rel, "the link leads nowhere", "remove it or fix its target")
             return
         is_folder = stat.S_ISDIR(status.st_mode)
         if name in _SKIPPED_FOLDERS or not (is_folder or named):

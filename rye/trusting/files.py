@@ -263,7 +263,7 @@ class Trust:
         """
         if os.path.lexists(path) and str(path) not in {entry.source for entry in self._read_entries()}:
             message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
-            hint = "see what is the matter with rye trust list; mend it, or replace it with --force"
+            hint = "see what is the matter with rye trust list; fix it, or replace it with --force"
             raise SigningError("trust-exists", message, hint=hint, path=str(path))
 
     def _read_entries(self) -> tuple[TrustEntry, ...]:

@@ -48,7 +48,7 @@ def carry_out_all(texts: Sequence[str], plan: Callable[[str], Plan]) -> list[Tru
         raise SigningError(
             "bad-keys",
             f"{len(problems)} of {len(texts)} keys cannot be taken, so nothing was changed",
-            hint="mend each, or leave it out",
+            hint="fix each, or leave it out",
             problems=problems,
         )
     return [each.carry_out() for each in plans.values()]

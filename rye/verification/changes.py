@@ -164,7 +164,7 @@ class _Repository:
                 return found
             if why := inline((said or own_said).decode("utf-8", "replace")):
                 message = f"git refuses to work in {str(folder)!r}: {why.removeprefix('fatal: ')}"
-                raise EnvironmentFault("no-git", message, hint="mend that, or leave out --changed-since")
+                raise EnvironmentFault("no-git", message, hint="fix that, or leave out --changed-since")
         message = f"{str(folder)!r} is in no git repository"
         raise ArgumentError("bad-revision", message, hint="run it inside one, or leave out --changed-since")
 

@@ -1,4 +1,4 @@
-"""What a run of verification found wrong: where, why, and the command that mends it; and what was known before."""
+"""What a run of verification found wrong: where, why, and the command that fixes it; and what was known before."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from rye.reports import Unchecked, VerifiedItem
 from rye.signing import refuse_links, system_clock, write_atomically
 from rye.verification.changes import changed_since as find_changes
 from rye.verification.checking import Checking, Progress, start_checking
+from rye.verification.fixing import Fixing
 from rye.verification.manifests import Amiss, Manifests
-from rye.verification.mending import Mending
 from rye.verification.policy import Policy, load_policy
 from rye.verification.verifier import Outcome
 
@@ -41,14 +41,14 @@ class Finding:
         item: The item with its verdict; with a word in its place where a manifest is what finds it.
         code: The reason code of the verdict, or that of the policy's demand, or that of the manifest's check.
         reason: The same in words.
-        mend: The command that mends it, for a shell; after ``  # `` what to know before it is run.
+        fix: The command that fixes it, for a shell; after ``  # `` what to know before it is run.
         known: Whether the baseline accepts it.
     """
 
     item: VerifiedItem | Amiss
     code: str
     reason: str
-    mend: str
+    fix: str
     known: bool = False
 
     @property
@@ -63,8 +63,8 @@ class Finding:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the item's facts with ``code`` and ``reason`` of the finding, ``mend``, ``known`` and ``key``."""
-        mine = {"code": self.code, "reason": self.reason, "mend": self.mend, "known": self.known, "key": self.key}
+        """Return the item's facts with ``code`` and ``reason`` of the finding, ``fix``, ``known`` and ``key``."""
+        mine = {"code": self.code, "reason": self.reason, "fix": self.fix, "known": self.known, "key": self.key}
         return self.item.to_dict() | mine
 
 
@@ -189,7 +189,7 @@ class Run:
     def __iter__(self) -> Iterator[VerifiedItem | Finding | Unchecked]:
         """Yield every item, as a finding where it falls short, what could not be checked, and findings of manifests."""
         yield from find(self.manifests.watch(self.checking), self.policy, self.baseline, self.tally, now=self.now)
-        mending = Mending.find()
+        fixing = Fixing.find()
         for each in self.manifests:
             if isinstance(each, Unchecked):
                 self.tally.unchecked += 1
@@ -197,8 +197,8 @@ class Run:
             else:
                 self.tally.amiss += 1
                 amiss, found = each
-                mend = mending.of_manifest(amiss, found)
-                yield _count(Finding(amiss, found.code, found.message, mend), self.baseline, self.tally)
+                fix = fixing.of_manifest(amiss, found)
+                yield _count(Finding(amiss, found.code, found.message, fix), self.baseline, self.tally)
 
 
 def start_run(
@@ -242,14 +242,14 @@ def find(
     outcomes: Iterable[Outcome], policy: Policy, baseline: Baseline, tally: Tally, *, now: datetime
 ) -> Iterator[VerifiedItem | Finding | Unchecked]:
     """Yield each outcome, an item that falls short as a finding, and count them in ``tally``."""
-    mending = Mending.find()
+    fixing = Fixing.find()
     for outcome in outcomes:
         if isinstance(outcome, Unchecked):
             tally.unchecked += 1
             yield outcome
             continue
         tally.verdicts[outcome.signature.verdict.value] += 1
-        finding = _judge(outcome, policy, now, mending)
+        finding = _judge(outcome, policy, now, fixing)
         yield outcome if finding is None else _count(finding, baseline, tally)
 
 
@@ -261,12 +261,12 @@ def _count(finding: Finding, baseline: Baseline, tally: Tally) -> Finding:
     return finding
 
 
-def _judge(item: VerifiedItem, policy: Policy, now: datetime, mending: Mending) -> Finding | None:
+def _judge(item: VerifiedItem, policy: Policy, now: datetime, fixing: Fixing) -> Finding | None:
     demands = policy.demands(item)
     if not all(demand.accepts_verdict(item) for demand in demands):
-        return Finding(item, item.signature.code, item.signature.reason, mending.of_item(item, item.signature.code))
+        return Finding(item, item.signature.code, item.signature.reason, fixing.of_item(item, item.signature.code))
     for demand in demands:
         if fault := demand.fault(item, now):
-            mend = mending.of_item(item, fault.code, formats=demand.envelopes)
-            return Finding(item, fault.code, fault.reason, mend)
+            fix = fixing.of_item(item, fault.code, formats=demand.envelopes)
+            return Finding(item, fault.code, fault.reason, fix)
     return None

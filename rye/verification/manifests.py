@@ -126,7 +126,7 @@ class Manifests:
                 observed.read(file)
                 if why := observed.unread.get(file.rel_path):
                     path = f"{root.path}/{file.rel_path}"
-                    self._missed.append(Unchecked(why, "unreadable-items", "mend or remove it", path))
+                    self._missed.append(Unchecked(why, "unreadable-items", "fix or remove it", path))
 
     def __iter__(self) -> Iterator[tuple[Amiss, Finding] | Unchecked]:
         """Yield what each manifest has something against and why, and what could not be read."""

@@ -150,7 +150,7 @@ def test_problems_are_one_line_each_and_nothing_is_written(shop: Workshop) -> No
 
 @POSIX
 def test_unsafe_permissions_are_refused_with_the_chmod_to_run(shop: Workshop) -> None:
-    """The command in the hint is what mends it."""
+    """The command in the hint is what fixes it."""
     shop.run("keys", "generate")
     key = home(shop) / "signing" / "private_key.pem"
     key.chmod(0o644)

@@ -1,4 +1,4 @@
-"""Killed at any moment of a build, a refresh or a merge, a process leaves an index that is read and mended."""
+"""Killed at any moment of a build, a refresh or a merge, a process leaves an index that is read and fixed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KILLS = 150
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are made by forking")
 @pytest.mark.parametrize("pieces", [(), ("pieces",)], ids=["whole", "in pieces"])
 def test_a_process_killed_at_any_moment_leaves_the_snapshot_before_it(tmp_path: Path, pieces: tuple[str, ...]) -> None:
-    """What is found after SIGKILL is the state before or after, whole; the next refresh mends and leaves nothing."""
+    """What is found after SIGKILL is the state before or after, whole; the next refresh fixes and leaves nothing."""
     command = [sys.executable, "-m", "tests.support.killing", str(tmp_path), "7", str(KILLS), *pieces]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=Path(__file__).parents[2])
     assert done.returncode == 0, done.stderr

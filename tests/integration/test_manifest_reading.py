@@ -67,7 +67,7 @@ def codes(sim: SpaceSim, *targets: str, processes: int = 1) -> list[tuple[str, s
 
 
 def test_a_manifest_makes_no_file_be_read_twice(sim: SpaceSim) -> None:
-    """With a manifest, and also where only one item is named; what is unsigned is read once more for its mend."""
+    """With a manifest, and also where only one item is named; what is unsigned is read once more for its fix."""
     sim.write("project", "tools/demo/unsigned.py", TEXT.encode())
     assert main(["manifest", "write"]) == 0
     for words, times in ((("--require", "signed"), 2), (("tool:demo/hello",), 1)):

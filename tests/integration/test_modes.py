@@ -243,7 +243,7 @@ def test_options_without_effect_are_named(registry: Registry) -> None:
     ]
 
 
-def test_a_slip_is_mended_and_told(registry: Registry) -> None:
+def test_a_slip_is_fixed_and_told(registry: Registry) -> None:
     """What is embedded is the word that was meant; the answer says so and suggests it."""
     found = registry.search("restorng files", mode="semantic")
     assert found.did_you_mean == "restoring files"
@@ -307,7 +307,7 @@ class Wrong(Hashed):
 def test_attack_an_embedder_of_the_caller_that_is_wrong_from_the_start(sim: SpaceSim, fault: str) -> None:
     """A search falls back and names what it did, also a retrieval of sections; making vectors is an error of rye's."""
     registry = sim.registry(embedder=Wrong(fault))
-    assert fell_back(registry.search("restoring files", mode="hybrid"), "the embedder hashed:1 ", "mend the embedder")
+    assert fell_back(registry.search("restoring files", mode="hybrid"), "the embedder hashed:1 ", "fix the embedder")
     assert registry.sections("restoring files").method == "keyword_fallback"
     with pytest.raises(UnavailableError, match="the embedder hashed:1 "):
         registry.embed()

@@ -188,7 +188,7 @@ def test_leftovers_are_swept_though_nothing_changed(sim: SpaceSim) -> None:
 
 @pytest.mark.parametrize("name", ["_MAIN_99.toc", "files-0.ryx", "MAIN_WRITELOCK", "_MAIN_0.toc"])
 def test_folders_in_place_of_files(sim: SpaceSim, name: str) -> None:
-    """A folder that is named as a file of the index is: the search mends it, and clearing leaves nothing of it."""
+    """A folder that is named as a file of the index is: the search fixes it, and clearing leaves nothing of it."""
     registry = sim.registry()
     registry.search("deploy")
     folder = index_of(registry)
@@ -212,7 +212,7 @@ def test_folders_in_place_of_files(sim: SpaceSim, name: str) -> None:
     ],
 )
 def test_attack_what_never_ends_in_place_of_a_file(sim: SpaceSim, name: str, target: str) -> None:
-    """A pipe or device in the cache holds nobody up: it is damage, and is mended; clearing leaves nothing of it."""
+    """A pipe or device in the cache holds nobody up: it is damage, and is fixed; clearing leaves nothing of it."""
     sim.registry().search("deploy")
     folder = index_of(sim.registry(cache_dir=sim.cache))
     for command in (["search", "deploy", "--json"], ["index", "clear"]):

@@ -175,8 +175,8 @@ def test_any_array_that_the_disk_forgot(sim: SpaceSim, tmp_path: Path, harm: Har
         write(path, header, body)
         checked.note(path)
         registry = sim.registry(cache_dir=cache)
-        mended = [ask(registry, query)[1] for query in QUERIES]
-        if any(mended):
+        fixed = [ask(registry, query)[1] for query in QUERIES]
+        if any(fixed):
             met.append(name)
             assert answers(registry) == expected, name
     assert {"path", "entry.head.buffer"} & set(met)
@@ -266,7 +266,7 @@ def test_one_byte_among_the_heads_of_entries(sim: SpaceSim, tmp_path: Path) -> N
 def test_whatever_else_reads_a_damaged_segment(
     sim: SpaceSim, tmp_path: Path, use: Callable[[Registry], object]
 ) -> None:
-    """Loading, references, figures and explanations mend what they meet, too."""
+    """Loading, references, figures and explanations fix what they meet, too."""
     expected = use(sim.fresh())
     for name, cache, path, header, body in trials(sim, tmp_path, start_full):
         if name in {"path", "id.buffer", "id.offsets", "entry.ends", "doc.type", "entry.postings"}:

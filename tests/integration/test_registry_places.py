@@ -215,7 +215,7 @@ def test_an_index_that_can_only_be_read_and_is_damaged(sim: SpaceSim, locked_up:
 @linux
 @pytest.mark.parametrize("which", ["*/*", "*/*/*", "*/*/*LOCK", "*"])
 def test_an_index_that_may_not_be_read(sim: SpaceSim, which: str) -> None:
-    """Files or folders without any permission: the search answers, and where nothing can be mended, says what to do."""
+    """Files or folders without any permission: the search answers, and where nothing can be fixed, says what to do."""
     sim.registry().search("deploy")
     sim.write("project", "tools/deploy_more.py", TOOL)
     chosen = list(sim.cache.glob(which))

@@ -66,10 +66,10 @@ def test_a_finding_is_status_1_and_says_what_to_do(clean: tuple[Workshop, str]) 
     spoil(clean)
     done = verify(clean)
     assert done.status == 1
-    head, reason, mend, summary = done.out.splitlines()
+    head, reason, fix, summary = done.out.splitlines()
     assert head == "✗ tampered   tool:demo/deploy  project  .ai/tools/demo/deploy.py:1"
     assert reason.endswith("[digest]")
-    assert mend.endswith("rye sign tool:demo/deploy")
+    assert fix.endswith("rye sign tool:demo/deploy")
     assert summary.endswith("1 not well")
 
 

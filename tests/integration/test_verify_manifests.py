@@ -61,13 +61,13 @@ def verify(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Verify:
 def test_text_shows_the_item_its_reason_and_the_remedy(verify: Verify) -> None:
     """Three lines for the finding, one for the manifest, and the counts."""
     status, text, _ = verify()
-    head, reason, mend, manifest, counts = text.splitlines()
+    head, reason, fix, manifest, counts = text.splitlines()
     assert status == 1
     assert "amiss" in head
     assert "tool:demo/hello" in head
     assert ".ai/tools/demo/hello.py:1" in head
     assert reason.endswith("[item-removed]")
-    assert "rye manifest write" in mend
+    assert "rye manifest write" in fix
     assert manifest.startswith("manifest of project: version 1, 2 items listed, valid until ")
     assert counts == "1 item: 1 trusted -- 1 not well"
 

@@ -92,7 +92,7 @@ def test_the_hook_runs_under_pre_commit(shop: Workshop, source: Path, tmp_path: 
     failed = run(shop, *words, PRE_COMMIT_HOME=str(tmp_path / "hooks"))
     assert failed.returncode == 1, failed.stdout + failed.stderr
     assert "exit code: 1" in failed.stdout
-    assert "mend: rye sign tool:demo/deploy" in failed.stdout
+    assert "fix: rye sign tool:demo/deploy" in failed.stdout
     sign(shop)
     passed = run(shop, *words, PRE_COMMIT_HOME=str(tmp_path / "hooks"))
     assert passed.returncode == 0, passed.stdout + passed.stderr

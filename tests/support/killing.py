@@ -71,7 +71,7 @@ class Trials:
                 path.write_text(f'"""{words} {self._random.random()}"""\n', encoding="utf-8")
 
     def trial(self) -> None:
-        """Change, refresh in another process, kill it, look, mend."""
+        """Change, refresh in another process, kill it, look, fix."""
         kind = "build" if self._random.random() < 0.2 else "refresh"
         if kind == "build":
             shutil.rmtree(self._index)
@@ -85,10 +85,10 @@ class Trials:
         assert killed or seen == after
         self.counts[f"{kind}, {'killed' if killed else 'ended'}, {'new' if seen == after else 'old'}"] += 1
         self.counts["left something"] += self._names() != self._expected()
-        mended = SpaceIndex(self._root, self._index).refresh()
-        assert not mended.stale
+        fixed = SpaceIndex(self._root, self._index).refresh()
+        assert not fixed.stale
         assert held(Store(self._index).open()) == after
-        if mended.added or mended.changed or mended.removed:
+        if fixed.added or fixed.changed or fixed.removed:
             assert self._names() == self._expected(), "something was left"
             self.counts["swept"] += 1
 

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T15:18:17Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:Lchfo51oZeHfYxyN8k0HAKS8SLR5EL1Wzfuw9NtDDpA13z_1oBUg6mpzr_zM8Ldl4eyunZEPWLoUBc5T1bk1Cw:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
+# rye:signed:v2:2026-11-22T18:21:44Z:6e3cb53ae53712bd911b46846c85365c4351b648ec9db4677e8e7455408a398e:3rAFzror-qNp9XxjR4CCNSuQ7DsedIm0E__gwYEnjsAsi3BPTJXlCsZhjL8efkRkG0dGc1eDteTQfFYwJlBpDQ:70bd5afc81b2af82f8d586196ef233db5efd24a3062467f462ff487425a2f26a
 """Write a catalogue of items as a Markdown table or CSV: type, id, version, verdict, and what each is for.
 
 Exit status: 0 something was listed, 1 nothing is there, 2 error.

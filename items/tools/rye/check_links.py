@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T15:18:17Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:5GHw2v4v5c7Hn4Aa9FGGyVoMtO8cs2FuLQxM8XiH9ptvwCg3o3kL33wMErqkE12dxx_HLKFe6C5QkJPkIfQiAQ:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
+# rye:signed:v2:2026-11-22T18:21:44Z:2d670c61b844e974e3f6f24dead68b38ae8198e7a36740ab7cfa24f5556826d6:mc9iupJDMTPCFyK2e66pX4wcwfhS9l2ngxpYmlBKcZFfAO8VFJDVaCl8zvPGSSEozdxPlPi1BtX0RXjrwukUBw:70bd5afc81b2af82f8d586196ef233db5efd24a3062467f462ff487425a2f26a
 """Check that the items which other items refer to exist.
 
 Two kinds of reference are read: the metadata keys ``references``, ``related``, ``requires``, ``extends``,

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T15:18:17Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:6jR0ynt6Qk_Rekq9hZQm_osB0hHNseR4j45HPMMJZT7XXD0gKuiON7B80ZvPSuCsAWygsXopKrO9Z7Sqo8vwAQ:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
+# rye:signed:v2:2026-11-22T18:21:44Z:5b15c7048b3b589c0ae2b7894dc97f5d0bb05dd3fcaf78ba64d98514341ad100:VyZ9t3PuQkYlAF3HUrQfg_9ojEtfay0T_A0WawkurlIL7KABSvCgpZESNdYtCW5XDapRlJ29xnHT7EhvFhRfBQ:70bd5afc81b2af82f8d586196ef233db5efd24a3062467f462ff487425a2f26a
 """Write the frame of a new item, so that only its content is left to fill in.
 
 The file is put where its type and id say: ``new_item.py knowledge ops/rollback`` writes

@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T15:18:17Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:iL0alIV9mxlpmi8SisfCQmkBNAuTjWSzG-MtLRLhL25SV_XLnDul9pr2P7h86JVuT5z1UX517dunYEYvPd87AQ:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
+# rye:signed:v2:2026-11-22T18:21:44Z:667c3f5c1136b2089f284e0722b2bbe38043ece026eb4845a067e2c0e664c651:K_BufyNQU0E05ayuQgZGPwvLIKOJOEIqXd3-4arCDcL34PdGTJEdRcsNZ3XXjMjops8EYeV6BbL3FZ67jiz9Cg:70bd5afc81b2af82f8d586196ef233db5efd24a3062467f462ff487425a2f26a
 """Check queries that are kept in files, and print each in its canonical form.
 
 Reads one query a line from the files named, or from standard input; empty lines and lines that begin with ``#`` are

@@ -1,8 +1,8 @@
-# rye:signed:v2:2026-11-22T15:18:17Z:52ea3fdf3c6c1aae58e118d7dcdb8b5bfba33aef38f0ee1d19e60af11e74db02:p2MAkJuDVRY85oV457TjQQNiNRRqL6t_3RCrjXJA0lSRgrDoU6oycgBhgulha-q0xZVCR300bCO97aIBHYmsAA:b18cbe877129bfbfa2a096520479e01031d7cab038efec89fc1ef5f157038154
+# rye:signed:v2:2026-11-22T18:21:44Z:c4270cfb60aa28122656e490fcc680708efb3dfa6093ff39ce7fa3bc2b7fb7d3:ingljYKUME3BDYQ0ixKj44GjsifkNTQKi2-WNAbXVRYB71Iwc-Sp7vtT_kfySUhPrSDSNJcBo6gvqOsRt-3HCg:70bd5afc81b2af82f8d586196ef233db5efd24a3062467f462ff487425a2f26a
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
-``trusted``, with the reason and what mends it.
+``trusted``, with the reason and what fixes it.
 
 Exit status: 0 every item is trusted, 1 some are not, 2 error.
 """

@@ -77,7 +77,7 @@ def render_github(run: Run) -> Iterator[str]:
                 "line": str(item.line),
                 "title": f"rye: {entry.state} [{entry.code}]",
             }
-            text = f"{item.ref}: {entry.reason}\nmend: {entry.mend}"
+            text = f"{item.ref}: {entry.reason}\nfix: {entry.fix}"
             yield _command("notice" if entry.known else "error", facts, text)
     for text in run.warnings:
         yield _command("warning", {"title": "rye"}, text)
@@ -151,10 +151,10 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": "error",
-        "message": {"text": inline(f"{item.ref} is {finding.state}: {finding.reason}. Mend: {finding.mend}")},
+        "message": {"text": inline(f"{item.ref} is {finding.state}: {finding.reason}. Fix: {finding.fix}")},
         "locations": [location],
         "partialFingerprints": {"ryeFinding/v1": finding.key},
-        "properties": {"verdict": finding.state, "mend": finding.mend},
+        "properties": {"verdict": finding.state, "fix": finding.fix},
     }
     if finding.known:
         result["suppressions"] = [{"kind": "external", "justification": "accepted by the baseline"}]
@@ -206,7 +206,7 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
         return f"<testcase{place}/>\n"
     if entry.known:
         return f"<testcase{place}><skipped{_attributes(message='accepted by the baseline')}/></testcase>\n"
-    text = f"{entry.state}: {entry.reason}; mend: {entry.mend}"
+    text = f"{entry.state}: {entry.reason}; fix: {entry.fix}"
     failure = f"<failure{_attributes(type=entry.code, message=entry.reason)}>{_xml(inline(text))}</failure>"
     return f"<testcase{place}>{failure}</testcase>\n"
 

@@ -57,9 +57,9 @@ def remedy(loaded: LoadedItem) -> str:
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
-    from rye.verification.mending import Mending
+    from rye.verification.fixing import Fixing
 
-    return Mending.find().of_item(loaded, loaded.signature.code)
+    return Fixing.find().of_item(loaded, loaded.signature.code)
 
 
 def plural(count: int, noun: str) -> str:

@@ -67,7 +67,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
     known = " (known)" if finding.known else ""
     yield f"    {inline(finding.reason)} [{inline(finding.code)}]{known}"
-    yield f"    {terminal.style('mend:', 'cyan')} {inline(finding.mend)}"
+    yield f"    {terminal.style('fix:', 'cyan')} {inline(finding.fix)}"
 
 
 def _summary(run: Run, terminal: Terminal) -> str:

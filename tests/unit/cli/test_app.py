@@ -231,7 +231,7 @@ def test_errors_are_objects_for_programs(
     option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With JSON asked for, the error is the same object as on every surface, on standard output."""
-    error = QueryError("q", "bad", text="a\u202e", position=0, hint="mend", suggestion="a")
+    error = QueryError("q", "bad", text="a\u202e", position=0, hint="fix", suggestion="a")
     monkeypatch.setattr(search.command, "callback", lambda **_: (_ for _ in ()).throw(error))
     assert main(["search", option, "x"]) == 2
     captured = capsys.readouterr()

@@ -87,7 +87,7 @@ def undo(text: str, *, properties: bool) -> str:
     return re.sub("|".join(codes), lambda match: codes[match[0]], text)
 
 
-def test_text_says_file_line_verdict_reason_and_what_mends_it() -> None:
+def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
     """Three lines for a finding, none for what is well, the counts last; verbose lists all."""
     complaints: list[str] = []
     made = run(item(), item("no-envelope", "demo/bad", line=2), LOST, warnings=("odd key",))
@@ -95,7 +95,7 @@ def test_text_says_file_line_verdict_reason_and_what_mends_it() -> None:
     assert lines == [
         "– unsigned   tool:demo/bad  project  .ai/tools/demo/bad.py:2",
         "    because of no-envelope [no-envelope]",
-        "    mend: rye sign tool:demo/bad",
+        "    fix: rye sign tool:demo/bad",
         "2 items: 1 trusted, 1 unsigned -- 1 not well, 1 not checked",
     ]
     assert complaints == [f"not checked: gone.md: {ESCAPED}", "warning: odd key"]
@@ -130,10 +130,10 @@ def test_colour_marks_the_outcome() -> None:
 
 
 def test_json_is_one_document_with_every_item() -> None:
-    """Items, counts, problems and warnings as ever; findings bring what mends them."""
+    """Items, counts, problems and warnings as ever; findings bring what fixes them."""
     value = json.loads(written("json", run(item(), HOSTILE_ITEM, LOST, warnings=("odd",))))
     assert [each["code"] for each in value["items"]] == ["ok", "digest"]
-    assert "mend" in value["items"][1]
+    assert "fix" in value["items"][1]
     assert (value["counts"], value["findings"], value["status"]) == ({"trusted": 1, "tampered": 1}, 1, 2)
     assert value["problems"] == [LOST.message]
     assert json.loads(written("json", run()))["items"] == []
@@ -208,7 +208,7 @@ def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
     assert facts["line"] == "2"
     assert facts["title"] == "rye: tampered [digest]"
     assert "::warning::x" in text
-    assert "\nmend: " in text
+    assert "\nfix: " in text
     assert "rye sign $'/" in text
 
 
@@ -233,13 +233,13 @@ def test_every_policy_code_has_its_rule() -> None:
     assert result["ruleId"] == "signer"
 
 
-def test_an_id_cannot_put_a_command_into_what_mends_it() -> None:
+def test_an_id_cannot_put_a_command_into_what_fixes_it() -> None:
     """The reference is quoted for the shell; items of the user and of a bundle get their own command."""
     found = list(find([item("no-envelope", "a/$(rm x)")], Policy(), Baseline(), run().tally, now=NOW))
     assert isinstance(found[0], Finding)
-    assert found[0].mend == "rye sign 'tool:a/$(rm x)'"
+    assert found[0].fix == "rye sign 'tool:a/$(rm x)'"
     user = item("no-envelope", "a/b", space="user")
     bundled = item("no-envelope", "a/b", space="system", bundle="x", path="/b x/tools/a/b.py")
-    mends = [each.mend for each in find([user, bundled], Policy(), Baseline(), run().tally, now=NOW)]  # type: ignore[union-attr]
-    assert mends[0] == "rye sign tool:a/b --space user"
-    assert mends[1].startswith("rye sign --bundle '/b x' --new-key  # ")
+    fixes = [each.fix for each in find([user, bundled], Policy(), Baseline(), run().tally, now=NOW)]  # type: ignore[union-attr]
+    assert fixes[0] == "rye sign tool:a/b --space user"
+    assert fixes[1].startswith("rye sign --bundle '/b x' --new-key  # ")

@@ -58,7 +58,7 @@ SPOILED: list[tuple[Spoil, str]] = [
 
 @pytest.mark.parametrize(("spoil", "problem"), SPOILED)
 def test_attack_an_answer_that_is_no_vectors(spoil: Spoil, problem: str) -> None:
-    """For texts or for a query: the error says what it did and that it is the one to mend, and is no Python one."""
+    """For texts or for a query: the error says what it did and that it is the one to fix, and is no Python one."""
     guarded = GuardedEmbedder(Spoiled(spoil)), GuardedEmbedder(Asymmetric(spoil))
     for ask in (lambda: guarded[0].embed(["one", "two"]), lambda: guarded[1].embed_query("one")):
         with pytest.raises(UnavailableError) as caught:

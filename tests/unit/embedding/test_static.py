@@ -73,7 +73,7 @@ def test_the_threshold_can_be_chosen() -> None:
 
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is missing is an error of its own, with the command that mends it."""
+    """What is missing is an error of its own, with the command that fixes it."""
 
     def absent(_name: str) -> None:
         raise PackageNotFoundError

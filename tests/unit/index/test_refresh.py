@@ -216,8 +216,8 @@ def test_an_index_that_contradicts_itself_is_rebuilt(
 
 
 @pytest.mark.usefixtures("settled")
-def test_problems_are_remembered_reported_and_mended(make: Callable[..., SpaceIndex], root: Root) -> None:
-    """An unreadable file is warned of at every refresh, does not stop the others, and comes back when mended."""
+def test_problems_are_remembered_reported_and_fixed(make: Callable[..., SpaceIndex], root: Root) -> None:
+    """An unreadable file is warned of at every refresh, does not stop the others, and comes back when fixed."""
     lay(root.path, {"tools/bad.yaml": b"\xff\xfe not text", "knowledge/x.yaml": "a: [1"})
     (root.path / "tools" / "out.py").symlink_to("/etc/hostname")
     index = make()
@@ -234,9 +234,9 @@ def test_problems_are_remembered_reported_and_mended(make: Callable[..., SpaceIn
         assert counts(again) == (0, 0, 0, 5)
     lay(root.path, {"tools/bad.yaml": "description: fine now\n"})
     (root.path / "tools" / "out.py").unlink()
-    mended = index.refresh()
-    assert (len(mended.warnings), mended.changed) == (1, 1)
-    assert "tool:bad" in keys(mended, root)
+    fixed = index.refresh()
+    assert (len(fixed.warnings), fixed.changed) == (1, 1)
+    assert "tool:bad" in keys(fixed, root)
     (root.path / "knowledge/x.yaml").unlink()
     assert index.refresh().warnings == ()
 

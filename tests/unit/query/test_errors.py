@@ -48,7 +48,7 @@ def test_each_flaw_is_described(code: str) -> None:
     """Message, hint and what lenient parsing does are sentences without a full stop; codes are kebab-case."""
     flaw = FLAWS[code]
     assert re.fullmatch(r"[a-z]+(-[a-z]+)*", code)
-    for words in (flaw.message, flaw.hint, flaw.mended):
+    for words in (flaw.message, flaw.hint, flaw.fixed):
         assert words
         assert words == words.strip(" .")
     assert all(flaw.expected)
@@ -89,7 +89,7 @@ def test_each_flaw_is_described(code: str) -> None:
     ],
 )
 def test_suggestion_is_what_was_meant(text: str, suggestion: str) -> None:
-    """The mended query, as close to the text as can be."""
+    """The fixed query, as close to the text as can be."""
     assert refused(text).suggestion == suggestion
 
 
@@ -113,7 +113,7 @@ def test_the_error_names_the_real_cause(text: str, code: str) -> None:
 
 
 def test_first_of_several_errors_is_told() -> None:
-    """The reader meets them in the order of the text, and the suggestion mends all."""
+    """The reader meets them in the order of the text, and the suggestion fixes all."""
     error = refused("a AND OR b) c~9")
     assert (error.code, error.position) == ("doubled-operator", 6)
     assert error.suggestion == "a b c~2"

@@ -87,7 +87,7 @@ def test_good_queries_are_read_as_strictly(text: str) -> None:
         ("((((", "*"),
     ],
 )
-def test_mended_queries(text: str, canonical: str) -> None:
+def test_fixed_queries(text: str, canonical: str) -> None:
     """What can be understood is kept."""
     assert str(parse(text, lenient=True).ast) == canonical
 

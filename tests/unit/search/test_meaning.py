@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.query import parse
-from rye.search.meaning import demands, has_boost, mended, mistyped, says
+from rye.search.meaning import demands, fixed, has_boost, mistyped, says
 
 READ = [
     ("deploy the server", "deploy the server", ""),
@@ -62,6 +62,6 @@ def test_a_slip_is_one_edit_in_a_long_word_behind_its_first_letter(word: str, ne
     assert mistyped([word], lambda _: False, lambda _: near) == {}
 
 
-def test_mending_leaves_the_rest_as_it_is() -> None:
+def test_fixing_leaves_the_rest_as_it_is() -> None:
     """Only whole words are replaced."""
-    assert mended('"Qualjty, qualjty!" (Qualjty)', {"Qualjty": "quality"}) == '"quality, qualjty!" (quality)'
+    assert fixed('"Qualjty, qualjty!" (Qualjty)', {"Qualjty": "quality"}) == '"quality, qualjty!" (quality)'

@@ -78,7 +78,7 @@ def test_words_are_read_by_what_items_have(over: Reader, text: str, looked_for: 
 def test_a_short_word_that_no_item_has_is_no_slip_but_a_word_of_the_language(
     tmp_path: Path, text: str, instead: str
 ) -> None:
-    """One edit is mended for each six letters, so that polite words stay what they are."""
+    """One edit is fixed for each six letters, so that polite words stay what they are."""
     over = reader(tmp_path, [item("a", title="places worlds world place", body="recommendation")])
     found = read(over, f"{text} something else about the world")
     assert found.corrected == ({text: instead} if instead else {})

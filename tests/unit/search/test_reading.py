@@ -118,15 +118,15 @@ def test_a_shelf_answers_as_if_nothing_was_kept(
 
 
 def test_a_file_that_is_no_item_is_never_kept(root: Root) -> None:
-    """It is refused each time, and by what is there now once it is mended."""
+    """It is refused each time, and by what is there now once it is fixed."""
     shelf = Shelf()
     for _ in range(2):
         lay(root.path, {"tools/a/deploy.yaml": b"a: [\n"})
         with pytest.raises(ItemError) as caught:
             shelf.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")
         assert caught.value.code == "unparsable"
-    lay(root.path, {"tools/a/deploy.yaml": b"title: Mended\n"})
-    assert kept(shelf, root, "tools/a/deploy.yaml")[0].title == "Mended"
+    lay(root.path, {"tools/a/deploy.yaml": b"title: Fixed\n"})
+    assert kept(shelf, root, "tools/a/deploy.yaml")[0].title == "Fixed"
     (root.path / "tools/a/deploy.yaml").unlink()
     with pytest.raises(ItemError) as caught:
         shelf.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")

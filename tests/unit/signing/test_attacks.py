@@ -217,7 +217,7 @@ def test_envelope_not_on_its_line() -> None:
 
 
 def test_line_ends_converted() -> None:
-    """Converted line ends are another content; the reason names the cause and how it can be mended."""
+    """Converted line ends are another content; the reason names the cause and how it can be fixed."""
     crlf = TOOL.replace(b"\n", b"\r\n")
     for data in (sign(TOOL).replace(b"\n", b"\r\n"), sign(crlf).replace(b"\r\n", b"\n")):
         assert (verdict(data).verdict, verdict(data).code) == (Verdict.TAMPERED, "line-ends")

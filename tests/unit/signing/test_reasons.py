@@ -17,8 +17,8 @@ FACTS = {"signer", "key", "ref", "detail", "project"}
 
 
 @pytest.mark.parametrize(("code", "reason"), REASONS.items())
-def test_every_reason_says_why_and_what_mends_it(code: str, reason: Reason) -> None:
-    """Codes are kebab-case, words a sentence without full stop, remedies there unless nothing needs mending."""
+def test_every_reason_says_why_and_what_fixes_it(code: str, reason: Reason) -> None:
+    """Codes are kebab-case, words a sentence without full stop, remedies there unless nothing needs fixing."""
     assert code == code.lower().strip("-")
     assert code.replace("-", "").isalpha()
     assert len(reason.words.split()) >= 5

@@ -175,8 +175,8 @@ def test_a_file_that_is_no_private_key_is_not_to_be_closed_to_others(tmp_path: P
     assert caught.value.code == "key-unreadable"
 
 
-def test_unsafe_permissions_are_refused_with_the_command_that_mends_them(tmp_path: Path) -> None:
-    """A key, or its folder, that others may look into is not used; nothing is mended behind the user's back."""
+def test_unsafe_permissions_are_refused_with_the_command_that_fixes_them(tmp_path: Path) -> None:
+    """A key, or its folder, that others may look into is not used; nothing is fixed behind the user's back."""
     folder = tmp_path / SIGNING_FOLDER
     path = save_signing_key(folder, ANN)
     for target, unsafe, safe in ((path, 0o640, "600"), (path, 0o604, "600"), (folder, 0o750, "700")):

@@ -131,7 +131,7 @@ def test_a_passphrase_is_asked_for_only_when_it_is_needed(tmp_path: Path) -> Non
 
 
 @POSIX
-def test_unsafe_permissions_are_told_with_the_command_that_mends_them(tmp_path: Path) -> None:
+def test_unsafe_permissions_are_told_with_the_command_that_fixes_them(tmp_path: Path) -> None:
     """A key or folder that others may look into is listed as unusable, with the chmod, and is not used."""
     ring = keyring(tmp_path)
     path = Path(ring.generate().path)

@@ -1,6 +1,6 @@
-"""The command that mends a finding, as it can be copied into a shell, with a comment where a command is not all.
+"""The command that fixes a finding, as it can be copied into a shell, with a comment where a command is not all.
 
-Where no command can mend it, the whole is a comment that says what to do.
+Where no command can fix it, the whole is a comment that says what to do.
 
 Names of files are a stranger's: each is one quoted word, an id that would read as a pattern is named by its path, and
 none stands where an option could.
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from rye.manifest import Finding
     from rye.verification.manifests import Amiss
 
-__all__ = ["Mending"]
+__all__ = ["Fixing"]
 
 _FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
 _PATTERN: Final = re.compile(r"[*?\[]")
@@ -47,7 +47,7 @@ _OF_POLICY: Final[Mapping[str, str]] = MappingProxyType(
         "dated-ahead": "rye sign --force {ref}  # once the clocks are right",
     }
 )
-"""What mends an item that a policy refuses, by code; templates as those of :data:`rye.signing.REASONS`."""
+"""What fixes an item that a policy refuses, by code; templates as those of :data:`rye.signing.REASONS`."""
 
 _COMMITTED: Final = frozenset(
     {
@@ -85,7 +85,7 @@ class _Item(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Mending:
+class Fixing:
     """Writes commands for someone in the folder ``here``, where they find ``project``."""
 
     here: str
@@ -94,7 +94,7 @@ class Mending:
     """What git could bring back below each root that something was found in."""
 
     @classmethod
-    def find(cls) -> Mending:
+    def find(cls) -> Fixing:
         """Return it for the working directory."""
         try:
             here = Path.cwd()
@@ -104,7 +104,7 @@ class Mending:
         return cls(str(here), "" if project is None else str(project))
 
     def of_item(self, item: _Item, code: str, *, formats: tuple[str, ...] = ()) -> str:
-        """Return what mends an item's verdict or what a policy has against it; empty where nothing needs mending.
+        """Return what fixes an item's verdict or what a policy has against it; empty where nothing needs fixing.
 
         Args:
             item: The file.
@@ -117,26 +117,26 @@ class Mending:
             return ""
         root = _root_of(item.ref, item.path)
         if item.space == "system" and template.startswith(_SIGN):
-            mend = f"rye sign --bundle {quote(root)} --new-key  # for its publisher; else install the bundle anew"
+            fix = f"rye sign --bundle {quote(root)} --new-key  # for its publisher; else install the bundle anew"
         else:
             facts = {"ref": self._ref(item, root), "project": self._project(item.space, root)}
             form = next((form for form in ("v2", "v1") if form in formats), "v2")
-            mend = template.format(**facts, key=quote(item.signature.signer), form=form)
+            fix = template.format(**facts, key=quote(item.signature.signer), form=form)
         if template.startswith(_SIGN) and (why := _why_unsignable(item, root)):
-            mend = f"# {why}; mend that, then: {mend}"
-        return self._restoring(code, root, item.path.removeprefix(f"{root}/"), mend)
+            fix = f"# {why}; fix that, then: {fix}"
+        return self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix)
 
     def of_manifest(self, amiss: Amiss, found: Finding) -> str:
-        """Return what mends that a manifest has something against an item, or that itself is not well."""
+        """Return what fixes that a manifest has something against an item, or that itself is not well."""
         path = found.path or "config/manifest"
         root = amiss.path.removesuffix(f"/{path}")
         where = f" --bundle {quote(root)}" if amiss.space == "system" else self._project(amiss.space, root)
         where += " --space user" if amiss.space == "user" else ""
-        mend = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
-        mend = self._restoring(found.code, root, path, mend)
+        fix = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
+        fix = self._restoring(found.code, root, path, fix)
         if found.path and os.path.isdir(amiss.path):  # noqa: PTH112 - never raises
-            return f"# a folder stands in the place of a file: remove {quote(amiss.path)}; then: {mend}"
-        return mend
+            return f"# a folder stands in the place of a file: remove {quote(amiss.path)}; then: {fix}"
+        return fix
 
     def _ref(self, item: _Item, root: str) -> str:
         named = item.path if _PATTERN.search(item.ref) else item.ref
@@ -150,18 +150,18 @@ class Mending:
             return ""
         return f" --project {quote(project)}"
 
-    def _restoring(self, code: str, root: str, path: str, mend: str) -> str:
+    def _restoring(self, code: str, root: str, path: str, fix: str) -> str:
         """Put the command first that brings a file back as git has it, where that is not what stands there."""
         if code not in _COMMITTED or not self._is_restorable(root, path):
-            return mend
+            return fix
         folder = root.removeprefix(f"{self.here}/") if self.here else root
         folder = f"./{folder}" if folder.startswith("-") else folder
         name = f"./{path}" if path.startswith(":") else path
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
         back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
-        if mend.startswith("# "):
-            return f"{back}  # what git has of it; or {mend.removeprefix('# ')}"
-        command, _, said = mend.partition("  # ")
+        if fix.startswith("# "):
+            return f"{back}  # what git has of it; or {fix.removeprefix('# ')}"
+        command, _, said = fix.partition("  # ")
         when = said.partition(";")[0] or "once it is reviewed"
         return f"{back}  # what git has of it, if that was well; or {when}: {command}"
 
@@ -185,7 +185,7 @@ class Mending:
 
 def _why_unsignable(item: _Item, root: str) -> str:
     """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
-    from rye.index.reading import read_item  # loads NumPy, and what is well needs no mend
+    from rye.index.reading import read_item  # loads NumPy, and what is well needs no fix
     from rye.validating import faults, lent
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)

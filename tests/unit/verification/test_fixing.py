@@ -1,4 +1,4 @@
-"""What mends a finding: a command, for every code; run by real shells, whatever the files are named."""
+"""What fixes a finding: a command, for every code; run by real shells, whatever the files are named."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from rye.manifest import FINDINGS
 from rye.manifest import Finding as Found
 from rye.reports import VerifiedItem
 from rye.signing import REASONS, Verdict
+from rye.verification.fixing import Fixing
 from rye.verification.manifests import Amiss
-from rye.verification.mending import Mending
 from rye.verification.policy import POLICY_REASONS
 from tests.unit.cli.samples import signature
 
@@ -71,13 +71,13 @@ def amiss(code: str, name: str = "demo/a", *, space: str = "project", base: str 
 def commands() -> Iterator[tuple[str, str]]:
     """Yield every code in every space with its command, in a repository and outside of one."""
     for space in ("project", "user", "system"):
-        for mending in (Mending("/p", "/p"), Mending("/elsewhere", "/other"), Mending("")):
+        for fixing in (Fixing("/p", "/p"), Fixing("/elsewhere", "/other"), Fixing("")):
             for code in CODES:
-                yield code, mending.of_item(item(code, space=space), code)
+                yield code, fixing.of_item(item(code, space=space), code)
             for code in POLICY_REASONS:
-                yield code, mending.of_item(item(code, space=space), code, formats=("v1",))
+                yield code, fixing.of_item(item(code, space=space), code, formats=("v1",))
             for code in FINDINGS:
-                yield code, mending.of_manifest(*amiss(code, space=space))
+                yield code, fixing.of_manifest(*amiss(code, space=space))
 
 
 def parse(words: list[str]) -> Mapping[str, object]:
@@ -88,20 +88,20 @@ def parse(words: list[str]) -> Mapping[str, object]:
     return command.make_context(command.name, list(words)).params
 
 
-def test_every_mend_begins_with_a_command_that_parses() -> None:
+def test_every_fix_begins_with_a_command_that_parses() -> None:
     """Of every code: the first word is a program, and what is rye's the real parser takes, options and all.
 
     So it is in a comment, behind a colon, also where there is no more than that.
     """
     seen = set()
-    for code, mend in commands():
+    for code, fix in commands():
         seen.add(code)
-        for command in mend.partition("# ")[0].split(" && ") if not mend.startswith("# ") else ():
+        for command in fix.partition("# ")[0].split(" && ") if not fix.startswith("# ") else ():
             words = shlex.split(command)
-            assert words[0] in {"rye", "export"}, mend
-            assert words[0] != "rye" or parse(words[1:]), mend
-        said = mend.partition("# ")[2]
-        assert all(parse(shlex.split(part)[1:]) for part in said.split(": ") if part.startswith("rye ")), mend
+            assert words[0] in {"rye", "export"}, fix
+            assert words[0] != "rye" or parse(words[1:]), fix
+        said = fix.partition("# ")[2]
+        assert all(parse(shlex.split(part)[1:]) for part in said.split(": ") if part.startswith("rye ")), fix
     assert seen == {*CODES, *POLICY_REASONS, *FINDINGS}
 
 
@@ -113,9 +113,9 @@ def test_a_command_that_does_not_parse_is_noticed() -> None:
 
 def test_options_lead_to_where_the_item_is() -> None:
     """Another project and the user's space are named; what is found from here is not."""
-    here = Mending("/p", "/p")
+    here = Fixing("/p", "/p")
     assert here.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
-    assert Mending("/p").of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
+    assert Fixing("/p").of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
     there = replace(here, project="/p/inner")
     assert there.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a --project /p"
     assert here.of_item(item("no-envelope", space="user"), "no-envelope") == "rye sign tool:demo/a --space user"
@@ -128,12 +128,12 @@ def test_options_lead_to_where_the_item_is() -> None:
 
 
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_in_what_mends_it(name: str) -> None:
+def test_a_hostile_name_in_what_fixes_it(name: str) -> None:
     """It is one argument: no option, no pattern, no second command; by its path where it would be a pattern."""
-    mend = Mending("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
+    fix = Fixing("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
     if quote(name).startswith("$'"):
         return  # shlex does not read these; bash does, below
-    params = parse(shlex.split(mend, comments=True)[1:])
+    params = parse(shlex.split(fix, comments=True)[1:])
     named = f"/p/.ai/tools/{name}.py" if set(name) & set("*?[") else f"tool:{name}"
     assert params["target"] == (named,)
     assert params["every"] is False
@@ -154,9 +154,9 @@ def test_a_hostile_name_in_a_command_that_is_run(name: str, tmp_path: Path) -> N
     for path in (victim, other):
         path.write_text("edited\n", encoding="utf-8")
     found = item("digest", name, base=str(tmp_path / "-p $(x)"))
-    mend = Mending(str(tmp_path), "").of_item(found, "digest")
+    fix = Fixing(str(tmp_path), "").of_item(found, "digest")
     done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-c", inline(mend)], cwd=tmp_path, capture_output=True, text=True, check=False
+        ["bash", "--noprofile", "--norc", "-c", inline(fix)], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     assert (victim.read_text(), other.read_text()) == ("as committed\n", "edited\n")

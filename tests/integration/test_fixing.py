@@ -1,4 +1,4 @@
-"""What ``rye verify`` says mends a finding is run as it stands, and then nothing is found any more."""
+"""What ``rye verify`` says fixes a finding is run as it stands, and then nothing is found any more."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ DEFECTS: Mapping[str, tuple[str, Callable[[], bytes]]] = {
     "outside-front-matter": ("knowledge/demo/hello.md", lambda: html(old_envelope(NOTE.strip())) + FRONT + NOTE),
     "outside-directive": ("directives/demo/hello.md", lambda: html(old_envelope(XML)) + DIRECTIVE),
 }
-"""Code of each defect that signing anew mends → the file and its bytes, well but for that."""
+"""Code of each defect that signing anew fixes → the file and its bytes, well but for that."""
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ def rye(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Rye:
     return run
 
 
-def test_every_defect_that_signing_mends_is_here() -> None:
+def test_every_defect_that_signing_fixes_is_here() -> None:
     """But for those where the item has to be corrected first, as signing says."""
     signing = {code for code, row in REASONS.items() if row.remedy.startswith("rye sign")}
     assert {*DEFECTS, "misplaced", "signed-elsewhere"} == signing
@@ -88,7 +88,7 @@ def test_every_defect_that_signing_mends_is_here() -> None:
 
 @pytest.mark.parametrize("space", ["project", "user"])
 @pytest.mark.parametrize("code", DEFECTS)
-def test_a_defect_is_mended_by_the_command_that_is_given(sim: SpaceSim, rye: Rye, code: str, space: str) -> None:
+def test_a_defect_is_fixed_by_the_command_that_is_given(sim: SpaceSim, rye: Rye, code: str, space: str) -> None:
     """Whatever the defect, the command signs the item so that it is trusted."""
     rel, make = DEFECTS[code]
     sim.write(space, rel, make())
@@ -98,13 +98,13 @@ def test_a_defect_is_mended_by_the_command_that_is_given(sim: SpaceSim, rye: Rye
     status, out = rye("verify", "--space", space, "--json")
     (item,) = json.loads(out)["items"]
     assert (status, item["code"]) == (1, code)
-    program, *words = shlex.split(item["mend"], comments=True)
+    program, *words = shlex.split(item["fix"], comments=True)
     assert program == "rye"
     assert rye(*words)[0] == 0
     assert rye("verify", "--space", space)[0] == 0
 
 
-def test_a_key_of_the_project_is_mended_by_endorsing_or_trusting_it(sim: SpaceSim, rye: Rye) -> None:
+def test_a_key_of_the_project_is_fixed_by_endorsing_or_trusting_it(sim: SpaceSim, rye: Rye) -> None:
     """The fingerprint in the command is enough, as the trust file is known already."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
     sim.sign("project", "tools/demo/a.py", EVE)
@@ -116,7 +116,7 @@ def test_a_key_of_the_project_is_mended_by_endorsing_or_trusting_it(sim: SpaceSi
         status, out = rye("verify", "--space", space, "--json")
         (item,) = json.loads(out)["items"]
         assert (status, item["code"]) == (1, code)
-        assert rye(*shlex.split(item["mend"], comments=True)[1:])[0] == 0
+        assert rye(*shlex.split(item["fix"], comments=True)[1:])[0] == 0
         assert rye("verify", "--space", space)[0] == 0
 
 
@@ -127,10 +127,10 @@ def commit(sim: SpaceSim) -> None:
         subprocess.run(["git", *words], cwd=sim.project, check=True)
 
 
-def paste(rye: Rye, mend: str) -> bool:
-    """Run a mend as a shell would; return whether there was anything to run."""
+def paste(rye: Rye, fix: str) -> bool:
+    """Run a fix as a shell would; return whether there was anything to run."""
     ran = False
-    for command in mend.partition("  # ")[0].split(" && ") if not mend.startswith("# ") else ():
+    for command in fix.partition("  # ")[0].split(" && ") if not fix.startswith("# ") else ():
         program, *words = shlex.split(command)
         ran = True
         if program == "rye":
@@ -166,32 +166,32 @@ def test_what_git_is_said_to_bring_back_it_can(sim: SpaceSim, rye: Rye, change: 
     for _ in range(3):  # signing anew is for the manifest to list
         for row in findings(rye)[:1]:
             if change == "committed" and row["code"] == "item-changed":  # what git has was not well
-                assert paste(rye, row["mend"].rpartition(": ")[2])
+                assert paste(rye, row["fix"].rpartition(": ")[2])
                 continue
             known = change != "committed" and not row["path"].endswith("b.py")
-            assert row["mend"].startswith("git ") == known, row
-            assert paste(rye, row["mend"])
+            assert row["fix"].startswith("git ") == known, row
+            assert paste(rye, row["fix"])
     assert findings(rye) == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links")
 def test_what_cannot_be_signed_as_it_is_is_said(sim: SpaceSim, rye: Rye) -> None:
-    """JSON and a link to another item: in words what to do first, then the command, which mends it."""
+    """JSON and a link to another item: in words what to do first, then the command, which fixes it."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
     sim.write("project", "tools/demo/b.json", '{"version": "1.0.0", "description": "B"}\n')
     link = sim.path("project", "tools/demo/c.py")
     link.symlink_to("a.py")
-    mends = {row["id"]: row["mend"] for row in findings(rye)}
-    assert mends["demo/b"].startswith("# a .json file has no comments")
-    assert mends["demo/c"].startswith("# it is a link to tools/demo/a.py")
-    assert not any(paste(rye, mend) for mend in mends.values())
+    fixes = {row["id"]: row["fix"] for row in findings(rye)}
+    assert fixes["demo/b"].startswith("# a .json file has no comments")
+    assert fixes["demo/c"].startswith("# it is a link to tools/demo/a.py")
+    assert not any(paste(rye, fix) for fix in fixes.values())
     sim.delete("project", "tools/demo/b.json")
     sim.write("project", "tools/demo/b.yaml", "version: 1.0.0\ndescription: B\n")
     content = link.read_bytes()
     link.unlink()
     link.write_bytes(content)
-    for mend in mends.values():
-        assert rye(*shlex.split(mend.partition(", then: ")[2], comments=True)[1:])[0] == 0
+    for fix in fixes.values():
+        assert rye(*shlex.split(fix.partition(", then: ")[2], comments=True)[1:])[0] == 0
     assert findings(rye) == []
 
 
@@ -210,42 +210,42 @@ FAULTY: Mapping[str, tuple[str, str, str]] = {
     "tools/demo/hello.py": (f'{TOOL.decode()}__category__ = "other"\n', "other", TOOL.decode()),
     "knowledge/demo/note.md": ("# Note\n", "there is no version", (FRONT + NOTE).decode()),
 }
-"""Path → text that cannot be signed, what is said of it, and the text mended."""
+"""Path → text that cannot be signed, what is said of it, and the text fixed."""
 
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("path", FAULTY)
 def test_what_signing_would_refuse_is_said_first(sim: SpaceSim, rye: Rye, path: str, *, signed: bool) -> None:
-    """The whole is a comment with what ``rye sign`` would say; once that is mended, the command mends the rest."""
-    text, why, mended = FAULTY[path]
+    """The whole is a comment with what ``rye sign`` would say; once that is fixed, the command fixes the rest."""
+    text, why, fixed = FAULTY[path]
     sim.write("project", path, text)
     if signed:
         sim.sign("project", path, EVE)
         sim.trust(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01"))
         sim.write("project", path, sim.path("project", path).read_bytes() + b"# more\n")
     (row,) = findings(rye)
-    assert row["mend"].startswith("# ")
-    assert why in row["mend"]
-    assert not paste(rye, row["mend"])
-    command = row["mend"].partition("; mend that, then: ")[2]
+    assert row["fix"].startswith("# ")
+    assert why in row["fix"]
+    assert not paste(rye, row["fix"])
+    command = row["fix"].partition("; fix that, then: ")[2]
     assert rye(*shlex.split(command, comments=True)[1:])[0] == 2
-    sim.write("project", path, mended)
+    sim.write("project", path, fixed)
     assert rye(*shlex.split(command, comments=True)[1:])[0] == 0
     assert findings(rye) == []
 
 
 @pytest.mark.parametrize(
-    "text", ["a\nrye keys export", "x; mend that, then: evil\n", "\u2028evil", "\x85evil", "v" * 9000]
+    "text", ["a\nrye keys export", "x; fix that, then: evil\n", "\u2028evil", "\x85evil", "v" * 9000]
 )
 def test_attack_what_is_said_of_an_item_ends_no_comment(sim: SpaceSim, rye: Rye, text: str) -> None:
     """What an item says of itself stays in one line of a comment, and in one that can be read."""
     sim.write("project", "tools/demo/a.yaml", json.dumps({"description": "A", "version": text, "name": text}))
     (row,) = findings(rye)
-    assert row["mend"].startswith("# ")
-    assert len(row["mend"].splitlines()) == 1
-    assert len(row["mend"]) < 700
-    assert row["mend"].endswith("; mend that, then: rye sign tool:demo/a")
-    assert not paste(rye, row["mend"])
+    assert row["fix"].startswith("# ")
+    assert len(row["fix"].splitlines()) == 1
+    assert len(row["fix"]) < 700
+    assert row["fix"].endswith("; fix that, then: rye sign tool:demo/a")
+    assert not paste(rye, row["fix"])
 
 
 @pytest.mark.parametrize(
@@ -253,7 +253,7 @@ def test_attack_what_is_said_of_an_item_ends_no_comment(sim: SpaceSim, rye: Rye,
     [pytest.param(True, marks=needs_git), False],
 )
 @pytest.mark.parametrize("damage", ["manifest-gone", "manifest-mixed", "manifest-malformed", "manifest-rollback"])
-def test_a_manifest_is_mended_by_the_command_that_is_given(
+def test_a_manifest_is_fixed_by_the_command_that_is_given(
     sim: SpaceSim, rye: Rye, damage: str, *, repository: bool
 ) -> None:
     """By git where that has it; else by its owner's command, or by what the words say, which forgets what was seen."""
@@ -277,27 +277,27 @@ def test_a_manifest_is_mended_by_the_command_that_is_given(
             path.write_bytes(data)
     for row in (first := findings(rye)):
         assert row["code"] == damage
-        assert row["mend"].startswith("git ") == (repository and damage != "manifest-rollback"), row
-    mend = first[0]["mend"]
-    if not paste(rye, mend):
-        rye(*shlex.split(mend.rpartition(": ")[2])[1:])
+        assert row["fix"].startswith("git ") == (repository and damage != "manifest-rollback"), row
+    fix = first[0]["fix"]
+    if not paste(rye, fix):
+        rye(*shlex.split(fix.rpartition(": ")[2])[1:])
     left = findings(rye)
-    assert [(row["code"], row["mend"]) for row in left] == []
+    assert [(row["code"], row["fix"]) for row in left] == []
 
 
 @pytest.mark.parametrize("filled", [False, True])
 def test_a_folder_in_the_place_of_a_file_of_the_manifest_is_to_be_removed_first(
     sim: SpaceSim, rye: Rye, *, filled: bool
 ) -> None:
-    """Nothing can be written there: the mend names the folder, and its command works once that is gone."""
+    """Nothing can be written there: the fix names the folder, and its command works once that is gone."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
     assert rye("manifest", "write")[0] == 0
     place = sim.root("project") / "config" / "manifest" / "timestamp.json"
     place.unlink()
     (place / "more" if filled else place).mkdir(parents=True)
     status, out = rye("verify", "--space", "project", "--format", "jsonl")
-    (mend,) = (row["mend"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
-    what, command = mend.split("; then: ")
+    (fix,) = (row["fix"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
+    what, command = fix.split("; then: ")
     assert (status, what) == (1, f"# a folder stands in the place of a file: remove {shlex.quote(str(place))}")
     assert rye("manifest", "write", "--new")[0] == 2
     shutil.rmtree(place)
@@ -306,7 +306,7 @@ def test_a_folder_in_the_place_of_a_file_of_the_manifest_is_to_be_removed_first(
     assert rye("verify", "--space", "project")[0] == 0
 
 
-def test_what_a_manifest_finds_is_mended_by_the_command_that_is_given(sim: SpaceSim, rye: Rye) -> None:
+def test_what_a_manifest_finds_is_fixed_by_the_command_that_is_given(sim: SpaceSim, rye: Rye) -> None:
     """An item that is not listed, and one that is gone."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
     assert rye("manifest", "write")[0] == 0
@@ -315,7 +315,7 @@ def test_what_a_manifest_finds_is_mended_by_the_command_that_is_given(sim: Space
         if gone:
             sim.path("project", gone).unlink()
         status, out = rye("verify", "--space", "project", "--format", "jsonl")
-        mends = [row["mend"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding"]
-        assert (status, len(mends)) == (1, 1)
-        assert rye(*shlex.split(mends[0], comments=True)[1:])[0] == 0
+        fixes = [row["fix"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding"]
+        assert (status, len(fixes)) == (1, 1)
+        assert rye(*shlex.split(fixes[0], comments=True)[1:])[0] == 0
         assert rye("verify", "--space", "project")[0] == 0
