@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
 from rye import signing, spaces
-from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, SigningError
 from rye.index.reading import ReadItem, read_item
 from rye.layout import Layout
 from rye.reports import SignedItem, SignReport
-from rye.signing import EnvelopeFormat, PublicKey, Scope, SigningKey, TrustEntry, TrustSet, Verdict
+from rye.signing import EnvelopeFormat, PublicKey, Scope, Signature, SigningKey, TrustEntry, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.targets import read_targets
+from rye.trusting.disk import unlink
 from rye.trusting.keyring import Keyring
 from rye.validating import faults, lent
 
@@ -81,8 +82,10 @@ def sign_targets(
             spaces.check_writable(root)
     jobs = _read_all(found, missed, validate=mode is not Mode.CHECK)
     if mode is Mode.WRITE:
-        report = _write(jobs, keyring.signing_key(key), envelope, force=force)
-        return replace(report, warnings=_not_counting(jobs, keyring))
+        secret = keyring.signing_key(key)
+        codes = [_standing(job.read, secret.public, envelope) for job in jobs]
+        rows = _write(_sign(jobs, codes, secret, envelope, force=force))
+        return SignReport(str(secret.public.fingerprint), tuple(rows), warnings=_not_counting(jobs, keyring))
     public = _public(keyring, key, mode)
     rows = [
         _row(job, standing := _standing(job.read, public, envelope), changed=force or standing != _WELL) for job in jobs
@@ -129,20 +132,30 @@ def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tupl
     return list(files.values()), list(problems)
 
 
-def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  # noqa: A002 - the word callers expect
-    """Sign every item of a bundle with a key made for it and thrown away; its trust file goes into the bundle.
+def sign_bundle(
+    root: Path,
+    *,
+    owner: str,
+    format: str = "v2",  # noqa: A002 - the word callers expect
+    force: bool = False,
+) -> SignReport:
+    """Sign each item of a bundle that is not validly signed, with a key made for it and thrown away.
 
-    Trust files of earlier keys are removed: nothing is signed with them any more.
+    Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
+    branches differ in nothing else. A trust file goes when no item needs it any more, unless it revokes its key or
+    cannot be read. Where nothing is to be signed, no key is made.
 
     Args:
         root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``.
         owner: Who the trust file says the key belongs to.
-        format: ``v2`` or ``v1``.
+        format: ``v2`` or ``v1``; what is signed in another is signed anew.
+        force: Whether to sign every item anew.
 
     Raises:
         ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
         SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
-        EnvironmentFault: ``project-elsewhere``.
+        ItemError: ``changed-meanwhile``.
+        EnvironmentFault: ``project-elsewhere`` or ``cannot-write``.
     """
     envelope = _format(format)
     found, _ = spaces.named_roots([root])
@@ -155,20 +168,48 @@ def sign_bundle(root: Path, *, owner: str, format: str = "v2") -> SignReport:  #
     if signing.leads_out(trusted, bundle.path):
         message = f"{trusted} leads out of {bundle.path}, by a link; nothing is written there"
         raise SigningError("not-a-file", message, hint="put a folder in the place of the link")
-    secret = SigningKey.generate()
     files, missed = spaces.walk(bundle)
     jobs = _read_all([(bundle, file) for file in files], [fault.message for fault in missed])
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
-    trust_file = trusted / signing.trust_file_name(secret.public)
-    entry = signing.write_trust_file(secret.public, owner=owner)
-    report = _write(jobs, secret, envelope)
-    trusted.mkdir(parents=True, exist_ok=True)
-    signing.write_atomically(trust_file, entry)
-    for old in signing.trust_paths(trusted):
-        if old != trust_file:
-            old.unlink()
-    return SignReport(report.fingerprint, report.items, str(trust_file))
+    load = signing.load_trust(bundles={bundle.bundle: bundle.path})
+    now = signing.system_clock()
+    judged = [signing.judge(job.read.evidence, origin=job.read.origin, trust=load.trust, now=now) for job in jobs]
+    codes = [_code(signature, envelope) for signature in judged]
+    kept = {signature.signer for signature, code in zip(judged, codes, strict=True) if code == _WELL and not force}
+    fingerprint = trust_file = ""
+    rows = [_row(job, code, changed=False) for job, code in zip(jobs, codes, strict=True)]
+    if force or any(codes):
+        secret = SigningKey.generate()
+        entry = signing.write_trust_file(secret.public, owner=owner, short=True)
+        signed = _sign(jobs, codes, secret, envelope, force=force)
+        # before the items, so that whatever is signed when this is interrupted is trusted too
+        trust_file = str(_add_trust_file(trusted / signing.trust_file_name(secret.public), entry))
+        rows, fingerprint = _write(signed), str(secret.public.fingerprint)
+    removed = _remove_unneeded(load.trust, kept)
+    return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)
+
+
+def _add_trust_file(path: Path, data: bytes) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        message = f"{path.parent} cannot be made: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="a folder belongs in its place") from None
+    signing.write_atomically(path, data)
+    return path
+
+
+def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
+    """Remove the trust files of a bundle whose keys no item needs, and return their paths.
+
+    Those that revoke a key stay, or what it signed would count again where another file names it; so do those that
+    cannot be read, as they may do so. A file that was added since the set was read is none of it.
+    """
+    unneeded = [entry.source for entry in trust.entries if not entry.bars and entry.fingerprint not in needed]
+    for path in unneeded:
+        unlink(Path(path))
+    return tuple(unneeded)
 
 
 def _format(name: str) -> EnvelopeFormat:
@@ -211,7 +252,10 @@ _WELL: Final = ""
 def _standing(read: ReadItem, public: PublicKey | None, form: EnvelopeFormat) -> str:
     """Return nothing where this key has validly signed in this format, else the code of what is the matter."""
     trust = TrustSet(() if public is None else (TrustEntry(public, "", Scope.NAMED),))
-    found = signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock())
+    return _code(signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock()), form)
+
+
+def _code(found: Signature, form: EnvelopeFormat) -> str:
     return _WELL if found.verdict is Verdict.TRUSTED and found.format == form else found.code
 
 
@@ -238,23 +282,29 @@ def _row(job: _Job, standing: str, *, changed: bool) -> SignedItem:
     return SignedItem(str(job.file.item_type), job.file.item_id, path, changed, standing)
 
 
-def _write(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force: bool = False) -> SignReport:
-    """Sign in memory what is to be signed, then write; a file that changed since it was read is left as it is.
+def _sign(
+    jobs: Sequence[_Job], codes: Sequence[str], key: SigningKey, form: EnvelopeFormat, *, force: bool
+) -> list[tuple[_Job, str, bytes]]:
+    """Return each file with how it stood and the bytes it is to have: signed, unless it stood well already."""
+    now, signed = signing.system_clock(), []
+    for job, code in zip(jobs, codes, strict=True):
+        read, after = job.read, job.read.data
+        if force or code != _WELL:
+            after = signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
+        signed.append((job, code, after))
+    return signed
+
+
+def _write(signed: Sequence[tuple[_Job, str, bytes]]) -> list[SignedItem]:
+    """Write what is signed in memory; a file that changed since it was read is left as it is.
 
     Raises:
         ItemError: ``changed-meanwhile``.
     """
-    now = signing.system_clock()
-    made: list[tuple[_Job, str, bytes]] = []
-    for job in jobs:
-        read, standing, after = job.read, _standing(job.read, key.public, form), job.read.data
-        if force or standing != _WELL:
-            after = signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
-        made.append((job, standing, after))
-    for folder in {(job.root.path / job.file.rel_path).parent for job, _, _ in made}:
+    for folder in {(job.root.path / job.file.rel_path).parent for job, _, _ in signed}:
         signing.sweep(folder)
     rows = []
-    for job, standing, after in made:
+    for job, standing, after in signed:
         if after != job.read.data:
             if spaces.read_file(job.root, job.file.rel_path) != job.read.data:
                 raise ItemError(
@@ -265,4 +315,4 @@ def _write(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force
                 )
             signing.write_atomically(job.root.path / job.file.rel_path, after)
         rows.append(_row(job, standing, changed=after != job.read.data))
-    return SignReport(str(key.public.fingerprint), tuple(rows))
+    return rows

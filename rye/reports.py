@@ -155,7 +155,8 @@ class VerifyReport:
 class SignedItem:
     """One file that was signed, or would be; ``changed`` is False where it stood signed already.
 
-    ``code`` is the reason code of how it stood before, judged by the signing key alone.
+    ``code`` is the reason code of how it stood before, judged by the signing key alone; in a bundle that is signed as
+    one, by the bundle's own trust files. It is empty where the signature was valid and of the same format.
     """
 
     type: str
@@ -172,19 +173,25 @@ class SignedItem:
 
 @dataclass(frozen=True, slots=True)
 class SignReport:
-    """What signing did: the key's fingerprint, every file, its trust file, and why it may not count."""
+    """What signing did: the key's fingerprint, every file, its trust file, and why it may not count.
+
+    Fingerprint and trust file are empty where a bundle needed no signature; ``removed`` are the trust files that none
+    of its items needed any more.
+    """
 
     fingerprint: str
     items: tuple[SignedItem, ...]
     trust_file: str = ""
     warnings: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the four attributes as JSON-able values."""
+        """Return the five attributes as JSON-able values."""
         return {
             "fingerprint": self.fingerprint,
             "items": [item.to_dict() for item in self.items],
             "trust_file": self.trust_file,
+            "removed": list(self.removed),
             "warnings": list(self.warnings),
         }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import re
 from collections.abc import Mapping
@@ -79,8 +80,12 @@ def write_trust_file(
     namespaces: tuple[str, ...] | None = None,
     not_after: datetime | None = None,
     revoked: Revocation | None = None,
+    short: bool = False,
 ) -> bytes:
     """Return a trust file for a key, readable by :func:`parse_trust_file`.
+
+    A ``short`` one states the key as base64 instead of PEM. Two such files differ in most of their bytes, so that git
+    does not take a new one for an old one renamed, which conflicts where two branches add one and remove the same.
 
     Raises:
         SigningError: ``trust-file`` when the owner, a namespace or the revocation cannot be written.
@@ -95,7 +100,10 @@ def write_trust_file(
         lines.append(f"namespaces = {json.dumps(_namespaces(list(namespaces), ''), ensure_ascii=False)}")
     if not_after is not None:
         lines.append(f"not_after = {as_utc(not_after).isoformat()}")
-    lines += ["", "[public_key]", f'pem = """\n{public.pem}"""', ""]
+    if short:
+        lines += [f'public_key = "{_KEY_PREFIX}{base64.b64encode(public.raw).decode()}"', ""]
+    else:
+        lines += ["", "[public_key]", f'pem = """\n{public.pem}"""', ""]
     if revoked is not None:
         reason = json.dumps(_line(revoked.reason, "revoked.reason", ""), ensure_ascii=False)
         day = json.dumps(_line(revoked.date, "revoked.date", ""), ensure_ascii=False)

@@ -6,6 +6,7 @@ import json
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -309,12 +310,17 @@ def test_sign_bundle_signs_all_with_a_key_that_is_gone(sim: SpaceSim) -> None:
     assert second.startswith("# rye:signed:v2:")
 
 
-def test_sign_bundle_again_replaces_key_and_trust_file(sim: SpaceSim) -> None:
+@pytest.mark.parametrize("how", [{"format": "v1"}, {"force": True}])
+def test_sign_bundle_in_another_format_or_by_force_replaces_key_and_trust_file(
+    sim: SpaceSim, how: Mapping[str, Any]
+) -> None:
     """A new key signs everything anew, and the old one is no longer trusted."""
     lay(sim.bundles["shop"] / ".ai", GOOD)
     first = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop")
-    second = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop", format="v1")
+    second = sign_bundle(sim.bundles["shop"] / ".ai", owner="shop", **how)
     assert first.fingerprint != second.fingerprint
+    assert all(item.changed for item in second.items)
+    assert second.removed == (first.trust_file,)
     assert not Path(first.trust_file).exists()
     assert set(verdicts(sim, "system").values()) == {"trusted"}
 

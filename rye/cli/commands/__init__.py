@@ -146,7 +146,7 @@ _ENTRIES = (
             ("rye sign tool:demo/hello", "one item of the project"),
             ("rye sign 'tool:demo/*' --dry-run", "what would be signed"),
             ("rye sign --all --check", "is every item of the project signed by this key? for CI"),
-            ("rye sign --bundle items --new-key", "every item below a bundle, with a key that is then discarded"),
+            ("rye sign --bundle items --new-key", "what a bundle has unsigned, with a key that is then discarded"),
         ),
     ),
     Entry(

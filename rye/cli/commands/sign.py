@@ -30,9 +30,9 @@ _PATH = click.Path(path_type=Path)
 )
 @click.option("--dry-run", is_flag=True, help="Say what would be signed and change nothing.")
 @click.option("--check", is_flag=True, help="Only say what this key has not validly signed; exit 1 if there is any.")
-@click.option("--force", is_flag=True, help="Sign again what this key has validly signed.")
+@click.option("--force", is_flag=True, help="Sign again what is validly signed.")
 @place_options("project")
-@click.option("--bundle", "root", type=_PATH, metavar="DIR", help="Sign every item below this bundle.")
+@click.option("--bundle", "root", type=_PATH, metavar="DIR", help="Sign what is not validly signed in this bundle.")
 @click.option(
     "--new-key", is_flag=True, help="With --bundle: make a key, write its trust file, discard the private half."
 )
@@ -100,12 +100,12 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         "key",
         "dry_run",
         "check",
-        "force",
         "project",
-        because="with --bundle, which signs all below DIR anew",
+        because="with --bundle, which signs all below DIR that needs it",
     )
     if not options["new_key"]:
         raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
     from rye.publishing import sign_bundle
 
-    return sign_bundle(root, owner=options["owner"] or Path(os.path.realpath(root)).name, format=options["form"])
+    owner = options["owner"] or Path(os.path.realpath(root)).name
+    return sign_bundle(root, owner=owner, format=options["form"], force=options["force"])

@@ -26,3 +26,5 @@ def render_signed(report: SignReport, terminal: Terminal, *, dry_run: bool) -> I
     yield f"{plural(changed, 'item')} {done}{key}" + (f", {left} unchanged" if left else "")
     if report.trust_file:
         yield f"trust file {inline(report.trust_file)}"
+    for path in report.removed:
+        yield f"removed    trust file {inline(path)}, which no item needs any more"
