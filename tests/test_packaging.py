@@ -66,7 +66,8 @@ def test_the_sdist_holds_everything(unpacked: Path) -> None:
     """Whoever has the source distribution alone can build, test and check it."""
     held = {path.relative_to(unpacked).as_posix() for path in unpacked.rglob("*") if path.is_file()}
     wanted = files_below("grammar", "items", "rye", "tests", ".ci", ".github")
-    wanted |= {"pyproject.toml", "README.md", "LICENSE", ".gitignore", ".gitattributes", ".pre-commit-hooks.yaml"}
+    wanted |= {"pyproject.toml", "README.md", "LICENSE", ".gitignore", ".gitattributes"}
+    wanted |= {".pre-commit-hooks.yaml", ".pre-commit-config.yaml"}
     assert len(wanted) > 50
     assert wanted - held == set()
     assert held - wanted == {"PKG-INFO"}
