@@ -26,6 +26,18 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in the background of
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
+FEW_FILES = 40
+"""Files of tests that are run in one process: workers would take longer to start."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int | None:
+    """Do without workers where few files are named; otherwise there is one for each core."""
+    places = [config.invocation_params.dir / name.partition("::")[0] for name in config.args]
+    files = sum(len(list(place.rglob("test_*.py"))) if place.is_dir() else 1 for place in places)
+    return 0 if files < FEW_FILES else None
+
+
 @pytest.fixture(scope="session", autouse=True)
 def isolated_environment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Keep every test, and every process it starts, away from the user's own home, spaces, keys and cache."""
