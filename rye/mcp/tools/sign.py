@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 __all__ = ["TOOL"]
 
+_OF_BUNDLES = "removed"
+"""The key of a report that says something of bundles alone, which no tool signs."""
+
 _PARAMETERS = (
     Parameter("target", "type:id (* and ? in the id), or scopes: tool.demo.*; *: all.", required=True),
     PROJECT_PATH,
@@ -43,7 +46,9 @@ Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge
 def _output() -> dict[str, Any]:
     from rye.reports import SignReport
 
-    return schema_of(SignReport, dry_run={"type": "boolean"})
+    shape = schema_of(SignReport, dry_run={"type": "boolean"})
+    del shape["properties"][_OF_BUNDLES]
+    return shape
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
@@ -69,6 +74,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
             plan = registry.sign(*targets, space=arguments["space"])
             registry.refresh()
     data = tidy(plan.to_dict()) | {"dry_run": arguments["dry_run"]}
+    del data[_OF_BUNDLES]
     return Answer(_text(data), data)
 
 
