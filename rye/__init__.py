@@ -33,7 +33,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Registry": "rye.registry",
+    "Registry": "rye.registry.registry",
     "SearchResponse": "rye.search.results",
     "SearchResult": "rye.search.results",
     "Signature": "rye.signing.model",

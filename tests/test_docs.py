@@ -34,11 +34,10 @@ from rye.query import ast as nodes
 from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
 from rye.query.limits import LIMITS
+from rye.search.explanation import REASONS as REASONS_WHY
+from rye.search.facets import Figures
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
-from rye.search.figures import Figures
-from rye.search.results import LeafTrace, SearchResponse, SearchResult
-from rye.search.section_results import SectionHit, SectionResponse
-from rye.search.why_results import REASONS as REASONS_WHY
+from rye.search.results import LeafTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from rye._leaving import leave
+from rye._process import leave
 from rye.cli.commands import COMMANDS
 from rye.cli.commands.completion import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal

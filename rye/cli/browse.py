@@ -12,8 +12,8 @@ from rye.cli.render.parts import signed_by, source_label, standing
 from rye.cli.terminal import PLAIN, VERDICT_MARKS
 from rye.cli.text import block, inline, passage
 from rye.errors import RyeError
-from rye.halfway import search_typed
-from rye.reports import LoadedItem
+from rye.registry.pages import search_typed
+from rye.registry.reports import LoadedItem
 from rye.search.results import Replaced, SearchResponse, SearchResult
 
 if TYPE_CHECKING:

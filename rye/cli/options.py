@@ -17,8 +17,8 @@ from rye.cli.progress import IndexProgress
 from rye.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from rye.layout import Layout
     from rye.registry import Registry
+    from rye.spaces.layout import Layout
 
 __all__ = [
     "NothingFound",
@@ -139,7 +139,7 @@ class Place:
 
     def layout(self) -> Layout:
         """Return the spaces, for what needs no index: to load all that searches takes longer than most of that."""
-        from rye.layout import Layout
+        from rye.spaces.layout import Layout
 
         return Layout.find(project=self.project, user=None, bundles=None, more=self.bundles)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import groupby
 from typing import TypeAlias
 
-from rye.escaping import block, inline, verbatim_json
+from rye._text import block, inline, verbatim_json
 
 __all__ = ["block", "cells", "inline", "pad", "passage", "verbatim_json"]
 

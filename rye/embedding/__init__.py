@@ -8,8 +8,7 @@ one is used is a :class:`Choice`, written on one line::
 """
 
 from rye.embedding.choice import Choice
-from rye.embedding.guarding import GuardedEmbedder
-from rye.embedding.opening import open_embedder
+from rye.embedding.guarded import GuardedEmbedder, open_embedder
 from rye.embedding.protocol import Embedder, Floats
 
 __all__ = ["Choice", "Embedder", "Floats", "GuardedEmbedder", "open_embedder"]

@@ -21,10 +21,10 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
+from rye._text import inline
 from rye.embedding.choice import Choice
 from rye.embedding.protocol import Floats, failed, unit_rows
 from rye.errors import UnavailableError
-from rye.escaping import inline
 
 __all__ = ["ServerEmbedder"]
 

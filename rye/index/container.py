@@ -6,11 +6,15 @@ format version, meta, and per array its dtype, shape, offset, CRC-32), then the 
 
 from __future__ import annotations
 
+import errno
 import json
+import logging
 import math
 import mmap
 import os
+import stat
 import struct
+import time
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,12 +23,77 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import checked, regular, stopping
+from rye import _process as stopping
+
+__all__ = ["opener"]
+
+
+# -- Opening files of which nothing but a regular file is expected.
+_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
+
+
+def opener(path: str, flags: int) -> int:
+    """Open a file for :func:`open`: a pipe in its place holds nobody up, and an endless device is not read.
+
+    Raises:
+        OSError: It cannot be opened, or is no regular file.
+    """
+    number = os.open(path, flags | _NONBLOCK, 0o666)
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return number
+    os.close(number)
+    raise OSError(errno.EINVAL, "it is no regular file", path)
+
+
+# -- Which large files have been found whole: that reads all of a file, so it is not done whenever one is opened.
+logger = logging.getLogger(__name__)
+
+NAME = "checked"
+EVERY = 86_400.0
+"""Seconds for which a check counts."""
+
+_MOST_BYTES = 1 << 20
+
+_Known = dict[str, list[float]]
+
+
+def is_known(path: Path, status: os.stat_result) -> bool:
+    """Return whether a file, as it is, was found whole within a day."""
+    *identity, when = _read(path.parent).get(path.name, [0.0])
+    return identity == _identity(status) and 0 <= time.time() - when < EVERY
+
+
+def note(path: Path) -> None:
+    """Remember that a file is whole as it is, and forget those that are gone."""
+    try:
+        known = {name: row for name, row in _read(path.parent).items() if (path.parent / name).exists()}
+        known[path.name] = [*_identity(path.stat()), time.time()]
+        with open(path.parent / NAME, "w", encoding="utf-8", opener=opener) as file:
+            file.write(json.dumps(known))
+    except (OSError, ValueError) as error:
+        logger.info("check of %s not kept: %s", path.name, error)
+
+
+def _identity(status: os.stat_result) -> list[float]:
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _read(folder: Path) -> _Known:
+    try:
+        with open(folder / NAME, "rb", opener=opener) as file:
+            found = json.loads(file.read(_MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    if not isinstance(found, dict):
+        return {}
+    rows = {name: row for name, row in found.items() if isinstance(row, list) and row}
+    return {name: row for name, row in rows.items() if all(isinstance(number, (int, float)) for number in row)}
+
 
 MAGIC = b"RYEARR01"
 FORMAT_VERSION = 7
 FULL_CHECK_BYTES = 8 << 20
-"""Files up to this size are checked whole whenever they are opened; larger ones see :mod:`rye.index.checked`."""
+"""Files up to this size are checked whole whenever they are opened; larger ones see :mod:`rye.index.container`."""
 
 _ALIGN = 64
 _PREFIX = struct.Struct("<8sII")
@@ -69,7 +138,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
             handle.flush()
             os.fsync(handle.fileno())
     if large:
-        checked.note(path)
+        note(path)
 
 
 def _bytes(array: Array) -> memoryview:
@@ -91,7 +160,7 @@ class Container:
     def __init__(self, path: Path) -> None:
         self._name = path.name
         try:
-            with open(path, "rb", opener=regular.opener) as handle:
+            with open(path, "rb", opener=opener) as handle:
                 status = os.fstat(handle.fileno())
                 self._map = mmap.mmap(handle.fileno(), 0, access=mmap.ACCESS_READ)
         except OSError as error:
@@ -104,9 +173,9 @@ class Container:
             raise self._damaged("its header cannot be read") from error
         if len(self._map) <= FULL_CHECK_BYTES:
             self.check()
-        elif not checked.is_known(path, status):
+        elif not is_known(path, status):
             self.check()
-            checked.note(path)
+            note(path)
 
     def _damaged(self, how: str) -> DamagedError:
         return DamagedError(f"{self._name} is damaged: {how}")

@@ -8,15 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rye.index import container, stopping
-from rye.index.arrays import unique
-from rye.index.blocks import Blocks
-from rye.index.laying import Columns, Posted, meta_of, pack_entries, pack_terms
-from rye.index.packing import Array, Arrays, smallest
-from rye.index.ranking import ranked
-from rye.index.relations_columns import EdgeWriter
+from rye import _process as stopping
+from rye.index import container
+from rye.index.arrays import Array, Arrays, ranked, smallest, unique
+from rye.index.docvalues import Blocks
+from rye.index.relation_columns import EdgeWriter
 from rye.index.segment import Bools, Ints, Segment, slot_keys
-from rye.index.strings import Strings, ranges
+from rye.index.segment_writer import Columns, Posted, meta_of, pack_entries, pack_terms
+from rye.index.terms import Strings, ranges
 
 AT_A_TIME = 1 << 20
 """Postings that are put in order at a time. The merged file is made in memory: merging takes three times its size,

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from posixpath import splitext
 
+from rye import _process as stopping
 from rye import items, signing, spaces
 from rye.errors import ItemError
-from rye.index import stopping
-from rye.index.builder import SegmentBuilder
-from rye.index.manifest import Problem
+from rye.index.file_list import Problem
 from rye.index.relations import edges_of
 from rye.index.schema import Place
+from rye.index.segment_builder import SegmentBuilder
 from rye.signing import Evidence, Origin
 from rye.spaces import ItemFile, Root
 

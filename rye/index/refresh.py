@@ -12,11 +12,13 @@ from pathlib import Path
 
 import numpy as np
 
+from rye import _process as stopping
 from rye import spaces
 from rye.errors import EnvironmentFault
-from rye.index import folder, runs, stopping
+from rye.index import parallel_build as runs
+from rye.index import store as folder
 from rye.index.container import SYMPTOMS, DamagedError
-from rye.index.manifest import Files, Manifest, Problem, stats_of
+from rye.index.file_list import Files, Manifest, Problem, stats_of
 from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
 from rye.spaces import ItemFile, Root
 
@@ -97,7 +99,7 @@ class SpaceIndex:
 
         Raises:
             EnvironmentFault: There is no index yet, and it cannot be written.
-            CancelledError: See :mod:`rye.index.stopping`; the last snapshot serves on.
+            CancelledError: See :mod:`rye._process`; the last snapshot serves on.
         """
         stamp = self.root.stamp
         compared = self._store.compared_within(max_age)

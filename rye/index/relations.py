@@ -13,8 +13,7 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from rye.index.relations_forms import Lookup, lookups
-from rye.index.relations_mentions import mentions
+from rye.index.references import Lookup, lookups, mentions
 from rye.index.schema import TYPE_NAMES
 from rye.items.model import Item, ItemType
 

@@ -3,23 +3,23 @@
 ====================  =======  ==============================================================================
 array                 shape    meaning
 ====================  =======  ==============================================================================
-term.offsets/buffer   T        the terms in byte order (:class:`rye.index.strings.Strings`)
+term.offsets/buffer   T        the terms in byte order (:class:`rye.index.terms.Strings`)
 term.postings         T + 1    postings of term t are ``[term.postings[t], term.postings[t + 1])``
-term.length/.letters   T        and .docs: see :mod:`rye.index.dictionary`
+term.length/.letters   T        and .docs: see :mod:`rye.index.terms`
 term.positions        T + 1    positions of term t, in the order of its postings, tf many for each
-posting               P        document, field and tf in one word (:mod:`rye.index.packing`), ascending in a term
+posting               P        document, field and tf in one word (:mod:`rye.index.arrays`), ascending in a term
 posting.large/.tf     few      numbers of the postings whose tf does not fit its bits, and that tf
-position*             tokens   positions, ascending within a posting (:class:`rye.index.packing.Positions`)
-stem.hash/.term       S        hashes of stems, sorted, and a term of each (:mod:`rye.index.stems`)
-entry.*               E        keyword entries ``key NUL value`` in byte order (:class:`rye.index.blocks.Blocks`)
+position*             tokens   positions, ascending within a posting (:class:`rye.index.arrays.Positions`)
+stem.hash/.term       S        hashes of stems, sorted, and a term of each (:mod:`rye.index.analysis`)
+entry.*               E        keyword entries ``key NUL value`` in byte order (:class:`rye.index.docvalues.Blocks`)
 entry.postings/.doc   E + 1    documents of entry e are ``entry.doc[entry.postings[e] : entry.postings[e + 1]]``
 doc.lengths           F × N    parts per field
 doc.type/.time        N        item type, time of last change (NaN: unknown)
-doc.rank/.name        N        place by id and by name (:mod:`rye.index.ranks`)
+doc.rank/.name        N        place by id and by name (:mod:`rye.index.documents`)
 id.offsets/buffer     N        item ids
-path*                 N        what follows the id in the path (:class:`rye.index.paths.Paths`)
-evidence.*            N        what the bytes prove (:class:`rye.index.records.Records`)
-edge.*, target.*      R, T     what the items refer to, with lookup.* and key.* (:mod:`rye.index.relations_columns`)
+path*                 N        what follows the id in the path (:class:`rye.index.documents.Paths`)
+evidence.*            N        what the bytes prove (:class:`rye.index.evidence_column.Records`)
+edge.*, target.*      R, T     what the items refer to, with lookup.* and key.* (:mod:`rye.index.relation_columns`)
 ====================  =======  ==============================================================================
 
 Every whole number is in the smallest unsigned dtype that holds its column.
@@ -34,15 +34,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import codes, stems
-from rye.index.blocks import Blocks
-from rye.index.codes import Codes
+from rye.index import analysis as stems
+from rye.index import documents as codes
+from rye.index.arrays import Positions
 from rye.index.container import SYMPTOMS, DamagedError
-from rye.index.dictionary import perhaps_near
-from rye.index.documents import Documents
-from rye.index.packing import Positions
+from rye.index.documents import Codes, Documents
+from rye.index.docvalues import Blocks
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
-from rye.index.strings import Ids, ranges
+from rye.index.terms import Ids, perhaps_near, ranges
 
 __all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
 
@@ -144,12 +143,12 @@ class Segment(Documents):
 
     @cached_property
     def slot_codes(self) -> Codes | None:
-        """Shape ``(docs · 2^FIELD_BITS,)``: by slot, see :mod:`rye.index.codes`; None where they do not fit."""
+        """Shape ``(docs · 2^FIELD_BITS,)``: by slot, see :mod:`rye.index.documents`; None where they do not fit."""
         return codes.codes_by_slot(self.lengths)
 
     @cached_property
     def rank(self) -> Array:
-        """The place of every document by id, type and path (:mod:`rye.index.ranks`)."""
+        """The place of every document by id, type and path (:mod:`rye.index.documents`)."""
         return self._array("doc.rank")
 
     @cached_property

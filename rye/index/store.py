@@ -9,11 +9,13 @@ searcher, and never read here, where the manifest lists the same.
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import logging
 import os
+import shutil
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import count
@@ -23,12 +25,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from whoosh.filedb.filestore import FileStorage, RamStorage
 from whoosh.index import TOC
+from whoosh.util.filelock import FileLock
 
+from rye import _process as stopping
 from rye.errors import EnvironmentFault
-from rye.index import folder, regular
+from rye.index import cache_folder as cache
+from rye.index import container as regular
 from rye.index.container import SYMPTOMS, DamagedError
-from rye.index.listing import INDEX_NAME, ColumnarSegment
-from rye.index.manifest import Manifest
+from rye.index.file_list import INDEX_NAME, ColumnarSegment, Manifest
 from rye.index.merge import merge, to_merge
 from rye.index.schema import SEPARATOR, clean, whoosh_schema
 from rye.index.segment import EXTENSION, Bools, Segment
@@ -36,7 +40,121 @@ from rye.index.segment import EXTENSION, Bools, Segment
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+
+# -- The folder of an index: the locks in it, why it cannot be written to, and removing what lies there.
 logger = logging.getLogger(__name__)
+
+LOCK_SUFFIX = "LOCK"
+"""Of the names of locks: these files stay, or two processes could hold the same lock."""
+
+_POLL = 0.02
+_TRIES = 20
+_NO_SPACE, _NO_RIGHT = "free some space", "run: chmod -R u+rwX on that folder"
+_IN_ITS_PLACE = "remove what lies in the place of that folder, or of one above it"
+_REMEDIES = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EFBIG: _NO_SPACE,
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+    errno.EROFS: "make that folder writable",
+    errno.EEXIST: _IN_ITS_PLACE,
+    errno.ENOTDIR: _IN_ITS_PLACE,
+    errno.ENOENT: "let nothing remove that folder while it is written",
+}
+
+
+@contextmanager
+def held(folder: Path, name: str, *, wait: float = 0.0) -> Iterator[bool]:
+    """Hold a lock; yields False when another process has it, after ``wait`` seconds of trying.
+
+    Raises:
+        EnvironmentFault: The folder cannot be written to.
+        CancelledError: It has been cancelled while waiting.
+    """
+    deadline = time.monotonic() + wait
+    with writing(folder):
+        lock = _acquired(folder, name)
+        while lock is None and time.monotonic() < deadline:
+            stopping.check()
+            time.sleep(_POLL)
+            lock = _acquired(folder, name)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            lock.release()
+
+
+def _acquired(folder: Path, name: str) -> Any:
+    """Return a lock that is held, or None where another process has it."""
+    for _ in range(_TRIES):
+        cache.make_private(folder)
+        if os.path.lexists(folder / name) and not (folder / name).is_file():  # a pipe would hold up who opens it
+            remove(folder / name)
+        lock = FileLock(str(folder / name))
+        try:
+            if not lock.acquire():
+                return None
+        except FileNotFoundError:  # the folder is gone again
+            continue
+        if _is_there(folder / name, lock.fd):
+            return lock
+        lock.release()
+    raise FileNotFoundError(errno.ENOENT, "it vanishes as often as it is made")
+
+
+def _is_there(path: Path, number: int) -> bool:
+    """Return whether a path still names an open file; a lock whose file is gone keeps nobody out."""
+    try:
+        return os.path.samestat(os.fstat(number), path.stat())
+    except OSError:
+        return False
+
+
+@contextmanager
+def writing(folder: Path) -> Iterator[None]:
+    """Turn what the disk refuses into a fault that says so.
+
+    Raises:
+        EnvironmentFault: Something in the folder could not be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "run: rye index clear")
+        raise EnvironmentFault(
+            "index-write",
+            f"the index could not be written to {folder}: {error.strerror or error}",
+            hint=f"{remedy}, or set RYE_CACHE_DIR to another folder",
+        ) from error
+
+
+def remove(path: Path) -> int:
+    """Remove a file, or a folder in its place, if it is there; return how many bytes that freed.
+
+    Raises:
+        OSError: It cannot be removed.
+    """
+    try:
+        if path.is_dir() and not path.is_symlink():
+            freed = sum(one.lstat().st_size for one in path.rglob("*") if one.is_file())
+            shutil.rmtree(path)
+        else:
+            freed = path.lstat().st_size
+            path.unlink()
+    except FileNotFoundError:
+        return 0
+    return freed
+
+
+def sweep(path: Path) -> None:
+    """Remove what nobody needs, or leave it for another time: somebody may have it open."""
+    try:
+        remove(path)
+    except OSError as error:
+        logger.info("%s stays: %s", path.name, error)
+
 
 LAST_GENERATION = (1 << 31) - 1
 """The greatest number of a generation that Whoosh writes."""
@@ -224,7 +342,7 @@ class Store:
             EnvironmentFault: The folder cannot be written to.
             CancelledError: It has been cancelled while waiting.
         """
-        return folder.held(self.folder, _LOCK, wait=wait)
+        return held(self.folder, _LOCK, wait=wait)
 
     def commit(self, base: Snapshot | None, change: Commit) -> Snapshot:
         """Write a new generation on top of ``base`` and return it; the lock must be held.
@@ -240,7 +358,7 @@ class Store:
             entries[index] = entries[index].without(docs)
         entries = [entry for entry in entries if entry.doc_count() > 0]
         generation = self._next_generation()
-        with folder.writing(self.folder), self._undone_if_unfinished():
+        with writing(self.folder), self._undone_if_unfinished():
             if change.write_segment is not None:
                 entries.append(self._write(change.write_segment))
             entries = self._merged(entries)
@@ -270,7 +388,7 @@ class Store:
             yield
         except BaseException:
             for path in set(self._committed()) - before:
-                folder.sweep(path)
+                sweep(path)
             raise
 
     def _committed(self) -> Iterator[Path]:
@@ -312,7 +430,7 @@ class Store:
         Tables of contents go first: one with a greater number must not be found when its segments are gone.
         """
         for path in sorted(self._strays(generation, entries), key=lambda path: path.suffix != ".toc"):
-            folder.sweep(path)
+            sweep(path)
 
     def tidy(self, snapshot: Snapshot) -> None:
         """Remove what killed processes have left beside the newest snapshot, if nobody is writing."""
@@ -350,13 +468,13 @@ class Store:
         if not self.folder.is_dir():
             return 0
         with ExitStack() as stack:
-            for name in sorted({_LOCK, *(path.name for path in self.folder.glob(f"*{folder.LOCK_SUFFIX}"))}):
-                if not stack.enter_context(folder.held(self.folder, name, wait=LOCK_WAIT)):
+            for name in sorted({_LOCK, *(path.name for path in self.folder.glob(f"*{LOCK_SUFFIX}"))}):
+                if not stack.enter_context(held(self.folder, name, wait=LOCK_WAIT)):
                     message = f"another process is writing to {self.folder}"
                     raise EnvironmentFault("index-busy", message, hint="try again when it is done")
-            stack.enter_context(folder.writing(self.folder))
-            return sum(map(folder.remove, (path for path in self.folder.iterdir() if not _is_lock(path))))
+            stack.enter_context(writing(self.folder))
+            return sum(map(remove, (path for path in self.folder.iterdir() if not _is_lock(path))))
 
 
 def _is_lock(path: Path) -> bool:
-    return path.name.endswith(folder.LOCK_SUFFIX)
+    return path.name.endswith(LOCK_SUFFIX)

@@ -12,7 +12,7 @@ it is about that one file: too large, not UTF-8, or with metadata that cannot be
 
 from __future__ import annotations
 
-from rye.items.files import EXTENSIONS, PLAIN_EXTENSIONS, is_item_file, split_name
+from rye.items.filenames import EXTENSIONS, PLAIN_EXTENSIONS, is_item_file, split_name
 from rye.items.model import Item, ItemId, ItemType, Section, Symbol
 from rye.items.reader import MAX_BYTES, declared, parse
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 
-from rye._envelope import RawEnvelope, find_envelope
+from rye._text import RawEnvelope, find_envelope
 from rye.errors import ItemError
-from rye.items._draft import Draft, assemble, declared_by
-from rye.items._text import decode, without_stale_marks
-from rye.items.files import EXTENSIONS
-from rye.items.model import Item, ItemType
+from rye.items.filenames import EXTENSIONS
+from rye.items.model import Draft, Item, ItemType, assemble, declared_by
+from rye.items.values import decode, without_stale_marks
 
 __all__ = ["MAX_BYTES", "declared", "parse"]
 
@@ -47,7 +46,7 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> 
         text, _ = _text(data, item_type, suffix.lower())
         if suffix.lower() != ".md":
             return declared_by(_reader(item_type, suffix.lower())(text).metadata)
-        from rye.items._markdown import read_markdown_metadata
+        from rye.items.markdown import read_markdown_metadata
 
         return declared_by(read_markdown_metadata(text, item_type))
 
@@ -86,17 +85,17 @@ def _text(data: bytes, item_type: ItemType, suffix: str) -> tuple[str, RawEnvelo
 def _reader(item_type: ItemType, suffix: str) -> Callable[[str], Draft]:
     """Return the reader of a format; each is loaded when the first file of it is read."""
     if suffix == ".md":
-        from rye.items._markdown import read_markdown
+        from rye.items.markdown import read_markdown
 
         return lambda text: read_markdown(text, item_type)
     if suffix == ".py":
-        from rye.items._python import read_python
+        from rye.items.code import read_python
 
         return read_python
     if suffix in {".json", ".toml", ".yaml", ".yml"}:
-        from rye.items import _data
+        from rye.items import data as _data
 
         return {".json": _data.read_json, ".toml": _data.read_toml}.get(suffix, _data.read_yaml)
-    from rye.items import _script
+    from rye.items import code as _script
 
     return _script.read_shell if suffix == ".sh" else _script.read_javascript

@@ -16,8 +16,7 @@ from typing import Any
 import yaml
 
 from rye.errors import ItemError
-from rye.items._text import clean
-from rye.items._values import MAX_DEPTH, MAX_VALUES, iso, too_deep, too_many
+from rye.items.values import MAX_DEPTH, MAX_VALUES, clean, iso, too_deep, too_many
 
 __all__ = ["MAX_CHARS", "ambiguity", "load"]
 

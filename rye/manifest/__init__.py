@@ -24,7 +24,6 @@ which is loaded when a manifest is first made or checked: most runs only ask whe
 
 from typing import TYPE_CHECKING, Any
 
-from rye.manifest._compare import compare
 from rye.manifest.model import (
     FINDINGS,
     TRUST,
@@ -37,6 +36,7 @@ from rye.manifest.model import (
     Seen,
     Severity,
 )
+from rye.manifest.space import compare
 from rye.manifest.store import (
     MANIFEST_FOLDER,
     forget,

@@ -7,6 +7,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import shutil
 import stat
 import sys
@@ -19,23 +20,56 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from rye.errors import EnvironmentFault
-from rye.manifest._names import is_name, is_remains, root_versions
 from rye.manifest.model import MAX_MANIFEST_BYTES, MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
-from rye.signing.store import sync_folder, write_atomically
-
-if sys.platform != "win32":
-    import fcntl
+from rye.signing.trust_store import sync_folder, write_atomically
 
 __all__ = [
     "MANIFEST_FOLDER",
     "forget",
+    "is_name",
+    "is_remains",
+    "list_versions",
     "load_seen",
     "read_manifest",
     "replace_manifest",
+    "root_versions",
     "save_seen",
     "state_folder",
     "was_seen",
 ]
+
+
+# -- How the files of a manifest are called.
+_NAME: Final = re.compile(r"(?:timestamp|[1-9]\d{0,8}\.[a-z0-9_-]+)\.json", re.ASCII)
+_ROOT_NAME: Final = re.compile(r"([1-9]\d{0,8})\.root\.json", re.ASCII)
+_REMAINS: Final = re.compile(rf"\.(?:(?:manifest|{_NAME.pattern})\.)?[0-9a-f]{{16}}\.tmp", re.ASCII)
+
+
+def is_name(name: str) -> bool:
+    """Return whether a file of this name may be part of a manifest."""
+    return bool(_NAME.fullmatch(name))
+
+
+def is_remains(name: str) -> bool:
+    """Return whether a file or folder of this name is what a killed writer left."""
+    return bool(_REMAINS.fullmatch(name))
+
+
+def root_versions(names: Iterable[str]) -> dict[int, str]:
+    """Return the versions of the root among file names, lowest first."""
+    found = {int(match[1]): name for name in names if (match := _ROOT_NAME.fullmatch(name))}
+    return dict(sorted(found.items()))
+
+
+def list_versions(names: Iterable[str], role: str) -> dict[int, str]:
+    """Return the versions of a role's list among file names, highest first."""
+    found = {int(name.partition(".")[0]): name for name in names if name.partition(".")[2] == f"{role}.json"}
+    return dict(sorted(found.items(), reverse=True))
+
+
+if sys.platform != "win32":
+    import fcntl
+
 
 MANIFEST_FOLDER: Final = Path("config", "manifest")
 """Where the files of a manifest stand below the root of a space."""

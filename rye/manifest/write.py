@@ -19,18 +19,22 @@ from tuf.api.metadata import (
 )
 
 from rye.errors import SigningError
-from rye.manifest._metadata import (
+from rye.manifest.metadata import (
     ROLES,
     Refused,
+    check_threshold,
+    lacking,
     listed_items,
     load,
+    make_delegations,
+    roles_of,
     sign,
     to_bytes,
     to_key,
+    without_part,
 )
-from rye.manifest._names import list_versions, root_versions
-from rye.manifest._signers import check_threshold, lacking, make_delegations, roles_of, without_part
 from rye.manifest.model import Delegation, ListedItem, RootKeys
+from rye.manifest.store import list_versions, root_versions
 from rye.signing import PublicKey, SigningKey
 
 __all__ = ["Written", "cosign_manifest", "write_manifest"]

@@ -18,8 +18,8 @@ from rye.mcp.trusted import unname
 
 if TYPE_CHECKING:
     from rye.registry import Registry
+    from rye.registry.watch import Watch
     from rye.spaces import Root
-    from rye.watching import Watch
 
 __all__ = ["MAX_PROJECTS", "Project", "Projects"]
 
@@ -42,7 +42,7 @@ class Project:
 
     def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
         from rye.registry import Registry
-        from rye.watching import Watch
+        from rye.registry.watch import Watch
 
         self._calls: set[Call] = set()
         self._closed = threading.Event()

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from mcp import types
 
+from rye._text import block
 from rye.errors import ArgumentError, RyeError
-from rye.escaping import block
 from rye.mcp.shelf import described, shelf_page
 from rye.mcp.text import short, verdict
 from rye.mcp.tools.load import MAX_CONTENT, part_of_content, require_trusted
 
 if TYPE_CHECKING:
-    from rye.items.inputs import Input
+    from rye.items.directive_xml import Input
     from rye.mcp.options import Options
     from rye.registry import Registry
-    from rye.reports import LoadedItem
+    from rye.registry.reports import LoadedItem
 
 __all__ = ["get_prompt", "list_prompts"]
 
@@ -78,7 +78,7 @@ def get_prompt(
 
 
 def _inputs(loaded: LoadedItem) -> list[types.PromptArgument]:
-    from rye.items.inputs import declared_inputs
+    from rye.items.directive_xml import declared_inputs
 
     found: Sequence[Input] = declared_inputs(loaded.item, loaded.content)
     return [

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rye._text import block, inline
 from rye.errors import QueryError, RyeError
-from rye.escaping import block, inline
 
 __all__ = [
     "MAX_ENTRIES",

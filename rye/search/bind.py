@@ -12,13 +12,14 @@ from typing import Any as Details
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index import analysis, strings
+from rye.index import analysis
+from rye.index import terms as strings
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Bools
 from rye.query import ast
 from rye.query.limits import MAX_PHRASE
-from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Refers, Similar, State
-from rye.search.comparing import EXAMPLES, readable
+from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Refers, Similar, State, without
+from rye.search.compare import EXAMPLES, readable
 from rye.search.expand import How, Pattern
 from rye.search.fields import (
     ALIASES,
@@ -31,8 +32,7 @@ from rye.search.fields import (
     kind_of,
     nearest,
 )
-from rye.search.leaves import Leaf, Nearby, Run, Window
-from rye.search.repair import without
+from rye.search.phrase import Leaf, Nearby, Run, Window
 
 _WRITABLE = re.compile(r"[^\W\d][\w-]*(?:\.[\w-]+)*")
 """Names that the grammar takes for a field; a metadata key may have others."""

@@ -7,35 +7,116 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
+from heapq import merge
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
 from rye.errors import QueryError
 from rye.index.arrays import unique
-from rye.index.meaning import Meaning, no_meaning
-from rye.index.reader import Reader
+from rye.index.documents import name_key
+from rye.index.reader import Floats, Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER
 from rye.index.segment import Bools, Ints
+from rye.index.vectors import Meaning, no_meaning
 from rye.items.scope import EVERY_SCOPE, Scope
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
 from rye.search.bound import asks_relations, asks_verdict
-from rye.search.by_meaning import ByMeaning, Near
-from rye.search.docs import Docs
-from rye.search.evaluate import Evaluation, Leaves
+from rye.search.docset import Docs
 from rye.search.facets import count_facets, require_facets
-from rye.search.naming import named_by, named_inside
-from rye.search.order import ranked
+from rye.search.fields import Overrides, weights_for
 from rye.search.page import Desk, Hit
-from rye.search.prose import Dictionary, Reading, read_prose
-from rye.search.query_plan import ANY_LIMIT, Plan, Stage, in_field, make_plan
+from rye.search.plan import ANY_LIMIT, Plan, Stage, did_you_mean, in_field, make_plan, named_by, named_inside
+from rye.search.predicates import States
+from rye.search.relax import Dictionary, Reading, read_prose
 from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Remark, Replaced, SearchResponse
-from rye.search.states import States
-from rye.search.suggest import did_you_mean
-from rye.search.weights import Overrides, weights_for
+from rye.search.score import Evaluation, Leaves
+from rye.search.semantic import ByMeaning, Near
 from rye.signing import TrustSet
+
+# -- The order of hits: exact first, what is withdrawn last, then score, date or name, then priority, id, type,
+Key = Callable[[int], tuple[Any, ...]]
+
+
+def ranked(
+    reader: Reader,
+    docs: Ints,
+    scores: Floats,
+    *,
+    exact: Ints,
+    withdrawn: Ints,
+    request: Request,
+    reach: int | None = None,
+) -> Ints:
+    """Return the hits up to the end of the page, in order, as indices into ``docs``.
+
+    Args:
+        reader: Where ties are looked up.
+        docs: The hits, ascending.
+        scores: Their rounded scores, not negative; boosted similarities may exceed 1.
+        exact: Those whose id or name equals the query.
+        withdrawn: Those that are superseded, deprecated or yanked; by score, they come after what is not.
+        request: Names the sort order and the page.
+        reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
+            order; the others follow by score.
+    """
+    wanted = min(request.offset + request.limit, len(docs))
+    if reach is not None and reach < len(docs):
+        by_score = replace(request, sort_by="score", offset=0, limit=max(reach, wanted))
+        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
+        kept = np.sort(best[:reach])
+        order = ranked(reader, docs[kept], scores[kept], exact=exact, withdrawn=withdrawn, request=request)
+        return np.concatenate([kept[order], best[reach:]])
+    if request.sort_by == "name":
+        return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
+    primary = -scores
+    if request.sort_by == "date":
+        times = reader.times[docs]
+        primary = np.where(np.isnan(times), np.inf, -times)
+    elif len(exact) or len(withdrawn):
+        apart = 1.0 + scores.max(initial=0.0)
+        primary = primary - 2 * apart * np.isin(docs, exact) if len(exact) else primary
+        primary = primary + apart * np.isin(docs, withdrawn) if len(withdrawn) else primary
+    return _first(reader, docs, primary, wanted)
+
+
+def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name: bool = False) -> Ints:
+    """Return the first of the hits by ``primary``, ascending, then by the tie-break.
+
+    Within a part, places are known; between parts, keys are compared, of no more hits than are wanted.
+    """
+    candidates: Ints = np.arange(len(docs))
+    if wanted < len(docs):
+        parted = primary.copy()
+        parted.partition(wanted)
+        candidates = (primary <= parted[wanted]).nonzero()[0]
+        docs, primary = docs.take(candidates), primary.take(candidates)
+    ranks = reader.ranks(docs, by_name=by_name)
+    if reader.in_one_part(docs):
+        return candidates.take(np.lexsort((ranks, primary))[:wanted])
+    order = np.lexsort((ranks, reader.part_numbers(docs), primary))
+
+    def key(at: int) -> tuple[Any, ...]:
+        tie = reader.tie_key(int(docs[at]))
+        return (name_key(tie[1]), *tie) if by_name else tie
+
+    values = primary[order]
+    runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
+    merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)
+    return candidates.take(np.fromiter(islice(merged, wanted), np.int64, wanted))
+
+
+def _merged(run: Ints, numbers: Ints, key: Key) -> Iterator[int]:
+    """Yield hits that are equal so far, each part's in its order, in the order of their keys."""
+    pieces = np.split(run, np.flatnonzero(np.diff(numbers)) + 1)
+    if len(pieces) == 1:
+        return iter(run.tolist())
+    return merge(*(piece.tolist() for piece in pieces), key=key)
+
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _NAMED = 3

@@ -6,7 +6,8 @@ What needs every reference are four masks over the documents, and these are kept
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -14,13 +15,12 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rye.index.arrays import fresh, unique
-from rye.index.masks import Masks, kept_masks
 from rye.index.reader import Reader
 from rye.index.segment import Bools, Ints
-from rye.index.strings import ranges
-from rye.search.graph_names import Names, Table
-from rye.search.graph_resolve import KIND_BITS, Resolver, Rows
-from rye.search.rows import mask
+from rye.index.terms import ranges
+from rye.index.verdict_cache import Masks, kept_masks
+from rye.search.graph_resolve import KIND_BITS, Names, Resolver, Rows, Table
+from rye.search.postings import mask
 
 MAX_CANDIDATES = 10
 """Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""
@@ -54,7 +54,7 @@ class Edges(NamedTuple):
         targets: Shape ``(r,)``: numbers of what is written, among all spaces.
         starts: Shape ``(r + 1,)``: the items that reference r names are ``named[starts[r]:starts[r + 1]]``: none where
             it dangles, several where it is ambiguous.
-        named: Items (:mod:`rye.search.graph_names`).
+        named: Items (:mod:`rye.search.graph_resolve`).
     """
 
     numbers: Ints
@@ -235,3 +235,56 @@ def _joined(columns: Any) -> Any:
 
 
 _GRAPHS: WeakKeyDictionary[Reader, Graph] = WeakKeyDictionary()
+
+
+# -- From one item along the relations: which of them are how many steps away, a level at a time as arrays.
+MAX_DEPTH = 32
+"""Steps from the item asked about."""
+
+
+class Direction(StrEnum):
+    """Along which relations to go: to what the item refers to, to what refers to it, or both."""
+
+    IN = "in"
+    OUT = "out"
+    BOTH = "both"
+
+
+class Walk(NamedTuple):
+    """What is reached.
+
+    Attributes:
+        edges: Numbers of references (:attr:`rye.search.graph.Edges.numbers`), nearest first, then as items stand.
+        distances: Steps from the item to the farther end of each, from 1.
+        items: Steps to each item that is reached.
+    """
+
+    edges: Ints
+    distances: Ints
+    items: Mapping[int, int]
+
+
+def walk(graph: Graph, item: int, direction: Direction, depth: int) -> Walk:
+    """Go from an item along the references of winning documents, each item and reference once, so cycles end."""
+    nothing, frontier = np.empty(0, np.int64), np.asarray([item], np.int64)
+    edges, items = [nothing], [frontier]
+    reached, met = (np.zeros(size, bool) for size in graph.size)
+    reached[item] = True
+    for _ in range(depth):
+        forth = graph.stated_by(graph.names.winning(frontier) if direction is not Direction.IN else nothing)
+        back = graph.naming(frontier if direction is not Direction.OUT else nothing)
+        edges.append(_new(np.concatenate([forth.numbers, back.numbers]), met))
+        frontier = _new(np.concatenate([forth.named, graph.names.items_of(back.docs)]), reached)
+        if not len(frontier):
+            break
+        items.append(frontier)
+    distances = np.repeat(np.arange(len(edges)), list(map(len, edges)))
+    steps = {one: step for step, some in enumerate(items) for one in some.tolist()}
+    return Walk(np.concatenate(edges), distances, steps)
+
+
+def _new(numbers: Ints, known: Bools) -> Ints:
+    """Return those of some numbers that are not known, ascending, each once; they are known from then on."""
+    found: Ints = unique(numbers[~known[numbers]])
+    known[found] = True
+    return found

@@ -3,21 +3,214 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import NamedTuple
+from hashlib import sha256
+from typing import Generic, NamedTuple, Protocol, TypeVar
 
-from rye.search.closeness import Closeness
-from rye.search.evaluate import Evaluation
-from rye.search.leaves import Found
-from rye.search.passages import Matched, Matches, matched
-from rye.search.reading import Read, Shelf
-from rye.search.rereading import Reread, Rereading
+from rye import spaces
+from rye.errors import ItemError
+from rye.index.reader import Part, Reader
+from rye.index.reading import take_item
+from rye.index.schema import TYPE_NAMES
+from rye.index.verdict_cache import VERDICT_NUMBER
+from rye.items import Item, ItemType
+from rye.search.highlight import Matched, Matches, matched
+from rye.search.match import Found
+from rye.search.predicates import States
 from rye.search.results import LeafTrace, SearchResult
-from rye.search.states import States
-from rye.signing import TrustSet
-from rye.signing.foreign import cut_short
+from rye.search.score import Evaluation
+from rye.search.semantic import Closeness
+from rye.signing import Evidence, Origin, Signature, TrustSet, judge, remembering_verify
+from rye.signing.reasons import cut_short
+from rye.spaces import Root
+
+__all__ = ["Place", "Reread", "Rereading"]
+
+
+# -- Files of a page as they are on disk at this moment; what the very same bytes gave before is not made again.
+KEPT_ITEMS = 4096
+KEPT_BYTES = 8 << 20
+"""How many items are kept in one process, and how large they may be together."""
+
+LARGEST_KEPT = 1 << 16
+"""How large an item may be to be kept: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
+
+_VALUE_BYTES = 256
+
+Key = tuple[bytes, Origin, str]
+"""SHA-256 of all bytes of a file, where they were found, and the path, whose extension decides the format."""
+
+
+class Read(NamedTuple):
+    """One file: the item as a page shows it, without metadata and texts of sections, and what its bytes prove."""
+
+    item: Item
+    evidence: Evidence
+    origin: Origin
+
+
+class Shelf:
+    """What was read lately, the least recently used forgotten first. Safe to use from several threads.
+
+    Args:
+        most: How many files are kept.
+        most_bytes: How large they may be together.
+    """
+
+    def __init__(self, most: int = KEPT_ITEMS, most_bytes: int = KEPT_BYTES) -> None:
+        self._most = most
+        self._most_bytes = most_bytes
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, tuple[Read, int]] = OrderedDict()
+        self._bytes = 0
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def read(self, root: Root, path: str, item_type: ItemType, item_id: str) -> Read:
+        """Read one file, and parse and inspect its bytes unless that was done to the same bytes at the same place.
+
+        Args:
+            root: The space root.
+            path: Path of the file relative to the root.
+            item_type: What the path says it is.
+            item_id: The id that the path gives it.
+
+        Raises:
+            ItemError: The file cannot be read, or is no item.
+        """
+        data = spaces.read_file(root, path)
+        digest = sha256(data)
+        key = (digest.digest(), Origin(root.space, root.bundle, str(item_type), item_id), path)
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key][0]
+        taken = take_item(data, key[1], path, content_digest=digest.hexdigest())
+        item = taken.item
+        outline = tuple(replace(section, text="") for section in item.sections)
+        found = Read(replace(item, metadata={}, declared={}, sections=outline), taken.evidence, taken.origin)
+        self._keep(key, found, len(data) + _VALUE_BYTES * (len(item.tags) + len(item.symbols) + len(outline)))
+        return found
+
+    def _keep(self, key: Key, found: Read, size: int) -> None:
+        if size > LARGEST_KEPT:
+            return
+        with self._lock:
+            _, before = self._kept.pop(key, (found, 0))
+            self._kept[key] = found, size
+            self._bytes += size - before
+            while len(self._kept) > self._most or self._bytes > self._most_bytes:
+                self._bytes -= self._kept.popitem(last=False)[1][1]
+
+
+# -- Hits as their files are at this moment: read, verified from those bytes, and compared with what was indexed.
+_KINDS = tuple(map(ItemType, TYPE_NAMES))
+
+
+class _Proven(Protocol):
+    """What was read of a file, with what its bytes prove."""
+
+    @property
+    def evidence(self) -> Evidence: ...
+    @property
+    def origin(self) -> Origin: ...
+
+
+R = TypeVar("R", bound=_Proven)
+
+
+class Place(NamedTuple):
+    """Where an indexed document comes from."""
+
+    part: Part
+    path: str
+    kind: ItemType
+    item_id: str
+
+    @property
+    def name(self) -> str:
+        """``type:id``, for sentences."""
+        return f"{self.kind}:{self.item_id}"
+
+
+@dataclass(frozen=True, slots=True)
+class Reread(Generic[R]):
+    """One document, read again.
+
+    Attributes:
+        place: Where it comes from.
+        read: What its file holds now.
+        signature: The verdict on that.
+        same_bytes: Whether that is what was indexed.
+    """
+
+    place: Place
+    read: R
+    signature: Signature
+    same_bytes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Rereading(Generic[R]):
+    """How documents are read again.
+
+    Attributes:
+        reader: Whose documents they are.
+        states: What was known of them.
+        trust: Whom to trust.
+        now: The moment.
+        verdicts_matter: Whether one whose verdict has changed no longer fits the query.
+        read: Reads a file, given root, path, type and id; raises :class:`rye.errors.ItemError`.
+    """
+
+    reader: Reader
+    states: States
+    trust: TrustSet
+    now: datetime
+    verdicts_matter: bool
+    read: Callable[[Root, str, ItemType, str], R]
+
+    def again(self, doc: int, warnings: list[str]) -> Reread[R] | None:
+        """Read one document; None, and a warning, where its file is gone or no longer fits."""
+        return self.all_again([doc], warnings)[0]
+
+    def all_again(self, docs: Sequence[int], warnings: list[str]) -> list[Reread[R] | None]:
+        """Read documents, as :meth:`again` does: first all, then they are judged; caches like one kind of work."""
+        places = [self._place(doc) for doc in docs]
+        found = [self._read(place, warnings) for place in places]
+        return [
+            None if read is None else self._judged(doc, place, read, warnings)
+            for doc, place, read in zip(docs, places, found, strict=True)
+        ]
+
+    def _place(self, doc: int) -> Place:
+        part, local = self.reader.locate(doc)
+        segment = part.segment
+        return Place(part, segment.paths[local], _KINDS[segment.types[local]], segment.ids[local])
+
+    def _read(self, place: Place, warnings: list[str]) -> R | None:
+        try:
+            return self.read(place.part.root, place.path, place.kind, place.item_id)
+        except ItemError as error:
+            warnings.append(f"{place.name} was left out: {error.message}")
+            return None
+
+    def _judged(self, doc: int, place: Place, read: R, warnings: list[str]) -> Reread[R] | None:
+        signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify)
+        part = place.part
+        same = part.segment.evidence.content_digest(doc - part.base) == read.evidence.content_digest
+        if not same and self.verdicts_matter and self.states.verdicts[doc] != VERDICT_NUMBER[signature.verdict]:
+            warnings.append(f"{place.name} was left out: it changed and is {signature.verdict} now")
+            return None
+        if not same:
+            warnings.append(f"{place.name} changed since it was indexed; it is shown as it is now")
+        return Reread(place, read, signature, same)
+
 
 _SHELF = Shelf()
 _EVERYWHERE = 4

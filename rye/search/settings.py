@@ -20,15 +20,14 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rye._text import inline
 from rye.embedding import Choice
 from rye.embedding.choice import MAX_BATCH, MAX_TIMEOUT
 from rye.errors import ArgumentError, ItemError, UnavailableError
-from rye.escaping import inline
 from rye.index.schema import TYPE_NAMES
 from rye.items.yaml_safe import load as load_yaml
-from rye.search.fields import TEXT_FIELDS, nearest
-from rye.search.modes import BOOSTS, read_boosts
-from rye.search.weights import Overrides
+from rye.search.fields import TEXT_FIELDS, Overrides, nearest
+from rye.search.request import BOOSTS, read_boosts
 from rye.spaces import Root
 
 SETTINGS = Path("config", "search.yaml")

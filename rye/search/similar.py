@@ -20,19 +20,16 @@ from rye.items import ItemType
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields
-from rye.search.by_meaning import Near
-from rye.search.closeness import Asked
-from rye.search.docs import Docs
+from rye.search.docset import Docs
 from rye.search.engine import Search
-from rye.search.evaluate import Evaluation, idf
 from rye.search.expand import How, Pattern, document_frequencies
-from rye.search.fields import K1
+from rye.search.fields import K1, Weights, weights_for
 from rye.search.fusion import Fusion, by_similarity, fuse, reaching
-from rye.search.leaves import Leaf, Run
-from rye.search.meaning import Nearness
 from rye.search.page import Hit
+from rye.search.phrase import Leaf, Run
 from rye.search.results import SearchResponse
-from rye.search.weights import Weights, weights_for
+from rye.search.score import Evaluation, idf
+from rye.search.semantic import Asked, Near, Nearness
 
 MAX_TELLING = 25
 """Words of an item that similar ones are looked for by."""

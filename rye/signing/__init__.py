@@ -1,7 +1,8 @@
 r"""From (bytes, keys, moment, place) to a verdict; keys, trust and signing.
 
 :func:`inspect` finds what the bytes of a file prove by themselves, :func:`judge` what that is worth under a trust set.
-Neither touches a disk or asks a clock. :mod:`rye.signing.store` alone reads and writes trust files, ``vault`` keys.
+Neither touches a disk or asks a clock. :mod:`rye.signing.trust_store` alone reads and writes
+trust files, ``vault`` keys.
 Importing this room does not load the cryptography library; the first signature that is checked or made does.
 
     >>> from datetime import UTC, datetime
@@ -16,17 +17,15 @@ Importing this room does not load the cryptography library; the first signature 
     'digest'
 """
 
-from rye.signing._line import COMMENT_MARKS
-from rye.signing.account import Account, account
-from rye.signing.endorse import endorse, endorser
+from rye.signing.envelope import COMMENT_MARKS, sign_bytes, unsigned_bytes
 from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
-from rye.signing.key_text import hide_keys, refuse_key_text
-from rye.signing.keys import PublicKey, SigningKey, remembering_verify
+from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
-from rye.signing.reasons import REASONS, Reason
-from rye.signing.sign import sign_bytes, unsigned_bytes
-from rye.signing.store import (
+from rye.signing.reasons import REASONS, Account, Reason, account
+from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
+from rye.signing.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_name, write_trust_file
+from rye.signing.trust_store import (
     TRUSTED_FOLDER,
     TrustLoad,
     UnreadTrust,
@@ -39,8 +38,6 @@ from rye.signing.store import (
     trust_paths,
     write_atomically,
 )
-from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
-from rye.signing.trust_file import last_moment, parse_trust_file, trust_file_name, write_trust_file
 from rye.signing.vault import (
     DEFAULT_KEY,
     KEY_VARIABLE,

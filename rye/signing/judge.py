@@ -9,7 +9,7 @@ from string import Formatter
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from rye.signing._message import signed_message
+from rye.signing.envelope import signed_message
 from rye.signing.evidence import ITEM_TYPES
 from rye.signing.keys import PublicKey
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Signature

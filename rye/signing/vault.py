@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from rye._shell import quote
+from rye._text import quote
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.signing.keys import PublicKey, SigningKey
-from rye.signing.store import sync_folder, write_atomically
 from rye.signing.trust_file import MAX_TRUST_FILE
+from rye.signing.trust_store import sync_folder, write_atomically
 
 __all__ = [
     "DEFAULT_KEY",

@@ -17,12 +17,12 @@ all code in a space only the callable that an *installed* bundle registers is ev
 
 from __future__ import annotations
 
-from rye.spaces.below import Below, look_below
 from rye.spaces.bundles import OWN, named_roots, system_roots
 from rye.spaces.discover import check_project, check_writable, find_project, project_root, user_root, user_space
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
-from rye.spaces.reading import FolderReader, read_file
-from rye.spaces.walking import walk, walk_along, walk_stat
+from rye.spaces.nested import Below, look_below
+from rye.spaces.read import FolderReader, read_file
+from rye.spaces.walker import walk, walk_along, walk_stat
 
 __all__ = [
     "FOLDER",

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 
 from rye.search.engine import Search, World
 from rye.search.facets import count_facets, read_facets
-from rye.search.query_plan import make_plan
+from rye.search.plan import make_plan
 from rye.search.request import make_request
 from tests.benchmarks import report
 from tests.benchmarks.asking import KINDS, Query, queries

@@ -31,8 +31,7 @@ import numpy as np
 from rye import Registry
 from rye.embedding import Choice, Embedder, open_embedder
 from rye.index.chunks import Chunk
-from rye.index.shards import Shard, ShardWriter
-from rye.index.vectors import Piece, Vectors
+from rye.index.vectors import Piece, Shard, ShardWriter, Vectors
 from tests.benchmarks import report
 from tests.benchmarks.corpus import LONG, SHORT, Corpus
 from tests.benchmarks.laying import Laid, lay

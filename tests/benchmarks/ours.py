@@ -13,17 +13,17 @@ from pathlib import Path
 import numpy as np
 
 import rye.query
-from rye._cores import cores
-from rye.index.builder import SegmentBuilder
-from rye.index.joining import join
-from rye.index.manifest import Files, Manifest
+from rye._process import cores
+from rye.index.file_list import Files, Manifest
+from rye.index.join import join
+from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH
 from rye.index.reader import Reader
-from rye.index.runs import ALONE_BELOW, PIECES_EACH
 from rye.index.schema import Place
+from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Commit, Store
 from rye.items import Item, ItemType
 from rye.search.engine import Search, World
-from rye.search.query_plan import make_plan
+from rye.search.plan import make_plan
 from rye.search.request import PLAIN, make_request
 from rye.signing import Evidence, TrustSet
 from rye.spaces import Root, Space

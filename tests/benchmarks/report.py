@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from rye.verification.processes import cores
+from rye._process import cores
 
 RESULTS = Path(__file__).parent / "results"
 PACKAGES = ("numpy", "Whoosh-Reloaded", "tantivy", "bm25s", "rapidfuzz", "lark")

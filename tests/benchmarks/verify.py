@@ -26,11 +26,11 @@ from statistics import median
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from rye import signing
-from rye.layout import Layout
-from rye.reports import VerifiedItem
+from rye._process import cores
 from rye.signing import EnvelopeFormat, Origin, SigningKey, Verdict
-from rye.verification.checking import start_checking
-from rye.verification.processes import cores
+from rye.spaces.layout import Layout
+from rye.verify.pool import start_checking
+from rye.verify.reports import VerifiedItem
 
 RESULTS = Path(__file__).parent / "results"
 GOALS = {"v2": 0.8, "v1": 0.5}

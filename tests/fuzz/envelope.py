@@ -38,7 +38,6 @@ def _fuzz(target: str, seconds: int) -> int:
     atheris: Any = importlib.import_module("atheris")
     with atheris.instrument_imports(include=["rye"]):
         from rye import errors, manifest, signing  # noqa: F401 - loaded here so that their branches are counted
-        from rye.signing import evidence, judge  # noqa: F401 - the same
     seeds, check = {"envelope": _envelope, "trust": _trust, "manifest": _manifest}[target]()
     folder = Path(tempfile.mkdtemp(prefix="rye-fuzz-"))
     corpus = folder / "corpus"
@@ -59,7 +58,7 @@ def _envelope() -> Target:
 
     Around a lone directive with an older line white space may stand, which no reader sees; nothing else may differ.
     """
-    from rye import _envelope as lines
+    from rye import _text as lines
     from rye.signing import REASONS, EnvelopeFormat, Evidence, Verdict, inspect, judge
     from tests.support.signed import GOLDEN, NOW, TRUST, XML, place, sign
 

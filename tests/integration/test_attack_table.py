@@ -19,9 +19,9 @@ import pytest
 from rye import signing
 from rye.cli import main
 from rye.errors import ItemError
-from rye.observing import observe
+from rye.manifest.space import observe
 from rye.signing import EnvelopeFormat
-from rye.verification.processes import SERIAL_BELOW
+from rye.verify.pool import SERIAL_BELOW
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
 from tests.support.signed import (

@@ -13,9 +13,9 @@ import pytest
 from rye import Registry, SigningError, signing
 from rye.cli import main
 from rye.errors import EnvironmentFault
-from rye.layout import Layout
-from rye.publishing import sign_bundle
-from rye.trusting.files import Trust
+from rye.keys.sign_items import sign_bundle
+from rye.keys.trust_files import Trust
+from rye.spaces.layout import Layout
 from tests.support.files import lay
 from tests.support.signed import ANN, BEA, EVE, PAT, key
 from tests.support.spacesim import SpaceSim

@@ -22,9 +22,9 @@ COMMAND = """
 import atexit, sys
 from pathlib import Path
 from rye.cli import main
-from rye.index import runs
-from rye.verification import checking, processes
-checking.cores = runs.cores = lambda: 3
+from rye.index import parallel_build as runs
+from rye.verify import pool as processes
+processes.cores = runs.cores = lambda: 3
 runs.ALONE_BELOW = 100
 done, unpacked, answered = [], processes._unpacked, runs._answered
 processes._unpacked = lambda packed: done.append(1) or unpacked(packed)
@@ -132,9 +132,9 @@ def test_a_relative_entry_of_the_path_is_not_handed_to_helpers(checkout: Checkou
     checkout.trap_imports()
     code = """
 import sys
-from rye._helpers import start
+from rye._process import start
 sys.path[:0] = ["", "."]
-helper = start("rye.verification.processes")
+helper = start("rye.verify.pool")
 helper.stdin.close()
 sys.exit(helper.wait())
 """

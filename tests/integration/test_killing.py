@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rye._helpers import start
+from rye._process import start
 
 KILLS = 150
 """Of each of two kinds."""
@@ -33,7 +33,7 @@ def test_a_process_killed_at_any_moment_leaves_the_snapshot_before_it(tmp_path: 
 
 def test_a_helper_ends_with_the_process_that_it_helps() -> None:
     """When nobody can ask it any more, it is gone."""
-    helper = start("rye.index.runs")
+    helper = start("rye.index.parallel_build")
     assert helper is not None
     helper.stdin.close()
     assert helper.wait() == 0
@@ -46,8 +46,8 @@ def test_a_copy_ends_with_the_process_that_it_helps(end: str) -> None:
     """However that ends; until the copy has ended too, it holds the standard output that both were given."""
     code = f"""
 import os, sys
-from rye._helpers import copy
-from rye.verification.processes import help_out
+from rye._process import copy
+from rye.verify.pool import help_out
 helper, other = copy(help_out), copy(help_out)
 print(helper and other, flush=True)
 {end}
@@ -61,7 +61,7 @@ def test_a_process_of_several_threads_is_not_copied() -> None:
     """What another of them has locked would stay so in the copy."""
     code = """
 import threading
-from rye._helpers import copy
+from rye._process import copy
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 print(copy(exit))
 """

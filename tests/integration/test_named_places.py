@@ -9,8 +9,8 @@ import pytest
 
 from rye import Registry, signing
 from rye.cli import main
-from rye.copying import copy_item
 from rye.errors import ArgumentError, EnvironmentFault
+from rye.registry.load import copy_item
 from rye.signing import SigningKey
 from tests.support.files import lay
 from tests.support.signed import ANN, PAT, SIGNED_AT

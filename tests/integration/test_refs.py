@@ -16,7 +16,7 @@ import pytest
 from rye import ArgumentError, NotFoundError, Registry
 from rye.cli.render.refs import DRAWINGS
 from rye.cli.text import inline
-from rye.relations import Relation, Relations
+from rye.registry.relations import Relation, Relations
 from tests.support.mcp_server import session, text_of
 from tests.support.signed import ANN, EVE
 from tests.support.spacesim import SpaceSim, no_own_items

@@ -17,7 +17,7 @@ import pytest
 from rye import Registry
 from rye.errors import EnvironmentFault
 from rye.index import store
-from rye.index.manifest import Manifest
+from rye.index.file_list import Manifest
 from tests.support.spacesim import SpaceSim, no_own_items
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,7 +42,7 @@ def index_of(registry: Registry) -> Path:
 HOLD = """
 import sys
 from pathlib import Path
-from rye.index.folder import held
+from rye.index.store import held
 with held(Path(sys.argv[1]), sys.argv[2]) as got:
     print(got, flush=True)
     sys.stdin.readline()

@@ -17,7 +17,8 @@ import pytest
 
 from rye import Registry
 from rye.errors import QueryError, RyeError
-from rye.index import checked, container
+from rye.index import container
+from rye.index import container as checked
 from tests.support.spacesim import SpaceSim, no_own_items
 
 QUERIES = (
@@ -303,7 +304,7 @@ def test_an_error_that_does_not_come_of_damage_is_told_after_one_attempt(
         raise ValueError(message)
 
     registry = sim.registry(cache_dir=shutil.copytree(sim.cache, tmp_path / "cache"))
-    monkeypatch.setattr("rye.registry.Search", broken)
+    monkeypatch.setattr("rye.registry.registry.Search", broken)
     generations = []
     for _ in range(3):
         with pytest.raises(ValueError, match="fault of the program") as caught:

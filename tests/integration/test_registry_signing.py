@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, RyeError, SigningError
-from rye.publishing import sign_bundle
+from rye.keys.sign_items import sign_bundle
 from rye.signing import Scope, load_key_file, parse_trust_file
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope

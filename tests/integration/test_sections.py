@@ -23,7 +23,7 @@ from rye.errors import ArgumentError, QueryError
 from rye.index.chunks import chunks_of, spans_of
 from rye.items import ItemType, parse
 from rye.search.fusion import KEYWORD_WEIGHT, SEMANTIC_WEIGHT, SPREAD
-from rye.search.section_results import SectionHit, SectionResponse
+from rye.search.results import SectionHit, SectionResponse
 from tests.support.embedders import Broken, Hashed
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, no_own_items

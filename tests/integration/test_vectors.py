@@ -20,10 +20,9 @@ import pytest
 from rye import Registry
 from rye.embedding import Floats
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
-from rye.index import vectorizing
+from rye.index import vector_store as vectorizing
 from rye.index.chunks import chunks_of
-from rye.index.meaning import Meaning
-from rye.index.shards import PROBE
+from rye.index.vectors import PROBE, Meaning
 from rye.items import ItemType, parse
 from tests.support.embedders import Broken, Hashed, answered, serving
 from tests.support.spacesim import SpaceSim, no_own_items

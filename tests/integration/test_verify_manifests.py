@@ -15,8 +15,8 @@ from mcp import Client, types
 
 from rye import Registry, signing
 from rye.cli.app import main
-from rye.verification.findings import Finding
-from rye.verification.manifests import Amiss
+from rye.verify.manifests import Amiss
+from rye.verify.run import Finding
 from tests.support.attacks import HELLO, TEXT
 from tests.support.mcp_server import text_of, with_client
 from tests.support.signed import ANN

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.watching import Watch
+from rye.registry.watch import Watch
 from tests.support.spacesim import SpaceSim, furnish
 
 

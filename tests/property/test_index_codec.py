@@ -13,7 +13,7 @@ from whoosh import query
 from whoosh.filedb.filestore import FileStorage
 from whoosh.index import TOC, open_dir
 
-from rye.index.listing import INDEX_NAME
+from rye.index.file_list import INDEX_NAME
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS, whoosh_schema
 from rye.index.store import Snapshot

@@ -14,8 +14,10 @@ from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.items.model import Item
 from rye.query import ast
-from rye.search import effort, expand, placed
-from rye.search.evaluate import Evaluation
+from rye.search import expand
+from rye.search import phrase as effort
+from rye.search import phrase as placed
+from rye.search.score import Evaluation
 from tests.support import naive_leaves
 from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import NaiveDoc, read_corpus

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rye.index import codes
+from rye.index import documents as codes
 from rye.query import ast
-from rye.search import evaluate, rows
+from rye.search import postings as rows
+from rye.search import score as evaluate
 from tests.property.test_positions_leaves import Collection, collections, opened, text_queries
 from tests.unit.search.asking import evaluation
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from rye._envelope import find_envelope
+from rye._text import find_envelope
 from rye.errors import SigningError
 from rye.signing import (
     REASONS,
@@ -23,8 +23,7 @@ from rye.signing import (
     sign_bytes,
     unsigned_bytes,
 )
-from rye.signing._line import decode_signature, encode_signature
-from rye.signing._message import signed_message
+from rye.signing.envelope import decode_signature, encode_signature, signed_message
 from tests.support.signed import ANN, DIRECTIVE, FRONT, NOTE, NOW, SCRIPT, SIGNED_AT, TOOL, XML, place, sign, verdict
 
 PIECES = st.sampled_from(

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from rye.errors import ArgumentError, SigningError
 from rye.signing import Scope, parse_trust_file
-from rye.verification.policy import load_policy
+from rye.verify.policy import load_policy
 from tests.support.signed import ANN
 
 ZONES = st.integers(-1439, 1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))

@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from rye import Registry, SearchResponse
 from rye.query import parse
 from rye.search import expand
-from rye.search.why_results import REASONS, Clause, Why
+from rye.search.explanation import REASONS, Clause, Why
 from tests.support.embedders import Hashed
 from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder

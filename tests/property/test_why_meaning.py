@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse
-from rye.search.why_results import REASONS, Why
+from rye.search.explanation import REASONS, Why
 from tests.support.embedders import Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
 

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from rye import inventory, signing
+from rye import signing
 from rye.cli.app import main
-from rye.layout import Layout
+from rye.keys import manifests as inventory
 from rye.signing import SigningKey
 from rye.spaces import Root
+from rye.spaces.layout import Layout
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 

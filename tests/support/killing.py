@@ -18,7 +18,7 @@ from collections import Counter
 from hashlib import sha256
 from pathlib import Path
 
-from rye.index import runs
+from rye.index import parallel_build as runs
 from rye.index.refresh import SpaceIndex
 from rye.index.segment import EXTENSION
 from rye.index.store import Snapshot, Store

@@ -22,7 +22,7 @@ import pytest
 
 from rye import Registry, items, signing
 from rye.items import ItemType
-from rye.items.files import split_name
+from rye.items.filenames import split_name
 from rye.signing import EnvelopeFormat, Origin, SigningKey
 from tests.support.naive_docs import NaiveDoc
 from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rye._envelope import RawEnvelope, find_envelope
+from rye._text import RawEnvelope, find_envelope
 
 LINE = b"# rye:signed:x"
 

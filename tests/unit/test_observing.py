@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.observing import observe
+from rye.manifest.space import observe
 from rye.signing import TRUSTED_FOLDER
 from rye.spaces import Root, Space
 from tests.support.files import lay

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, QueryError, Registry, RyeError
-from rye.naming import load_named
+from rye.registry.lookup import load_named
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim
 

@@ -9,10 +9,10 @@ import pytest
 
 from rye.cli import main
 from rye.errors import SigningError
-from rye.layout import Layout
-from rye.reports import Unchecked
-from rye.targets import read_targets
-from rye.verification.checking import start_checking
+from rye.spaces.layout import Layout
+from rye.spaces.targets import read_targets
+from rye.verify.pool import start_checking
+from rye.verify.reports import Unchecked
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 

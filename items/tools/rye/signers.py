@@ -1,4 +1,4 @@
-# rye:signed:v2:2026-11-22T18:21:44Z:c4270cfb60aa28122656e490fcc680708efb3dfa6093ff39ce7fa3bc2b7fb7d3:ingljYKUME3BDYQ0ixKj44GjsifkNTQKi2-WNAbXVRYB71Iwc-Sp7vtT_kfySUhPrSDSNJcBo6gvqOsRt-3HCg:70bd5afc81b2af82f8d586196ef233db5efd24a3062467f462ff487425a2f26a
+# rye:signed:v2:2026-11-22T18:41:31Z:75b9b205d236c31193538faaa1da9de1556e43239247f83604041b4f7ca5c757:3F_iipd_fIV4xCtRdKuwWwiBvZ9whXvtCRipRV5F5Os5_Imm5V4hS9EOIlMKQtvstgvd4QgDeUAbcVQxoSdPDw:193692ef6e687bc3c2d3b5284c51a6c9ae9d2aca9d38794dbcf06fcd8770d41b
 """Say who signed what: one line for each key, with its items by verdict and the time of its last signature.
 
 Items without a signature are counted under no key. ``--below`` lists, instead, every item whose verdict is not
@@ -18,7 +18,7 @@ from typing import Any
 
 from rye import Registry
 from rye.errors import RyeError
-from rye.reports import VerifiedItem, VerifyReport
+from rye.verify.reports import VerifiedItem, VerifyReport
 
 __version__ = "1.0.0"
 __tool_type__ = "python"

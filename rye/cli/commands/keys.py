@@ -12,7 +12,7 @@ from rye.cli.options import Refusal, json_option, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, say_raw
 
 if TYPE_CHECKING:
-    from rye.trusting.keyring import Keyring, Passphrase
+    from rye.keys.keyring import Keyring, Passphrase
 
 __all__ = ["command"]
 
@@ -192,7 +192,7 @@ def _standard_input() -> bytes:
 
 def _keyring(passphrase: Passphrase = None) -> Keyring:
     """Return the user's keyring; where no project is needed, none is looked at."""
-    from rye.trusting.keyring import Keyring
+    from rye.keys.keyring import Keyring
 
     return Keyring.find(passphrase=passphrase)
 

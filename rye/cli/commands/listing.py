@@ -47,7 +47,7 @@ def command(scope: str, **options: Any) -> int:
     place = Place.take(options)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
     options["sort_by"] = _SORTS[options.pop("sort")]
-    from rye.listing import list_items
+    from rye.registry.pages import list_items
 
     response = ask(place, lambda registry: list_items(registry, scope=scope, **options))
     from rye.cli.render.listing import render_list

@@ -13,9 +13,9 @@ from rye.cli.options import Place, Refusal, given, json_option, only_one, place_
 from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
-    from rye.layout import Layout
     from rye.manifest import Delegation
     from rye.spaces import Root
+    from rye.spaces.layout import Layout
 
 __all__ = ["command"]
 
@@ -83,8 +83,8 @@ class _Where:
     @classmethod
     def take(cls, options: dict[str, Any], *, several: bool) -> _Where:
         """Find what the options name; several roots only where ``several``."""
-        from rye.inventory import find_root
-        from rye.layout import Layout
+        from rye.keys.manifests import find_root
+        from rye.spaces.layout import Layout
 
         place, bundle, space = Place.take(options), options["bundle"], options["space"]
         if bundle is not None and given("space"):
@@ -97,8 +97,8 @@ class _Where:
 
 
 def _write(options: dict[str, Any]) -> int:
-    from rye import inventory
     from rye.cli.secrets import ask_passphrase
+    from rye.keys import manifests as inventory
 
     only_one("delegate", "no_delegates")
     where = _Where.take(options, several=False)
@@ -129,7 +129,7 @@ def _write(options: dict[str, Any]) -> int:
 
 def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
     """Return who lists namespaces from now on; None where that stays as it is."""
-    from rye.inventory import read_delegation
+    from rye.keys.manifests import read_delegation
 
     if options["no_delegates"]:
         return []
@@ -137,7 +137,8 @@ def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
 
 
 def _check(options: dict[str, Any]) -> int:
-    from rye import inventory, signing
+    from rye import signing
+    from rye.keys import manifests as inventory
 
     where = _Where.take(options, several=True)
     load = where.layout.load_trust(where.trust)

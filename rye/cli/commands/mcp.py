@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from rye._helpers import find_program
+from rye._process import find_program
 from rye.cli.options import Refusal, place_options, refuse
 from rye.cli.terminal import note, say
 from rye.errors import NotFoundError

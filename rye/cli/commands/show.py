@@ -28,7 +28,7 @@ def command(item: str, **options: Any) -> int:
     only_one("as_json", "raw")
     place = Place.take(options)
     space = None if options["space"] == "all" else options["space"]
-    from rye.naming import load_named
+    from rye.registry.lookup import load_named
 
     try:
         loaded = ask(place, lambda registry: load_named(registry, item, space))

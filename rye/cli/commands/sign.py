@@ -13,7 +13,7 @@ from rye.cli.options import Place, Refusal, ask, json_option, only_one, place_op
 from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
-    from rye.reports import SignReport
+    from rye.keys.reports import SignReport
 
 __all__ = ["command"]
 
@@ -105,7 +105,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     )
     if not options["new_key"]:
         raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
-    from rye.publishing import sign_bundle
+    from rye.keys.sign_items import sign_bundle
 
     owner = options["owner"] or Path(os.path.realpath(root)).name
     return sign_bundle(root, owner=owner, format=options["form"], force=options["force"])

@@ -12,8 +12,8 @@ from rye.cli.options import Place, json_option, place_options, space_option
 from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
-    from rye.trusting.keyring import Keyring
-    from rye.trusting.plans import Plan
+    from rye.keys.keyring import Keyring
+    from rye.keys.trust_files import Plan
 
 __all__ = ["command"]
 
@@ -123,7 +123,7 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
 
 def _keyring(options: dict[str, Any]) -> Keyring:
     from rye.cli.secrets import ask_passphrase
-    from rye.trusting.keyring import Keyring
+    from rye.keys.keyring import Keyring
 
     place = Place.take(options)
     return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
@@ -131,7 +131,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 
 def _change(texts: Sequence[str], plan: Callable[[str], Plan], options: dict[str, Any]) -> int:
     """Carry out what is planned for each text, if all of them are possible, and tell it."""
-    from rye.trusting.plans import carry_out_all
+    from rye.keys.trust_files import carry_out_all
 
     changes = carry_out_all(texts, plan)
     if options["as_json"]:

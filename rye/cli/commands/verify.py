@@ -12,9 +12,9 @@ from rye.cli.options import Place, Refusal, given, json_option, only_one, place_
 from rye.cli.terminal import Terminal, note, say, silence
 
 if TYPE_CHECKING:
-    from rye.verification.checking import Progress
-    from rye.verification.findings import Run
-    from rye.verification.policy import Policy
+    from rye.verify.policy import Policy
+    from rye.verify.pool import Progress
+    from rye.verify.run import Run
 
 __all__ = ["command"]
 
@@ -79,7 +79,7 @@ def command(target: tuple[str, ...], **options: Any) -> int:
 
 
 def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Run:
-    from rye.verification.findings import start_run
+    from rye.verify.run import start_run
 
     return start_run(
         target,
@@ -121,7 +121,7 @@ def _policy(options: dict[str, Any]) -> Policy:
     """Return the policy of the file, and on top of it what the command line demands."""
     from dataclasses import replace
 
-    from rye.verification.policy import Demand, Policy, check_signers, load_policy
+    from rye.verify.policy import Demand, Policy, check_signers, load_policy
 
     mine = Demand(options["require"] or "trusted", check_signers(options["signers"]))
     if options["policy"] is None:
@@ -135,7 +135,7 @@ def _policy(options: dict[str, Any]) -> Policy:
 def _write_baseline(run: Run, path: Path) -> int:
     """Write the findings, unless something could not be checked: then they are not all known."""
     from rye.cli.render.verify import render_text
-    from rye.verification.findings import Baseline, Finding
+    from rye.verify.run import Baseline, Finding
 
     findings: list[Finding] = []
     for line in render_text(run, Terminal.of(sys.stdout), verbose=False, complain=note, keep=findings.append):

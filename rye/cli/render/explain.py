@@ -9,7 +9,7 @@ from rye.cli.render.bars import bar
 from rye.cli.render.parts import plural
 from rye.cli.terminal import Terminal
 from rye.cli.text import cells, inline, pad
-from rye.search.contrast import Contrast
+from rye.search.explanation import Contrast
 from rye.search.results import LeafTrace, SearchResult
 
 __all__ = ["contrast_line", "render_explained", "words_line"]

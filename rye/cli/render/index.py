@@ -8,7 +8,7 @@ from rye.cli.render.parts import plural, size
 from rye.cli.render.table import table
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.reports import RefreshReport, SpaceStatus, VectorReport
+from rye.registry.reports import RefreshReport, SpaceStatus, VectorReport
 
 __all__ = ["render_rebuilt", "render_status", "render_vectors", "render_warnings"]
 

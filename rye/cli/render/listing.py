@@ -8,7 +8,7 @@ from rye.cli.render.parts import plural, size, source_label, standing
 from rye.cli.render.table import table
 from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal
 from rye.cli.text import cells, inline, pad
-from rye.counting import SpaceStats, Stats
+from rye.registry.stats import SpaceStats, Stats
 from rye.search.results import SearchResponse, SearchResult
 
 __all__ = ["render_list", "render_stats"]

@@ -11,11 +11,11 @@ from rye.cli.render.parts import plural
 from rye.cli.render.places import file_uri, folder_uri, shown_path
 from rye.cli.terminal import json_text
 from rye.cli.text import inline
-from rye.reports import Unchecked, VerifiedItem
 from rye.signing import REASONS, Verdict
-from rye.verification.findings import Finding, Run
-from rye.verification.manifests import Amiss
-from rye.verification.policy import POLICY_REASONS
+from rye.verify.manifests import Amiss
+from rye.verify.policy import POLICY_REASONS
+from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.run import Finding, Run
 
 __all__ = ["FORMATS"]
 

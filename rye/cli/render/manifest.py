@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rye.cli.render.parts import plural
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.manifest_reports import ManifestReport, ManifestWritten
+from rye.keys.manifests import ManifestReport, ManifestWritten
 
 __all__ = ["outcome", "render_checked", "render_hints", "render_written"]
 

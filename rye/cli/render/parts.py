@@ -11,7 +11,7 @@ from rye.signing import REASONS
 from rye.signing.model import Signature
 
 if TYPE_CHECKING:
-    from rye.reports import LoadedItem
+    from rye.registry.reports import LoadedItem
 
 __all__ = ["plural", "remedy", "signed_by", "size", "source_label", "standing", "verdict_label", "warning_lines"]
 
@@ -57,7 +57,7 @@ def remedy(loaded: LoadedItem) -> str:
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
-    from rye.verification.fixing import Fixing
+    from rye.verify.fixes import Fixing
 
     return Fixing.find().of_item(loaded, loaded.signature.code)
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from rye.cli.render.parts import standing
 from rye.cli.terminal import Terminal
 from rye.cli.text import cells, inline, pad
-from rye.relations import RelatedItem, Relation, Relations
+from rye.registry.relations import RelatedItem, Relation, Relations
 
 __all__ = ["DRAWINGS", "render_refs"]
 

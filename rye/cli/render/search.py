@@ -11,7 +11,7 @@ from rye.cli.render.facets import render_facets
 from rye.cli.render.parts import source_label, standing, verdict_label, warning_lines
 from rye.cli.terminal import Terminal
 from rye.cli.text import Spans, cells, inline, passage
-from rye.search.contrast import contrast
+from rye.search.explanation import contrast
 from rye.search.results import HybridMatch, SearchResponse, SearchResult
 
 __all__ = ["render_ids", "render_notes", "render_search", "render_similar"]

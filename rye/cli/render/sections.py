@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from rye._text import block
 from rye.cli.render.parts import standing, verdict_label
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.escaping import block
-from rye.search.section_results import SectionHit, SectionResponse
+from rye.search.results import SectionHit, SectionResponse
 
 __all__ = ["render_notes", "render_sections"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rye.cli.render.parts import remedy, signed_by, source_label, verdict_label
 from rye.cli.terminal import Terminal
 from rye.cli.text import block, cells, inline, pad, passage
-from rye.reports import LoadedItem
+from rye.registry.reports import LoadedItem
 
 __all__ = ["render_item"]
 

@@ -9,9 +9,9 @@ from rye.cli.render.parts import plural, source_label
 from rye.cli.render.places import shown_path
 from rye.cli.terminal import VERDICT_MARKS, Terminal
 from rye.cli.text import inline
-from rye.reports import Unchecked, VerifiedItem
-from rye.verification.findings import Finding, Run
-from rye.verification.manifests import Amiss
+from rye.verify.manifests import Amiss
+from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.run import Finding, Run
 
 __all__ = ["render_text"]
 

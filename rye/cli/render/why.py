@@ -8,7 +8,7 @@ from rye.cli.render.explain import contrast_line, render_explained, words_line
 from rye.cli.render.parts import source_label, verdict_label
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.search.why_results import Clause, Meant, Neighbour, Why
+from rye.search.explanation import Clause, Meant, Neighbour, Why
 
 __all__ = ["render_why"]
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+from rye._text import block
 from rye.errors import ItemError
-from rye.escaping import block
 from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import part_of, schema_of
@@ -17,7 +17,7 @@ from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 from rye.mcp.trusted import is_offered
 
 if TYPE_CHECKING:
-    from rye.reports import LoadedItem
+    from rye.registry.reports import LoadedItem
 
 __all__ = ["MAX_CONTENT", "TOOL", "Part", "part_of_content", "require_trusted"]
 
@@ -62,8 +62,8 @@ def _parameters(options: Options) -> tuple[Parameter, ...]:
 
 
 def _output() -> dict[str, Any]:
-    from rye.copying import CopiedItem
-    from rye.reports import LoadedItem
+    from rye.registry.load import CopiedItem
+    from rye.registry.reports import LoadedItem
 
     number = {"type": "integer"}
     more: dict[str, Any] = {"characters": number, "offset": number, "next_offset": {"type": ["integer", "null"]}}
@@ -82,8 +82,8 @@ def require_trusted(options: Options, loaded: LoadedItem) -> None:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
-    from rye.copying import copy_item
-    from rye.naming import load_named
+    from rye.registry.load import copy_item
+    from rye.registry.lookup import load_named
 
     arguments = read_arguments(_parameters(work.options), given)
     project = work.project(arguments)

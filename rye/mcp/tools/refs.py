@@ -38,7 +38,7 @@ Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction"
 
 
 def _output() -> dict[str, Any]:
-    from rye.relations import Relations
+    from rye.registry.relations import Relations
 
     return schema_of(Relations)
 
@@ -50,8 +50,8 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     del arguments["project_path"]
     with project.used_by(work.call) as registry:
         if work.options.only_trusted:
-            from rye.naming import load_named
-            from rye.relations import MAX_RELATIONS
+            from rye.registry.lookup import load_named
+            from rye.registry.relations import MAX_RELATIONS
 
             require_trusted(work.options, load_named(registry, item))
             arguments["limit"] = MAX_RELATIONS

@@ -16,7 +16,7 @@ from rye.mcp.wording import for_client
 
 if TYPE_CHECKING:
     from rye.registry import Registry
-    from rye.search.why_results import Why
+    from rye.search.explanation import Why
 
 __all__ = ["TOOL", "only_trusted"]
 
@@ -124,7 +124,7 @@ def _output() -> dict[str, Any]:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
-    from rye.naming import load_named
+    from rye.registry.lookup import load_named
 
     arguments = take_arguments(_PARAMETERS, given)
     project = work.project(arguments)

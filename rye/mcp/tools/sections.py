@@ -60,7 +60,7 @@ Examples: {"query": "how are keys revoked", "max_chars": 6000}; {"query": "rollb
 
 
 def _output() -> dict[str, Any]:
-    from rye.search.section_results import SectionResponse
+    from rye.search.results import SectionResponse
 
     return schema_of(SectionResponse)
 

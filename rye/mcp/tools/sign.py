@@ -16,8 +16,8 @@ from rye.mcp.tools.targets import read_target
 from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
 
 if TYPE_CHECKING:
+    from rye.keys.reports import SignReport
     from rye.registry import Registry
-    from rye.reports import SignReport
 
 __all__ = ["TOOL"]
 
@@ -44,7 +44,7 @@ Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge
 
 
 def _output() -> dict[str, Any]:
-    from rye.reports import SignReport
+    from rye.keys.reports import SignReport
 
     shape = schema_of(SignReport, dry_run={"type": "boolean"})
     del shape["properties"][_OF_BUNDLES]

@@ -14,7 +14,7 @@ from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 
 if TYPE_CHECKING:
     from rye.registry import Registry
-    from rye.reports import VerifyReport
+    from rye.verify.reports import VerifyReport
 
 __all__ = ["TOOL"]
 
@@ -41,7 +41,7 @@ Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "proj
 
 
 def _output() -> dict[str, Any]:
-    from rye.reports import VerifyReport
+    from rye.verify.reports import VerifyReport
 
     number = {"type": "integer"}
     return schema_of(VerifyReport, total=number, next_offset={"type": ["integer", "null"]}, manifests={"type": "array"})
@@ -65,8 +65,8 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
 
 def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments: Mapping[str, Any]) -> VerifyReport:
     """Verify one by one, so that an abandoned call stops; return all, worst first."""
-    from rye.reports import Unchecked, VerifiedItem, VerifyReport
     from rye.signing import Verdict
+    from rye.verify.reports import Unchecked, VerifiedItem, VerifyReport
 
     everything = targets == read_target("*")
     run = registry.check(*(() if everything else targets), space=arguments["space"])

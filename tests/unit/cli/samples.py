@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from rye.items.model import Item, ItemId, ItemType, Symbol
-from rye.reports import LoadedItem, VerifiedItem
+from rye.registry.reports import LoadedItem
 from rye.search.results import LeafTrace, SearchResponse, SearchResult
 from rye.signing.model import Signature, Verdict
+from rye.verify.reports import VerifiedItem
 
 HOSTILE = "\x1b[2J\x07evil\u202etxt\x9b1m\u200b\U000e0041\ud800"
 """Clears the screen, rings, reverses, colours, hides, and cannot be encoded."""

@@ -20,8 +20,8 @@ from rye.cli.commands import COMMANDS, query, search, verify
 from rye.cli.options import Place, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
 from rye.registry import Registry
-from rye.search.modes import HYBRID
-from rye.verification.policy import WELL
+from rye.search.request import HYBRID
+from rye.verify.policy import WELL
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -61,7 +61,7 @@ def test_commands_that_search_nothing_load_nothing_that_searches(command: str) -
     """A hook before every commit does not wait for it."""
     code = (
         "import sys\nfrom rye.cli import main\nmain(sys.argv[1:])\n"
-        "print('loaded', *{'numpy', 'whoosh', 'lark', 'rye.registry', 'rye.search.engine'} & set(sys.modules))"
+        "print('loaded', *{'numpy', 'whoosh', 'lark', 'rye.registry.registry', 'rye.search.engine'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", code, *command.split()], cwd=ROOT, capture_output=True, check=True)
     assert done.stdout.splitlines()[-1] == b"loaded"

@@ -17,9 +17,10 @@ from rye.cli.render.sign import render_signed
 from rye.cli.render.table import table
 from rye.cli.terminal import PLAIN, Terminal
 from rye.errors import ArgumentError, QueryError
-from rye.index.vector_status import VectorStatus
+from rye.index.vector_store import VectorStatus
+from rye.keys.reports import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
-from rye.reports import RefreshReport, SignedItem, SignReport, SpaceStatus
+from rye.registry.reports import RefreshReport, SpaceStatus
 from rye.signing import REASONS
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 

@@ -17,12 +17,12 @@ from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
 from rye.manifest import FINDINGS, Severity
-from rye.reports import Unchecked, VerifiedItem
 from rye.signing import REASONS, Verdict
 from rye.spaces import Root
-from rye.verification.findings import Baseline, Finding, Run, find
-from rye.verification.manifests import Manifests
-from rye.verification.policy import POLICY_REASONS, Demand, Policy
+from rye.verify.manifests import Manifests
+from rye.verify.policy import POLICY_REASONS, Demand, Policy
+from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.run import Baseline, Finding, Run, find
 from tests.support.signed import NOW
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
 

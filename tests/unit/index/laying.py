@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from rye.index.builder import SegmentBuilder
-from rye.index.listing import INDEX_NAME, ColumnarSegment
-from rye.index.manifest import Files, Manifest
+from rye.index.analysis import stem
+from rye.index.file_list import INDEX_NAME, ColumnarSegment, Files, Manifest
 from rye.index.reader import Reader
 from rye.index.schema import (
     MAX_METADATA_VALUES,
@@ -25,7 +24,7 @@ from rye.index.schema import (
     hidden_states,
 )
 from rye.index.segment import EXTENSION, POSITION_BITS, Segment
-from rye.index.stems import stem
+from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Listed, Snapshot
 from rye.items.model import Item, ItemId, ItemType
 from rye.signing import Evidence

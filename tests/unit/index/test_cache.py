@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import cache
+from rye.index import cache_folder as cache
 
 
 def mode(path: Path) -> int:

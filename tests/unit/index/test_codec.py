@@ -13,9 +13,9 @@ from whoosh.index import TOC, open_dir
 from whoosh.reading import TermNotFound
 
 from rye.errors import UnavailableError
-from rye.index.codec import ColumnarCodec
-from rye.index.listing import INDEX_NAME, ColumnarSegment
+from rye.index.file_list import INDEX_NAME, ColumnarSegment
 from rye.index.schema import TEXT_FIELDS, whoosh_schema
+from rye.index.whoosh_codec import ColumnarCodec
 from tests.unit.index.laying import item, snapshot
 
 

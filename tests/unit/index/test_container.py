@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import checked, container
+from rye.index import container
+from rye.index import container as checked
 from rye.index.container import Container, DamagedError
 
 ARRAYS: dict[str, npt.NDArray[np.generic]] = {

@@ -9,8 +9,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.dictionary import perhaps_near, term_arrays
 from rye.index.segment import Segment
+from rye.index.terms import perhaps_near, term_arrays
 from tests.support import naive_analysis
 from tests.unit.index.laying import item, write
 

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from rye.index import container
 from rye.index.container import DamagedError
-from rye.index.listing import Row
-from rye.index.manifest import COARSE_RACY_NS, RACY_NS, Files, Manifest, Problem, stats_of
+from rye.index.file_list import COARSE_RACY_NS, RACY_NS, Files, Manifest, Problem, Row, stats_of
 
 NAMES = st.text(st.characters(exclude_characters="\0"), min_size=1, max_size=6).map(
     lambda text: os.fsdecode(text.encode("utf-8", "surrogatepass"))

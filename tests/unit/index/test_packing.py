@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import blocks, codes, container, packing, paths
-from rye.index.blocks import BLOCK, Blocks
-from rye.index.codes import LENGTH_BITS
+from rye.index import arrays as packing
+from rye.index import container
+from rye.index import documents as codes
+from rye.index import documents as paths
+from rye.index import docvalues as blocks
+from rye.index.arrays import Positions, pack_positions, pack_postings
 from rye.index.container import Container, DamagedError
-from rye.index.packing import Positions, pack_positions, pack_postings
+from rye.index.documents import LENGTH_BITS
+from rye.index.docvalues import BLOCK, Blocks
 from rye.index.schema import FIELD_BITS, SEPARATOR, TYPE_NAMES
 from rye.index.segment import POSITION_BITS, Segment
-from rye.index.strings import Strings, escape, ranges
-from rye.index.strings import pack as pack_strings
+from rye.index.terms import Strings, escape, ranges
+from rye.index.terms import pack as pack_strings
 from rye.items.model import ItemType
 from tests.unit.index.laying import item, write
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rye.index.ranking import ranked
+from rye.index.arrays import ranked
 
 TEXTS = st.lists(
     st.one_of(

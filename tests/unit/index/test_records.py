@@ -10,10 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import container, records
+from rye.index import container
+from rye.index import evidence_column as records
 from rye.index.container import Container, DamagedError
-from rye.index.records import Records
-from rye.index.strings import Strings
+from rye.index.evidence_column import Records
+from rye.index.terms import Strings
 from rye.signing import Coverage, Evidence, inspect
 from tests.support.signed import GOLDEN
 

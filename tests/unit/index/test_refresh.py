@@ -14,7 +14,10 @@ import numpy as np
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import builder, container, manifest, reading, records, refresh, store
+from rye.index import container, reading, refresh, store
+from rye.index import evidence_column as records
+from rye.index import file_list as manifest
+from rye.index import segment_builder as builder
 from rye.index.reader import Reader
 from rye.index.refresh import Refreshed, SpaceIndex
 from rye.items import ItemType
@@ -31,7 +34,7 @@ FILES = {
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let files count as settled however young they are."""
-    monkeypatch.setattr("rye.index.manifest.RACY_NS", -(1 << 60))
+    monkeypatch.setattr("rye.index.file_list.RACY_NS", -(1 << 60))
 
 
 @pytest.fixture
@@ -150,7 +153,7 @@ def test_a_file_changed_within_a_tick_of_a_slow_clock_is_seen(
     def slow(status: os.stat_result) -> tuple[int, ...]:
         return status.st_size, status.st_mtime_ns // 10**9 * 10**9, status.st_ctime_ns // 10**9 * 10**9, status.st_ino
 
-    monkeypatch.setattr("rye.spaces.walking._stat_of", slow)
+    monkeypatch.setattr("rye.spaces.walker._stat_of", slow)
     path = root.path / "knowledge/guide.md"
     index = make()
     while time.time() % 1 > 0.5:  # both changes in one second

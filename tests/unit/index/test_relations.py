@@ -6,8 +6,8 @@ import time
 
 import pytest
 
+from rye.index.references import BY_NAME, Lookup, key_of, lookups, relative
 from rye.index.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
-from rye.index.relations_forms import BY_NAME, Lookup, key_of, lookups, relative
 from rye.items import ItemType, parse
 
 KIND = {".md": ItemType.KNOWLEDGE, ".py": ItemType.TOOL, ".yaml": ItemType.TOOL}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.index import relations_columns
+from rye.index import relation_columns as relations_columns
 from tests.support.spacesim import SpaceSim
 
 

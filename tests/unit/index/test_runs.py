@@ -10,14 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from rye import _helpers, spaces
+from rye import _process as _helpers
+from rye import _process as stopping
+from rye import spaces
 from rye.errors import CancelledError, EnvironmentFault
-from rye.index import container, joining, runs, stopping
-from rye.index.builder import DocumentWriter
+from rye.index import container
+from rye.index import join as joining
+from rye.index import parallel_build as runs
 from rye.index.container import Container
+from rye.index.parallel_build import Work, built
 from rye.index.refresh import SpaceIndex
-from rye.index.runs import Work, built
 from rye.index.segment import Segment
+from rye.index.segment_builder import DocumentWriter
 from rye.spaces import Root, Space
 
 
@@ -135,7 +139,7 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
     with built(work(root, folder), processes=2) as found:
         assert found.write is not None
         with (
-            stopping.stoppable(lambda: time.monotonic() > began + 0.3),
+            stopping.stoppable(lambda: time.monotonic() > began + 1),
             pytest.raises(CancelledError),
         ):
             found.write(folder / "segment")
@@ -151,7 +155,7 @@ def test_the_helpers_do_not_run_the_program_that_runs_here(root: Root, tmp_path:
 import pathlib, sys
 with open({os.fspath(tmp_path / "times")!r}, "a") as log: log.write("ran ")
 from rye import spaces
-from rye.index import runs
+from rye.index import parallel_build as runs
 runs.ALONE_BELOW = 8
 root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index import analysis
-from rye.index.spelling import analyze_spelled, spelled
+from rye.index.bulk_analysis import analyze_spelled, spelled
 
 WORDS = st.text(alphabet="abZ1_-./éÉ\u0301ﬁ", max_size=12) | st.sampled_from(
     ["fileSystem", "HTTPServer", "rye/file-system/readAll", "a" * 300, "aB" * 100, "v2X", "a._/b", "", "x/y/z", "a_b/c"]

@@ -21,11 +21,10 @@ from whoosh.index import TOC, open_dir
 from rye.errors import EnvironmentFault
 from rye.index import container
 from rye.index import store as indexing
-from rye.index.builder import SegmentBuilder
 from rye.index.container import DamagedError
-from rye.index.listing import INDEX_NAME, ColumnarSegment
-from rye.index.manifest import Files, Manifest
+from rye.index.file_list import INDEX_NAME, ColumnarSegment, Files, Manifest
 from rye.index.schema import whoosh_schema
+from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Commit, Snapshot, Store
 from rye.items.model import Item
 from tests.unit.index.laying import evidence, item, place

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import globs as matching
-from rye.index import strings as bisecting
-from rye.index.strings import Strings, pack
+from rye.index import terms as bisecting
+from rye.index import terms as matching
+from rye.index.terms import Strings, pack
 
 LETTERS = "ab*?\\.\n é你😀\ud800\x00\x7fß"
 WORDS = st.text(st.sampled_from(LETTERS.replace("\n", "")), max_size=6)

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index import analysis
-from rye.index.tokens import Vocabulary
+from rye.index.bulk_analysis import Vocabulary
 
 SIZES = (1, 7, 8, 9, 15, 16, 17, 24, 25, 254, 255, 256, 257, 300)
 WORDS = st.builds(lambda size, last: "a" * (size - 1) + last, st.sampled_from(SIZES), st.sampled_from("ab0"))

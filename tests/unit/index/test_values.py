@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import values
+from rye.index import schema as values
 from tests.support.naive_values import read_number, read_period, read_version
 
 IDENTIFIERS = st.sampled_from(["alpha", "beta", "rc", "1", "2", "10", "x-y", "0a"])

@@ -12,8 +12,18 @@ from hypothesis import strategies as st
 from rye.index import container
 from rye.index.chunks import RECIPE, Chunk
 from rye.index.container import DamagedError
-from rye.index.shards import PROBE_KEY, Shard, ShardWriter, merged, pattern, write_shard
-from rye.index.vectors import BLOCK, Piece, Vectors, quantized
+from rye.index.vectors import (
+    BLOCK,
+    PROBE_KEY,
+    Piece,
+    Shard,
+    ShardWriter,
+    Vectors,
+    merged,
+    pattern,
+    quantized,
+    write_shard,
+)
 
 
 def unit(rows: int, dimensions: int, seed: int = 0) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:

@@ -9,11 +9,12 @@ from typing import Any, NoReturn
 import numpy as np
 import pytest
 
-from rye.index import container, verdicts
-from rye.index.builder import SegmentBuilder
+from rye.index import container
+from rye.index import verdict_cache as verdicts
 from rye.index.schema import Place
 from rye.index.segment import Segment
-from rye.index.verdicts import VERDICT_NAMES, VerdictColumn, verdict_column
+from rye.index.segment_builder import SegmentBuilder
+from rye.index.verdict_cache import VERDICT_NAMES, VerdictColumn, verdict_column
 from rye.items.model import Item, ItemId, ItemType
 from rye.signing import Evidence, Origin, Signature, TrustSet, inspect, judge
 from rye.spaces import Root, Space

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.items import ItemType, parse
-from rye.items.inputs import Input, declared_inputs
+from rye.items.directive_xml import Input, declared_inputs
 
 XML = """# X
 

@@ -286,7 +286,7 @@ def test_a_delegate_who_lists_what_is_not_theirs() -> None:
     (name,) = [name for name in board.files if name.startswith("1.b-")]
     from tuf.api.metadata import Metadata, Targets
 
-    from rye.manifest import _metadata
+    from rye.manifest import metadata as _metadata
 
     metadata: Metadata[Targets] = Metadata.from_bytes(board.files[name])
     metadata.signed.targets["tools/a/one.py"] = metadata.signed.targets["tools/b/three.py"]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from tuf.api.metadata import Metadata, MetaFile, Snapshot
 from tuf.ngclient._internal.trusted_metadata_set import TrustedMetadataSet
@@ -16,7 +16,7 @@ from tuf.ngclient.config import EnvelopeType
 
 from rye.errors import SigningError
 from rye.manifest import Delegation, ListedItem, RootKeys, cosign_manifest
-from rye.manifest._metadata import delegated_paths, role_name, sign, to_bytes
+from rye.manifest.metadata import delegated_paths, role_name, sign, to_bytes
 from rye.signing import SigningKey, TrustSet, in_namespaces
 from tests.support.signed import ANN, BEA, EVE, NOW, entry
 from tests.unit.manifest.board import ITEMS, Board, item, written
@@ -246,7 +246,6 @@ STEPS = st.lists(
 )
 
 
-@settings(max_examples=40)
 @given(steps=STEPS)
 def test_whatever_its_owner_does_an_honest_manifest_is_well(steps: list[tuple[str, int]]) -> None:
     """Any sequence of edits, delegations and key changes, each written, passes the check of one who saw the last."""

@@ -16,7 +16,7 @@ from rye.mcp.parameters import Parameter, input_schema, read_arguments, take_arg
 from rye.mcp.shapes import part_of, schema_of
 from rye.mcp.tools import TOOLS
 from rye.search.fusion import Fusion
-from rye.search.modes import HYBRID
+from rye.search.request import HYBRID
 from rye.signing.model import Verdict
 
 

@@ -12,11 +12,11 @@ from rye.index.reader import Reader
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
-from rye.search.evaluate import Evaluation
+from rye.search.fields import weights_for
+from rye.search.postings import Slots
+from rye.search.predicates import States
 from rye.search.request import PLAIN, Request, make_request
-from rye.search.rows import Slots
-from rye.search.states import States
-from rye.search.weights import weights_for
+from rye.search.score import Evaluation
 from rye.signing import TrustSet
 from tests.support.signed import NOW
 

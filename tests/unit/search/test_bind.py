@@ -13,7 +13,7 @@ from rye.search.bind import searched_fields, words_of
 from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Similar, State, asks_verdict
 from rye.search.expand import How
 from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, kind_of
-from rye.search.leaves import Leaf, Nearby, Run, Window
+from rye.search.phrase import Leaf, Nearby, Run, Window
 from tests.unit.search.asking import bound_query
 
 KEYS = ("entry_type", "min_version", "reviewed_at", "runtime.kind", "priority")

@@ -11,7 +11,8 @@ from rye import query
 from rye.errors import QueryError
 from rye.index.reader import Reader
 from rye.query.limits import MAX_PHRASE
-from rye.search import effort, placed
+from rye.search import phrase as effort
+from rye.search import phrase as placed
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation
 

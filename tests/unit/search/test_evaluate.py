@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
-from rye.search import expand, rows
-from rye.search.evaluate import idf
+from rye.search import expand
+from rye.search import postings as rows
 from rye.search.fields import K1, TEXT_FIELDS
+from rye.search.score import idf
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation, ids
 

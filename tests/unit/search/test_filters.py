@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from rye.index.reader import Reader
 from rye.query import ast
-from rye.search.evaluate import Evaluation
+from rye.search.fields import weights_for
 from rye.search.request import bind_filters
-from rye.search.weights import weights_for
+from rye.search.score import Evaluation
 from rye.spaces import Root, Space
 from tests.support.naive_bind import Binder
 from tests.support.naive_docs import NaiveDoc, read_corpus

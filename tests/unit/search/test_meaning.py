@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.query import parse
-from rye.search.meaning import demands, fixed, has_boost, mistyped, says
+from rye.search.semantic import demands, fixed, has_boost, mistyped, says
 
 READ = [
     ("deploy the server", "deploy the server", ""),

@@ -9,7 +9,7 @@ import pytest
 
 from rye.errors import ArgumentError
 from rye.search.fusion import Fusion
-from rye.search.modes import BOOSTS
+from rye.search.request import BOOSTS
 from tests.unit.search.asking import request
 
 

@@ -9,8 +9,8 @@ import pytest
 from rye import query
 from rye.index.reader import Reader
 from rye.search.bind import searched_fields
-from rye.search.naming import named_by, named_inside
-from rye.search.prose import Dictionary
+from rye.search.plan import named_by, named_inside
+from rye.search.relax import Dictionary
 from tests.unit.index.laying import item, reader
 
 

@@ -11,7 +11,7 @@ from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
 from rye.search.expand import How
-from rye.search.prose import Dictionary, Reading, read_prose
+from rye.search.relax import Dictionary, Reading, read_prose
 from tests.unit.index.laying import item, reader
 
 

@@ -7,7 +7,7 @@ import pytest
 from rye import query
 from rye.errors import ArgumentError, QueryError
 from rye.query import ast
-from rye.search.query_plan import make_plan
+from rye.search.plan import make_plan
 from tests.unit.search.asking import request
 
 

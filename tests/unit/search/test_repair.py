@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from rye import query
 from rye.query import ast
-from rye.search.repair import without
+from rye.search.bound import without
 from tests.support.query_strategies import queries
 
 

@@ -12,10 +12,9 @@ import pytest
 from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TYPE_NAMES
 from rye.items.model import ItemType
-from rye.search.evaluate import Evaluation
-from rye.search.fields import TEXT_FIELDS
+from rye.search.fields import TEXT_FIELDS, Overrides, weights_for
+from rye.search.score import Evaluation
 from rye.search.settings import MAX_WEIGHT, Ranking, read_choice, read_ranking
-from rye.search.weights import Overrides, weights_for
 from rye.spaces import Root, Space
 from tests.support.files import lay
 from tests.unit.index.laying import item, snapshot

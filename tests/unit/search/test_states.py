@@ -7,15 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from rye.index.builder import SegmentBuilder
-from rye.index.listing import INDEX_NAME, ColumnarSegment
+from rye.index.file_list import INDEX_NAME, ColumnarSegment
 from rye.index.reader import Reader
 from rye.index.schema import Place
 from rye.index.segment import EXTENSION, Segment
+from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Listed, Snapshot
 from rye.items.model import Item
 from rye.search.fields import STATES
-from rye.search.states import States
+from rye.search.predicates import States
 from rye.signing import TrustSet, inspect
 from rye.spaces import Root, Space
 from tests.support.signed import ANN, EVE, NOW, TOOL, TRUST, place, sign

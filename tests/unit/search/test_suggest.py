@@ -11,9 +11,8 @@ from rye import query
 from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
-from rye.search.prose import Dictionary
-from rye.search.query_plan import Plan, make_plan
-from rye.search.suggest import did_you_mean
+from rye.search.plan import Plan, did_you_mean, make_plan
+from rye.search.relax import Dictionary
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation, request
 

@@ -9,9 +9,10 @@ import sys
 
 import pytest
 
-import rye._envelope
+import rye._text
 import rye.signing
-from rye.signing import REASONS, Reason, Verdict, _message
+from rye.signing import REASONS, Reason, Verdict
+from rye.signing import envelope as _message
 
 FACTS = {"signer", "key", "ref", "detail", "project"}
 
@@ -41,7 +42,7 @@ def test_words_are_unique() -> None:
     assert len({reason.words for reason in REASONS.values()}) == len(REASONS)
 
 
-@pytest.mark.parametrize("module", [rye.signing, rye._envelope, _message], ids=lambda module: module.__name__)
+@pytest.mark.parametrize("module", [rye.signing, rye._text, _message], ids=lambda module: module.__name__)
 def test_the_worked_examples_run(module: object) -> None:
     """What the docstrings show is so."""
     tried = doctest.testmod(module)  # type: ignore[arg-type]

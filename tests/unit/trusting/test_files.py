@@ -11,10 +11,9 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
-from rye.layout import Layout
+from rye.keys.trust_files import Trust, TrustedKey
 from rye.signing import TRUSTED_FOLDER, PublicKey, SigningKey, trust_file_name, write_trust_file
-from rye.trusting.files import Trust
-from rye.trusting.reports import TrustedKey
+from rye.spaces.layout import Layout
 from tests.support.signed import ANN, EVE, NOW, PAT
 from tests.support.signed import key as key_of
 from tests.support.spacesim import SpaceSim

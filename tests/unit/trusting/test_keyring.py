@@ -14,7 +14,7 @@ import pytest
 from rye.cli.render.keys import render_keys
 from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
-from rye.layout import Layout
+from rye.keys.keyring import ENVIRONMENT, Keyring
 from rye.signing import (
     KEY_VARIABLE,
     PASSPHRASE_VARIABLE,
@@ -24,8 +24,8 @@ from rye.signing import (
     load_trust,
     parse_trust_file,
 )
-from rye.trusting.keyring import ENVIRONMENT, Keyring
-from rye.verification.policy import check_signers
+from rye.spaces.layout import Layout
+from rye.verify.policy import check_signers
 from tests.support.signed import ANN, EVE
 
 POSIX = pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX")

@@ -14,14 +14,13 @@ import pytest
 from rye import Registry, items, signing
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import ItemType
-from rye.layout import Layout
-from rye.reports import Unchecked, VerifiedItem
 from rye.signing import EnvelopeFormat, Origin, TrustSet
 from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
-from rye.verification.checking import start_checking
-from rye.verification.findings import Baseline, Finding
-from rye.verification.processes import _CHUNK, SERIAL_BELOW, verify_files
-from rye.verification.verifier import Verifier
+from rye.spaces.layout import Layout
+from rye.verify.check import Verifier
+from rye.verify.pool import _CHUNK, SERIAL_BELOW, start_checking, verify_files
+from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.run import Baseline, Finding
 from tests.support.files import lay
 from tests.support.signed import ASSETS, GOLDEN, NOW, TRUST
 from tests.support.spacesim import SpaceSim
@@ -110,8 +109,8 @@ def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: Spac
 def test_helpers_find_what_one_process_finds(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The outcomes and their order do not depend on how many processes work."""
     alone = sim.registry().verify()
-    monkeypatch.setattr("rye.verification.processes.SERIAL_BELOW", 4)
-    monkeypatch.setattr("rye.verification.processes._CHUNK", 2)
+    monkeypatch.setattr("rye.verify.pool.SERIAL_BELOW", 4)
+    monkeypatch.setattr("rye.verify.pool._CHUNK", 2)
     assert sim.registry().verify(processes=3) == alone
     assert SERIAL_BELOW == 512
 
@@ -120,8 +119,8 @@ def test_helpers_find_what_one_process_finds(sim: SpaceSim, monkeypatch: pytest.
 def test_broken_helpers_lose_no_item(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, harm: str) -> None:
     """What was handed to helpers that do not come up or do not go on is verified by this process."""
     alone = sim.registry().verify()
-    monkeypatch.setattr("rye.verification.processes.SERIAL_BELOW", 4)
-    monkeypatch.setattr("rye.verification.processes._CHUNK", 1)
+    monkeypatch.setattr("rye.verify.pool.SERIAL_BELOW", 4)
+    monkeypatch.setattr("rye.verify.pool._CHUNK", 1)
     says = {
         "dies at once": "import os; os._exit(3)",
         "dies of the first chunk": "import os, pickle, sys; [pickle.load(sys.stdin.buffer) for _ in 'ab']; os._exit(3)",
@@ -130,7 +129,7 @@ def test_broken_helpers_lose_no_item(sim: SpaceSim, monkeypatch: pytest.MonkeyPa
     if harm == "no interpreter":
         monkeypatch.setattr(sys, "executable", str(sim.folder / "nothing"))
     else:
-        monkeypatch.setattr("rye._helpers._START", says[harm])
+        monkeypatch.setattr("rye._process._START", says[harm])
     assert sim.registry().verify(processes=2) == alone
 
 
@@ -247,7 +246,7 @@ def test_a_baseline_that_is_not_understood_is_refused(tmp_path: Path, text: str)
 
 def test_a_helper_needs_no_index_to_start() -> None:
     """What a helper imports is what reads and judges a file: no index, no search, no command line."""
-    code = "import sys, rye.verification.processes; print(*sorted(sys.modules))"
+    code = "import sys, rye.verify.pool; print(*sorted(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())
     assert loaded & {"numpy", "whoosh", "click", "rich", "rye.index", "rye.search", "rye.cli", "yaml"} == set()

@@ -16,17 +16,17 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-import rye._shell
-from rye._shell import quote
+import rye._text
+from rye._text import quote
 from rye.cli.app import root
 from rye.cli.text import inline
 from rye.manifest import FINDINGS
 from rye.manifest import Finding as Found
-from rye.reports import VerifiedItem
 from rye.signing import REASONS, Verdict
-from rye.verification.fixing import Fixing
-from rye.verification.manifests import Amiss
-from rye.verification.policy import POLICY_REASONS
+from rye.verify.fixes import Fixing
+from rye.verify.manifests import Amiss
+from rye.verify.policy import POLICY_REASONS
+from rye.verify.reports import VerifiedItem
 from tests.unit.cli.samples import signature
 
 BASH = shutil.which("bash")
@@ -188,5 +188,5 @@ def test_what_is_quoted_is_shown_as_it_is(text: str) -> None:
 
 def test_the_worked_examples_of_quoting_run() -> None:
     """What the docstring shows is so."""
-    tried = doctest.testmod(rye._shell)
+    tried = doctest.testmod(rye._text)
     assert (tried.attempted > 0, tried.failed) == (True, 0)

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
-from rye.reports import VerifiedItem
 from rye.signing import Signature, Verdict
-from rye.verification.findings import Baseline, Finding, Tally, find
-from rye.verification.policy import Demand, Policy, load_policy
+from rye.verify.policy import Demand, Policy, load_policy
+from rye.verify.reports import VerifiedItem
+from rye.verify.run import Baseline, Finding, Tally, find
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 KEY = "4b987fd4e40303ac" + "0" * 48

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rye.signing import Signature, Verdict
-from rye.signing.foreign import MAX_HIDING_WARNINGS, foreign_copy
+from rye.signing.reasons import MAX_HIDING_WARNINGS, foreign_copy
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, no_own_items
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rye.errors import ItemError
 from rye.spaces import Root, Space, walk, walk_along
-from rye.verification.twins import with_twins
+from rye.verify.check import with_twins
 from tests.support.files import lay
 
 

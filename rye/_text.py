@@ -1,0 +1,121 @@
+r"""Text from items is hostile: here every control and invisible character of it is written out.
+
+    >>> inline("two\nlines \x1b[31mred")
+    'two lines \\x1b[31mred'
+
+What is left can be shown on a terminal, and read by a model, without doing anything to either.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from typing import NamedTuple
+
+__all__ = ["BOM", "RawEnvelope", "block", "find_envelope", "inline", "quote", "verbatim_json"]
+
+_INVISIBLE = (
+    r"\x7f-\x9f"  # DEL and the C1 controls, among them the one-character form of ESC [
+    r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # direction overrides, separators, zero width
+    r"\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff"  # annotations, lone surrogates, tag characters
+)
+_UNSAFE_IN_BLOCK = re.compile(rf"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
+_UNSAFE_IN_JSON = re.compile(rf"[{_INVISIBLE}]")
+_SPACE = re.compile(r"\s+")
+
+
+def _escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x100:
+        return f"\\x{code:02x}"
+    return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
+
+
+def _json_escaped(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code < 0x10000:
+        return f"\\u{code:04x}"
+    code -= 0x10000
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+
+
+def block(text: str) -> str:
+    r"""Return text of several lines with every control and invisible character written out, as ``\x1b``."""
+    return _UNSAFE_IN_BLOCK.sub(_escaped, text.replace("\r\n", "\n"))
+
+
+def inline(text: str) -> str:
+    """Return text for one line: as :func:`block`, every run of white space one blank."""
+    return _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip())
+
+
+def verbatim_json(dumped: str) -> str:
+    r"""Return JSON text with the invisible characters that ``json`` leaves alone written as ``\uXXXX``."""
+    return _UNSAFE_IN_JSON.sub(_json_escaped, dumped)
+
+
+# -- Words for a command line that someone will copy into a shell: whatever a file is named, it stays one word.
+def quote(text: str) -> str:
+    r"""Return one shell word that means ``text``, of visible characters and single blanks alone.
+
+    What an answer would not show as it is (controls, invisible characters, runs of blanks) is written in octal within
+    ``$'…'``, which bash, zsh and POSIX.1-2024 read.
+
+    >>> quote("a b"), quote("a\n$(b)")
+    ("'a b'", "$'a\\012$(b)'")
+    """
+    if "  " not in text and text == text.strip() and all(map(_is_shown, text)):
+        return shlex.quote(text)
+    return "$'" + "".join(char if _is_shown(char) and char not in " '\\" else _octal(char) for char in text) + "'"
+
+
+def _octal(char: str) -> str:
+    half = "surrogateescape" if "\udc80" <= char <= "\udcff" else "surrogatepass"
+    return "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", half))
+
+
+def _is_shown(char: str) -> bool:
+    """Return whether an answer shows a character as it is; those of the last planes say nothing, though printable."""
+    return char.isprintable() and char < "\U000e0000"
+
+
+# -- The only finder of the signature line of a file: where it is, not what it says or whether it is true.
+BOM = b"\xef\xbb\xbf"
+"""The UTF-8 byte order mark; it belongs to no line."""
+
+_OPENING = re.compile(rb"(?:<!--|#|//)[ \t]*rye(?:os)?:signed:")
+
+
+class RawEnvelope(NamedTuple):
+    """The signature line as found; nothing about it has been checked. A named tuple, since many are made.
+
+    Attributes:
+        line: The text of the line without its line break; bytes that are not UTF-8 appear as U+FFFD.
+        number: 1-based line number, 1 or 2.
+        start: Byte offset of the first byte of the line, after a byte order mark.
+        end: Byte offset behind the line including its line break.
+    """
+
+    line: str
+    number: int
+    start: int
+    end: int
+
+
+def find_envelope(data: bytes) -> RawEnvelope | None:
+    """Return the envelope line of a file, or None when there is none on its line. Never raises.
+
+    A line ends at LF or CR LF; the CR of such a line break is not part of ``line``. A lone CR is not a line break: it
+    stays in ``line``, where no reader of envelopes accepts it.
+    """
+    start, number = 0, 1
+    if _OPENING.match(data) is None:
+        start = len(BOM) if data.startswith(BOM) else 0
+        if data.startswith(b"#!", start):
+            start, number = data.find(b"\n", start) + 1, 2
+        if start == 0 or _OPENING.match(data, start) is None:
+            return None
+    stop = data.find(b"\n", start)
+    end = len(data) if stop < 0 else stop + 1
+    raw = data[start:] if stop < 0 else data[start:stop].removesuffix(b"\r")
+    return RawEnvelope(raw.decode("utf-8", "replace"), number, start, end)

@@ -1,0 +1,288 @@
+"""Which files an index generation was made from, so that a refresh can tell in one comparison that nothing changed."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from whoosh.codec import base
+
+from rye.index import container
+from rye.index.arrays import smallest
+from rye.index.container import SYMPTOMS, Container, DamagedError
+from rye.spaces import FileStat
+
+if TYPE_CHECKING:
+    from rye.index.whoosh_codec import ColumnarCodec
+
+
+# -- A segment as Whoosh's table of contents lists it, apart from the codec, which only Whoosh's own searcher
+INDEX_NAME = "MAIN"
+"""What Whoosh calls the index in its folder."""
+
+
+class Row(NamedTuple):
+    """A segment in a manifest: its name, how many documents it has, and the numbers of those that are deleted."""
+
+    name: str
+    docs: int
+    deleted: tuple[int, ...]
+
+
+class ColumnarSegment(base.Segment):  # type: ignore[misc]
+    """A segment as Whoosh lists it: its id, its number of documents and which of them are deleted."""
+
+    def __init__(self, indexname: str, doc_count: int) -> None:
+        super().__init__(indexname)
+        self._doc_count = doc_count
+        self._deleted: frozenset[int] = frozenset()
+
+    @classmethod
+    def of(cls, row: Row) -> ColumnarSegment:
+        """Return the segment that a row of the manifest lists.
+
+        Raises:
+            ValueError: It is named as no segment is.
+        """
+        found = cls(INDEX_NAME, row.docs)
+        if not (row.name.isalnum() and row.name.isascii()):
+            raise ValueError(row.name)
+        found.segid, found._deleted = row.name, frozenset(row.deleted)
+        return found
+
+    def row(self) -> Row:
+        """Return what a manifest says of it."""
+        return Row(self.segid, self._doc_count, tuple(sorted(self._deleted)))
+
+    def codec(self) -> ColumnarCodec:
+        """Return the codec that reads this segment."""
+        from rye.index.whoosh_codec import ColumnarCodec
+
+        return ColumnarCodec()
+
+    def doc_count_all(self) -> int:
+        """Return the number of documents, deleted ones included."""
+        return self._doc_count
+
+    def deleted_count(self) -> int:
+        """Return the number of deleted documents."""
+        return len(self._deleted)
+
+    def deleted_docs(self) -> Iterator[int]:
+        """Iterate over the deleted document numbers."""
+        return iter(self._deleted)
+
+    def delete_document(self, docnum: int, delete: bool = True) -> None:  # noqa: FBT001, FBT002 - Whoosh's signature
+        """Mark one document as deleted, or as not deleted."""
+        self._deleted = self._deleted | {docnum} if delete else self._deleted - {docnum}
+
+    def without(self, docs: Iterable[int]) -> ColumnarSegment:
+        """Return this segment with more documents deleted; the file is shared."""
+        copy = ColumnarSegment(self.indexname, self._doc_count)
+        copy.segid = self.segid
+        copy._deleted = self._deleted.union(docs)
+        return copy
+
+    def is_deleted(self, docnum: int) -> bool:
+        """Return whether a document is deleted."""
+        return docnum in self._deleted
+
+    def should_assemble(self) -> bool:
+        """Return False: a segment is one file already."""
+        return False
+
+
+Stats = npt.NDArray[np.int64]
+
+RACY_NS = 50_000_000
+"""A file changed this shortly before it was read may change again within one tick of its clock; it is read anew."""
+
+COARSE_RACY_NS = 2_050_000_000
+"""The same where the clock seems to tick in whole seconds; the slowest one, that of FAT, ticks every other second."""
+
+_SECOND, _HUNDREDTH = 1_000_000_000, 10_000_000
+_NEVER = -1
+_COLUMNS = 4
+_WORD = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file that is no item although its name says so, or a place that could not be looked into."""
+
+    path: str
+    code: str
+    message: str
+
+
+def stats_of(files: Sequence[FileStat]) -> Stats:
+    """Return size, mtime_ns, ctime_ns and inode of files as an array of shape ``(n, 4)``.
+
+    Some file systems have times after 2262 and inodes above 2^63: such a number counts modulo 2^64.
+    """
+    rows = list(chain.from_iterable(files))
+    try:
+        found = np.fromiter(rows, np.int64, len(rows))
+    except OverflowError:
+        found = np.fromiter((number & _WORD for number in rows), np.uint64, len(rows)).view(np.int64)
+    return found.reshape(-1, _COLUMNS)
+
+
+class Files:
+    """The files of a root as they were at one moment.
+
+    Attributes:
+        paths: Relative paths, ascending.
+        stats: Shape ``(n, 4)``: size, mtime_ns, ctime_ns, inode; mtime −1 marks a file to be read anew.
+    """
+
+    def __init__(self, paths: tuple[str, ...], stats: Stats) -> None:
+        self.paths = paths
+        self.stats = stats
+
+    def __len__(self) -> int:
+        return len(self.paths)
+
+    def same(self, other: Files) -> bool:
+        """Return whether these are exactly the other files, unchanged."""
+        return len(self) == len(other) and np.array_equal(self.stats, other.stats) and self.paths == other.paths
+
+    def sizes(self, which: npt.NDArray[np.int64] | slice = slice(None)) -> tuple[int, ...]:
+        """Return how many bytes some of them have."""
+        return tuple(self.stats[which, 0].tolist())
+
+    def with_stats(self, stats: Stats) -> Files:
+        """Return the same paths with other stats."""
+        found = copy(self)
+        found.stats = stats
+        return found
+
+    @cached_property
+    def packed(self) -> bytes:
+        """The paths, compressed."""
+        return zlib.compress("\0".join(self.paths).encode("utf-8", "surrogateescape"), 1)
+
+
+class _Stored(Files):
+    """The files of a manifest on disk, unpacked when first compared."""
+
+    def __init__(self, file: Container) -> None:
+        self._file = file
+        self._count = int(file.meta["files"])
+        self._least = np.asarray(file.meta["least"], np.int64)
+        columns = [file.array(f"stats.{column}") for column in range(_COLUMNS)]
+        if self._least.shape != (_COLUMNS,) or {column.shape for column in columns} != {(self._count,)}:
+            message = f"{self._count} files, stats of {[len(column) for column in columns]}"
+            raise ValueError(message)
+
+    def __len__(self) -> int:
+        return self._count
+
+    @cached_property
+    def stats(self) -> Stats:  # type: ignore[override]
+        columns = [self._file.array(f"stats.{column}").astype(np.uint64) for column in range(_COLUMNS)]
+        return (np.stack(columns, axis=1) + self._least.view(np.uint64)).view(np.int64)
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
+        """See :class:`Files`.
+
+        Raises:
+            DamagedError: There are more or fewer than files, or they cannot be unpacked.
+        """
+        try:
+            blob = zlib.decompress(self.packed).decode("utf-8", "surrogateescape")
+        except (zlib.error, UnicodeDecodeError) as error:
+            message = f"list of files: {error}"
+            raise DamagedError(message) from error
+        found = tuple(blob.split("\0")) if blob else ()
+        if len(found) != self._count:
+            message = f"list of files: {len(found)} paths of {self._count} files"
+            raise DamagedError(message)
+        return found
+
+    @cached_property
+    def packed(self) -> bytes:
+        return bytes(self._file.buffer("paths"))
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """What one generation was made from.
+
+    Attributes:
+        files: The files of the root; one that changed just before it was read is marked to be read anew.
+        problems: Files among them that are not in the index, and places that could not be looked into.
+        stamp: Version and location of a root that is not scanned while they stay the same; empty otherwise.
+        listing: Digest of Whoosh's table of contents of the generation, which makes it count.
+        segments: Its segments; the table of contents lists the same for Whoosh's own searcher.
+    """
+
+    files: Files
+    problems: tuple[Problem, ...] = ()
+    stamp: str = ""
+    listing: str = ""
+    segments: tuple[Row, ...] = ()
+
+    def settled(self, now_ns: int) -> Manifest:
+        """Return the manifest with files that changed just before ``now_ns`` marked to be read anew."""
+        stats = self.files.stats.copy()
+        mtime, ctime = stats[:, 1], stats[:, 2]
+        coarse = (mtime % _SECOND == 0) & (ctime % _HUNDREDTH == 0)
+        window = np.where(coarse, COARSE_RACY_NS, RACY_NS)
+        recent = (np.abs(mtime - now_ns) < window) | (np.abs(ctime - now_ns) < window)
+        stats[recent | (ctime > now_ns), 1] = _NEVER
+        return replace(self, files=self.files.with_stats(stats))
+
+    def write(self, path: Path) -> None:
+        """Write to a file, replacing it whole."""
+        stats = self.files.stats
+        least = stats.min(axis=0, initial=0)
+        meta: dict[str, Any] = {
+            "problems": [[p.path, p.code, p.message] for p in self.problems],
+            "stamp": self.stamp,
+            "listing": self.listing,
+            "segments": [[row.name, row.docs, len(row.deleted)] for row in self.segments],
+            "files": len(self.files),
+            "least": least.tolist(),
+        }
+        above = stats.view(np.uint64) - least.view(np.uint64)
+        arrays = {f"stats.{column}": smallest(above[:, column]) for column in range(_COLUMNS)}
+        arrays["deleted"] = smallest(np.asarray([doc for row in self.segments for doc in row.deleted], np.int64))
+        temporary = path.with_suffix(f".{os.getpid()}.tmp")
+        temporary.unlink(missing_ok=True)
+        container.write(temporary, {"paths": np.frombuffer(self.files.packed, np.uint8), **arrays}, meta)
+        temporary.replace(path)
+
+    @classmethod
+    def read(cls, path: Path) -> Manifest:
+        """Read a manifest; its files are unpacked when they are first compared.
+
+        Raises:
+            DamagedError: The file is missing or not a manifest.
+        """
+        file = Container(path)
+        try:
+            problems = tuple(Problem(*map(str, row)) for row in file.meta["problems"])
+            return cls(_Stored(file), problems, str(file.meta["stamp"]), str(file.meta["listing"]), _segments(file))
+        except SYMPTOMS as error:
+            message = f"{path.name}: {error}"
+            raise DamagedError(message) from error
+
+
+def _segments(file: Container) -> tuple[Row, ...]:
+    """Return the segments that a manifest lists."""
+    rows, deleted = [], file.array("deleted").tolist()
+    for name, docs, count in file.meta["segments"]:
+        rows.append(Row(str(name), int(docs), tuple(deleted[:count])))
+        del deleted[:count]
+    return tuple(rows)

@@ -1,0 +1,221 @@
+"""Reading many files into a segment: in pieces of bounded size, on every core, joined without tokenizing again.
+
+A piece is some consecutive files; what is in it becomes a *run*
+(:mod:`rye.index.segment_writer`). One piece alone stays in
+memory and is written once. Helpers are processes that read pieces as this one does; they are told nothing but paths,
+and import nothing but rye. A helper that is killed is done without: its piece is read here.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rye import _process as stopping
+from rye._process import Helper, cores, requests, start
+from rye.index.file_list import Problem
+from rye.index.join import join, new_run
+from rye.index.reading import Digest, read_files
+from rye.index.segment_builder import SegmentBuilder
+from rye.index.store import RUNS
+from rye.items import ItemType
+from rye.spaces import ItemFile, Root, Space
+
+PIECE_BYTES = 16 << 20
+"""Bytes of files in a piece, at most. Reading one takes some 100 MB of memory, and 1 GB where no word comes twice."""
+
+BYTES_AT_ONCE = 32 << 20
+"""Bytes of files that all processes read at a time, so that memory does not grow with their number."""
+
+ALONE_BELOW = 2_000
+"""Fewer files than this are read by this process alone: starting another takes as long."""
+
+PIECES_EACH = 2
+"""Pieces for each process, at least, so that none waits long for another at the end; each analyzes words anew."""
+
+_POLL = 0.05
+"""Seconds for which a helper is waited for before asking whether its work is still wanted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """What was read: how to write it as one segment (None when it is nothing), and what was read besides items."""
+
+    write: Callable[[Path], int] | None
+    same: frozenset[str]
+    problems: tuple[Problem, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What is to be read, and where to put it.
+
+    Attributes:
+        root: The space root.
+        files: The files, in the order of their documents.
+        sizes: How many bytes each has.
+        digests: By path, the SHA-256 of the bytes of what is indexed already.
+        folder: Where runs are written.
+        told: Called with the number of files done.
+    """
+
+    root: Root
+    files: Sequence[ItemFile]
+    sizes: Sequence[int]
+    digests: Mapping[str, str]
+    folder: Path
+    told: Callable[[int], None]
+
+
+_Result = tuple[str, Digest]
+"""Name of the file of a run, empty when nothing is in it, and the rest."""
+
+
+@contextmanager
+def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
+    """Read files; what was built is there until the context ends.
+
+    Args:
+        work: What to read.
+        processes: How many processes may work, this one among them; by default one for each core.
+
+    Raises:
+        CancelledError: It has been cancelled; helpers are ended, and nothing that was written for it is left.
+    """
+    count = min(cores() if processes is None else processes, max(1, len(work.files) * 2 // ALONE_BELOW))
+    pieces = _pieces(work, count)
+    if len(pieces) <= 1:
+        builder = SegmentBuilder()
+        found = read_files(work.root, work.files, work.digests, builder, told=work.told)
+        work.told(len(work.files))
+        yield Built(builder.write if len(builder) else None, frozenset(found.same), found.problems)
+        return
+    results: list[_Result] = []
+    try:
+        results = _Crew(work, pieces).results(helpers=count - 1)
+        names = [name for name, _ in results if name]
+        yield Built(
+            (lambda path: join([work.folder / name for name in names], path, processes=count)) if names else None,
+            frozenset(path for _, found in results for path in found.same),
+            tuple(problem for _, found in results for problem in found.problems),
+        )
+    finally:
+        for path in work.folder.glob(RUNS):
+            path.unlink(missing_ok=True)
+
+
+def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
+    """Cut files into pieces of so many bytes as one process may read, and several for each if there are several."""
+    files, most_bytes = work.files, min(PIECE_BYTES, BYTES_AT_ONCE // processes)
+    most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
+    borders, size = [0], 0
+    for at, more in enumerate(work.sizes):
+        if at > borders[-1] and (at - borders[-1] >= most or size + more > most_bytes):
+            borders.append(at)
+            size = 0
+        size += more
+    return [files[start:stop] for start, stop in zip(borders, [*borders[1:], len(files)], strict=True)]
+
+
+def _run(root: Root, files: Sequence[ItemFile], digests: Mapping[str, str], folder: Path) -> _Result:
+    """Read a piece and write its run."""
+    builder = SegmentBuilder()
+    found = read_files(root, files, digests, builder)
+    if not len(builder):
+        return "", found
+    run = new_run(folder)
+    builder.spill(run)
+    return run.name, found
+
+
+class _Crew:
+    """This process and its helpers, each of which takes the next piece when it is done with one."""
+
+    def __init__(self, work: Work, pieces: list[Sequence[ItemFile]]) -> None:
+        self._work = work
+        self._pieces = pieces
+        self._waiting = deque(range(len(pieces)))
+        self._results: dict[int, _Result] = {}
+
+    def results(self, helpers: int) -> list[_Result]:
+        """Return what each piece came to, in order."""
+        started = [helper for _ in range(helpers) if (helper := start(__name__)) is not None]
+        threads = [threading.Thread(target=self._send_pieces, args=(helper,), daemon=True) for helper in started]
+        try:
+            for thread in threads:
+                thread.start()
+            self._do_pieces()
+            for thread in threads:
+                while thread.is_alive():
+                    stopping.check()
+                    thread.join(_POLL)
+            self._do_pieces()  # what a helper gave back
+        finally:
+            for helper in started:
+                helper.dismiss()
+        return [self._results[number] for number in range(len(self._pieces))]
+
+    def _do_pieces(self) -> None:
+        work = self._work
+        while self._waiting:
+            with suppress(IndexError):
+                number = self._waiting.popleft()
+                self._results[number] = _run(work.root, self._pieces[number], work.digests, work.folder)
+                self._tell()
+
+    def _send_pieces(self, helper: Helper) -> None:
+        """Let a helper do piece after piece; runs in a thread, which mostly waits."""
+        work = self._work
+        while self._waiting:
+            try:
+                number = self._waiting.popleft()
+            except IndexError:
+                return
+            try:
+                helper.stdin.write(_asked(work, self._pieces[number]))
+                helper.stdin.flush()
+                self._results[number] = _answered(helper.stdout.readline())
+            except (OSError, ValueError):
+                self._waiting.append(number)
+                return
+            self._tell()
+
+    def _tell(self) -> None:
+        self._work.told(sum(len(self._pieces[number]) for number in tuple(self._results)))
+
+
+def _asked(work: Work, files: Sequence[ItemFile]) -> bytes:
+    """Return a piece as a line of JSON."""
+    root = work.root
+    digests = {file.rel_path: work.digests[file.rel_path] for file in files if file.rel_path in work.digests}
+    row: list[Any] = [root.space, os.fspath(root.path), root.bundle, os.fspath(work.folder), list(files), digests]
+    return json.dumps(row).encode() + b"\n"
+
+
+def _answered(line: bytes) -> _Result:
+    """Read what a helper says of a piece; nothing when it has died.
+
+    Raises:
+        ValueError: It is cut short.
+    """
+    name, same, problems = json.loads(line)
+    return name, Digest(tuple(same), tuple(Problem(*problem) for problem in problems))
+
+
+def help_out() -> None:
+    """Do pieces that come as lines on standard input until it is closed, or the process that sends them ends."""
+    for line in requests(lambda stream: stream.readline()):
+        space, path, bundle, folder, rows, digests = json.loads(line)
+        files = [ItemFile(row[0], ItemType(row[1]), *row[2:]) for row in rows]
+        name, found = _run(Root(Space(space), Path(path), bundle), files, digests, Path(folder))
+        answer = [name, found.same, [[one.path, one.code, one.message] for one in found.problems]]
+        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
+        sys.stdout.buffer.flush()

@@ -1,0 +1,278 @@
+"""A reference as written → what it may name, best first: the one place that knows the forms an id is written in.
+
+A lookup is by the whole id or by the name, its last part, of one item type or of any. Strings are compared by a hash,
+so that many references are joined with many items by sorting numbers: 62 bits of BLAKE2b, and two for the item type.
+Another id for a given hash cannot be found; two ids of one hash can, and make references to them ambiguous.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from hashlib import blake2b
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
+from rye.items import EXTENSIONS, ItemType
+from rye.items.model import Item
+
+TYPED, BY_NAME = 1, 2
+"""Bits of :attr:`Lookup.how`: only items of the type that the key holds, and by the name instead of the id."""
+
+TYPE_BITS = 2
+
+_TYPE_OF_FOLDER = {kind.folder: str(kind) for kind in ItemType}
+_SUFFIXES = frozenset(suffix for each in EXTENSIONS.values() for suffix in each)
+_TYPE = "|".join(TYPE_NAMES)
+_REFERENCE = re.compile(rf"({_TYPE}):(.+)")
+_CAPABILITY = re.compile(rf"(?:rye\.(?:execute|search|load|sign)\.)?({_TYPE})\.([^/*]+)")
+
+
+class Lookup(NamedTuple):
+    """One thing a reference may name: ``how`` to look, and the key to look for (see :func:`key_of`)."""
+
+    how: int
+    key: int
+
+
+def key_of(text: str, item_type: int = 0) -> int:
+    """Return the key of an id or a name: below its 62 bits those of the type's number."""
+    digest = blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return (int.from_bytes(digest, "little") >> TYPE_BITS << TYPE_BITS) | item_type
+
+
+def keys_of(texts: Sequence[str], item_types: Sequence[int]) -> npt.NDArray[np.uint64]:
+    """Return the keys of many texts, each with the number of its type."""
+    digests = [blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts]
+    keys = np.frombuffer(b"".join(digests), np.uint64) >> np.uint64(TYPE_BITS) << np.uint64(TYPE_BITS)
+    return keys | np.asarray(item_types, np.uint64)
+
+
+def name_of(item_id: str) -> str:
+    """Return the last part of an id."""
+    return item_id.rpartition("/")[2]
+
+
+@lru_cache(maxsize=1 << 16)
+def lookups(text: str, item_type: str, folder: str, prefer: str = "") -> tuple[Lookup, ...]:
+    """Return what a reference may name, best first.
+
+    Args:
+        text: As written: ``type:id``, an id, a name, a path with or without extension, ``tool.rye.core.x``.
+        item_type: Type of the item that refers.
+        folder: The folder of its id; a path that begins with a dot counts from there, and a name is looked for there.
+        prefer: The type that is meant where the reference does not say.
+    """
+    text = text.strip()
+    if text.startswith(("./", "../")):
+        return relative(text, item_type, folder)
+    found: list[Lookup] = []
+    for part in _without_suffixes(text):
+        found += _readings(part, folder, prefer)
+    return tuple(dict.fromkeys(found))
+
+
+def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
+    """Return what a path names that counts from the folder of an item; nothing where it leads out of the space."""
+    root = ItemType(item_type).folder
+    place = posixpath.normpath(posixpath.join(root, folder, path.partition("#")[0].partition("?")[0]))
+    kind = _TYPE_OF_FOLDER.get(place.partition("/")[0])
+    rest = place.partition("/")[2]
+    if kind is None or not rest:
+        return ()
+    return tuple(_by_id(each, kind) for each in dict.fromkeys((_stem(rest), rest)))
+
+
+def _without_suffixes(text: str) -> list[str]:
+    """Return a reference, then without a ``#section``, then without an ``@version``."""
+    parts = [text]
+    for mark in "#@":
+        head = parts[-1].partition(mark)[0]
+        if head and head != parts[-1]:
+            parts.append(head)
+    return parts
+
+
+def _readings(text: str, folder: str, prefer: str) -> list[Lookup]:
+    if match := _REFERENCE.fullmatch(text):
+        return _ids(match[2], folder, match[1], only=True)
+    found = _ids(text.removeprefix(".ai/"), folder, prefer)
+    if match := _CAPABILITY.fullmatch(text):
+        found.append(_by_id(match[2].replace(".", "/"), match[1]))
+    return found
+
+
+def _ids(text: str, folder: str, kind: str, *, only: bool = False) -> list[Lookup]:
+    """Return lookups of an id in the forms it has; of one type first, and unless ``only`` of any after that."""
+    top, _, rest = text.partition("/")
+    found = []
+    if not only and rest and top in _TYPE_OF_FOLDER:
+        found = [_by_id(each, _TYPE_OF_FOLDER[top]) for each in dict.fromkeys((_stem(rest), rest))]
+    forms = [text, _stem(text)]
+    if "/" not in text:
+        forms += [text.replace(".", "/")] if "." in text.strip(".") else []
+        forms += [f"{folder}/{_stem(text)}"] if folder else []
+    kinds = ([kind] if kind else []) + ([] if only else [""])
+    found += [_by_id(form, each) for form in dict.fromkeys(forms) if form for each in kinds]
+    if "/" not in text:
+        found += [_by_name(_stem(text), each) for each in kinds]
+    return found
+
+
+def _stem(path: str) -> str:
+    """Return a path without the extension of an item's file, if it has one."""
+    stem, dot, extension = path.rpartition(".")
+    return stem if stem and stem[-1] != "/" and dot + extension in _SUFFIXES else path
+
+
+def _by_id(item_id: str, kind: str) -> Lookup:
+    return Lookup(TYPED if kind else 0, key_of(item_id, TYPE_NUMBER[kind] if kind else 0))
+
+
+def _by_name(name: str, kind: str = "") -> Lookup:
+    return Lookup(BY_NAME | (TYPED if kind else 0), key_of(name, TYPE_NUMBER[kind] if kind else 0))
+
+
+@lru_cache(maxsize=1 << 16)
+def id_lookups(text: str) -> tuple[Lookup, ...]:
+    """Return what a word with a slash in running text may name: an item by its id, or by its path in a space."""
+    return tuple(each for each in lookups(text, "tool", "") if not each.how & BY_NAME)
+
+
+@lru_cache(maxsize=1 << 16)
+def span_lookups(text: str) -> tuple[Lookup, ...]:
+    """Return what a word marked as code may name: an item by its id with dots for slashes, or by its name."""
+    if "." not in text:
+        return (_by_name(text),)
+    return tuple(dict.fromkeys((*id_lookups(text), _by_name(_stem(text)))))
+
+
+# -- Ids mentioned in a body: which words are taken for one, and which of them are sure to be meant as one.
+_WORD = re.compile(r"(?<![\w.+@~%:/\\$&=?#-])\.?+\w[\w.+@~%-]*+[:/][\w.+@~%:/#?=&-]++")
+_TYPED = re.compile(rf"(?:{_TYPE}):\w[^:?=&%]*")
+_SLASHED = re.compile(r"[^:?=&%]+")
+_MARK = re.compile(r"[:/](?=[\w.])")
+_SPACE = re.compile(r"\s")
+_SPAN = re.compile(r"`(?<!``)(\w[\w.-]{1,300})`(?!`)")
+_LINK = re.compile(r"\]\(<?([\w.-][^:()\s<>#?]{0,300}\.[a-z]{2,4})(?:#[^()\s<>]{0,300})?>?(?:[ \t][^()\n]{0,300})?\)")
+_WIKI = re.compile(r"\[\[(\w[^\[\]|\n]{0,300})(?:\|[^\[\]\n]{0,300})?\]\]")
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})([^\n]*)$", re.MULTILINE)
+_TRAILING = ".,:;!?-#&=+"
+_PLACEHOLDERS = frozenset("{<$*")
+_LONGEST = 300
+_REACH = 1_000
+"""Characters before a link in which the beginning of a code span is looked for."""
+_MOST = 10_000
+"""Words of one body that are looked at, however often each recurs."""
+
+
+class Mention(NamedTuple):
+    """One word that may be a mention: what it may name, whether it is sure to, and where it stands in the body."""
+
+    text: str
+    lookups: tuple[Lookup, ...]
+    sure: bool
+    offset: int
+
+
+def mentions(item: Item, suffix: str) -> list[Mention]:
+    """Return the mentions in a body in the order in which they stand; takes time linear in its length.
+
+    Args:
+        item: What mentions.
+        suffix: Extension of its file.
+    """
+    body = item.body
+    markdown = suffix == ".md"
+    found: list[Mention] = []
+    if ":" in body or "/" in body:
+        found = [each for match in islice(_words(body), _MOST) if (each := _word(match))]
+    if markdown and "`" in body:
+        spans = (match for match in islice(_SPAN.finditer(body), _MOST) if _compound(match[1]))
+        found += [Mention(match[1], span_lookups(match[1]), False, match.start()) for match in spans]
+    if markdown and ("](" in body or "[[" in body):
+        found += islice(_links(item), _MOST)
+    if not found:
+        return found
+    found.sort(key=lambda each: each.offset)
+    return list(_outside_code(found, _fences(body))) if markdown else [each._replace(sure=False) for each in found]
+
+
+def _words(body: str) -> Iterator[re.Match[str]]:
+    """Yield the words with a colon or a slash in them; text without either is passed over quickly."""
+    done = 0
+    for mark in _MARK.finditer(body):
+        if mark.start() >= done:
+            start = max(body.rfind(" ", done, mark.start()), body.rfind("\n", done, mark.start()), done)
+            space = _SPACE.search(body, mark.end())
+            done = space.start() if space else len(body)
+            yield from _WORD.finditer(body, start, done)
+
+
+def _word(match: re.Match[str]) -> Mention | None:
+    """Return what a word with a colon or a slash mentions; None for a URL, a time, a pattern."""
+    whole, body = match[0], match.string
+    after = body[match.end() : match.end() + 1]
+    if "://" in whole or whole[-1] == "/" or len(whole) > _LONGEST:
+        return None
+    if after in _PLACEHOLDERS and not (after == "*" and body[match.start() - 1 : match.start()] == "*"):
+        return None
+    text = whole.rstrip(_TRAILING)
+    if _TYPED.fullmatch(text):
+        return Mention(text, lookups(text, "", ""), True, match.start())
+    if "/" in text and _SLASHED.fullmatch(text):
+        return Mention(text, id_lookups(text), False, match.start())
+    return None
+
+
+def _compound(word: str) -> bool:
+    """Return whether a word has an inner mark, so that it is no word of a language, and is no number."""
+    return any(mark in word.strip("-_.") for mark in "-_.") and not word[0].isdigit()
+
+
+def _links(item: Item) -> Iterator[Mention]:
+    folder = item.id.rpartition("/")[0]
+    for match in _outside_spans(_LINK, item.body):
+        if found := relative(match[1], item.type, folder):
+            yield Mention(match[1], found, True, match.start(1))
+    for match in _outside_spans(_WIKI, item.body):
+        text = match[1].strip()
+        yield Mention(text, lookups(text, item.type, folder), True, match.start(1))
+
+
+def _outside_spans(pattern: re.Pattern[str], body: str) -> Iterator[re.Match[str]]:
+    """Yield the matches that stand in no code span of their line."""
+    for match in pattern.finditer(body):
+        start = max(body.rfind("\n", max(0, match.start() - _REACH), match.start()), match.start() - _REACH, 0)
+        if body.count("`", start, match.start()) % 2 == 0:
+            yield match
+
+
+def _fences(body: str) -> list[int]:
+    """Return where fenced code begins and ends, one after the other."""
+    borders: list[int] = []
+    mark = ""
+    for match in _FENCE.finditer(body) if "```" in body or "~~~" in body else ():
+        if mark and match[1].startswith(mark) and not match[2].strip():
+            mark = ""
+            borders.append(match.end())
+        elif not mark and not (match[1][0] == "`" and "`" in match[2]):
+            mark = match[1]
+            borders.append(match.start())
+    return borders
+
+
+def _outside_code(found: list[Mention], borders: list[int]) -> Iterator[Mention]:
+    """Yield mentions, those in fenced code as far as they can be there: words, none of which is sure."""
+    for each in found:
+        if not bisect_right(borders, each.offset) % 2:
+            yield each
+        elif ":" in each.text or "/" in each.text:
+            yield each._replace(sure=False)

@@ -1,0 +1,245 @@
+"""The edges of a segment as columns: written by a build or a merge, read as views of the memory map.
+
+============== =======  ====================================================================================
+array          shape    meaning
+============== =======  ====================================================================================
+edge.doc       R        document that refers, ascending
+edge.kind      R        number of the kind of edge (:data:`rye.index.relations.KINDS`), plus 128 where not sure
+edge.line      R        1-based line of the file
+edge.target    R        number of what is referred to, among
+target.*       T        the texts as written, in byte order (:class:`rye.index.docvalues.Blocks`), each with its lookups
+target.lookups T + 1    lookups of target t are ``[target.lookups[t], target.lookups[t + 1])``, best first
+fold.*         F        the texts as they are compared, and again without a type, each once, in byte order
+fold.borders   F + 1    the targets of text f are ``fold.of[fold.borders[f]:fold.borders[f + 1]]``
+fold.of                 targets
+lookup.how     L        bits of :class:`rye.index.references.Lookup`
+lookup.key     L        its key
+lookup.order   L        the lookups in the order of their keys
+key.id         N        key of the id of every document, with its type
+key.id.order   N        the documents in the order of these keys
+key.name       N        the same of its name
+key.name.order N        the documents in the order of these
+edge.left_out  1        how many references there was no room for
+============== =======  ====================================================================================
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import chain
+
+import numpy as np
+import numpy.typing as npt
+
+from rye.index import docvalues as blocks
+from rye.index.arrays import Array, Arrays, smallest, unique
+from rye.index.docvalues import Blocks
+from rye.index.references import Lookup, keys_of, name_of
+from rye.index.relations import KIND_NUMBER, Edge
+from rye.index.schema import TYPE_NUMBER, fold_value
+from rye.index.terms import literal, ranges
+
+Keys = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+Ints = npt.NDArray[np.int64]
+
+MAX_SPACE_REFERENCES = 5_000_000
+"""References kept of one segment; of what is beyond them there is only the number."""
+
+MAX_SPACE_TARGETS = 1_000_000
+"""Different texts of references kept of one segment, as every one takes memory while it is built and asked."""
+
+UNSURE = 128
+"""Bit of ``edge.kind``: no relation where there is no such item."""
+
+_Target = tuple[str, bytes, bytes]
+"""A text as written, and how and by which keys it is looked up, as the bytes of their columns."""
+
+
+@dataclass(frozen=True, eq=False)
+class EdgeColumns:
+    """The edges of one segment; arrays as the table above says.
+
+    Attributes:
+        docs, kinds, lines, targets: Shape ``(R,)``; ``sure`` is whether an edge is one without such an item.
+        texts: The targets as written.
+        ends: Shape ``(T + 1,)``.
+        folded, folded_borders, folded_of: The texts as they are compared, and the targets of each.
+        hows, keys: Shape ``(L,)``.
+        order: Shape ``(L,)``.
+        id_keys, name_keys, id_order, name_order: Shape ``(N,)``.
+        left_out: How many references there was no room for.
+    """
+
+    docs: Array
+    kinds: Array
+    lines: Array
+    targets: Array
+    texts: Blocks
+    ends: Array
+    folded: Blocks
+    folded_borders: Array
+    folded_of: Array
+    hows: npt.NDArray[np.uint8]
+    keys: Keys
+    order: Array
+    id_keys: Keys
+    id_order: Array
+    name_keys: Keys
+    name_order: Array
+    left_out: int
+
+    @classmethod
+    def read(cls, array_of: Callable[[str], Array], blocks_of: Callable[[str], Blocks]) -> EdgeColumns:
+        """Return views of the arrays of a segment file."""
+        return cls(
+            docs=array_of("edge.doc"),
+            kinds=array_of("edge.kind"),
+            lines=array_of("edge.line"),
+            targets=array_of("edge.target"),
+            texts=blocks_of("target"),
+            ends=array_of("target.lookups"),
+            folded=blocks_of("fold"),
+            folded_borders=array_of("fold.borders"),
+            folded_of=array_of("fold.of"),
+            hows=array_of("lookup.how"),
+            keys=array_of("lookup.key"),
+            order=array_of("lookup.order"),
+            id_keys=array_of("key.id"),
+            id_order=array_of("key.id.order"),
+            name_keys=array_of("key.name"),
+            name_order=array_of("key.name.order"),
+            left_out=int(array_of("edge.left_out")[0]),
+        )
+
+    def like(self, glob: str) -> Ints:
+        """Return the targets whose text, with or without its type, matches a folded glob."""
+        found = self.folded.matching(glob, within=self.folded.prefix_range(literal(glob)))
+        named: Ints = unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
+        return named
+
+    @property
+    def sure(self) -> Bools:
+        """Shape ``(R,)``."""
+        found: Bools = self.kinds < UNSURE
+        return found
+
+
+class EdgeWriter:
+    """Collects the edges of documents, in their order, and what documents are called, and packs them."""
+
+    def __init__(self) -> None:
+        self._targets: dict[_Target, int] = {}
+        self._left_out = 0
+        self._added = tuple(array(kind) for kind in "qBqq")
+        self._taken: list[tuple[Ints, ...]] = []
+        self._ids: list[Keys] = []
+        self._names: list[Keys] = []
+
+    def add(self, doc: int, edges: Sequence[Edge]) -> None:
+        """Add what a document refers to."""
+        docs, kinds, lines, numbers = self._added
+        for kind, text, found, sure, line in edges:
+            number = _number(self._targets, (text, *_packed_lookups(found)))
+            if number < 0 or len(docs) >= MAX_SPACE_REFERENCES:
+                self._left_out += 1
+                continue
+            docs.append(doc)
+            kinds.append(KIND_NUMBER[kind] + (0 if sure else UNSURE))
+            lines.append(line)
+            numbers.append(number)
+
+    def name(self, types: Sequence[int], ids: Sequence[str]) -> None:
+        """Add what further documents are called, given their type numbers and ids."""
+        self._ids.append(keys_of(ids, types))
+        self._names.append(keys_of([name_of(item_id) for item_id in ids], types))
+
+    def take(self, edges: EdgeColumns, renumber: Ints) -> None:
+        """Add the edges of a segment; its documents get these numbers, and those with -1 are left out."""
+        docs = renumber[edges.docs.astype(np.int64)]
+        kept = docs >= 0
+        used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
+        numbers = np.asarray([_number(self._targets, each) for each in _targets(edges, used)], np.int64)
+        self._taken.append((docs[kept], edges.kinds[kept], edges.lines[kept], numbers[which]))
+        self._ids.append(edges.id_keys[renumber >= 0])
+        self._names.append(edges.name_keys[renumber >= 0])
+        self._left_out += edges.left_out
+
+    def arrays(self) -> Arrays:
+        """Return the arrays."""
+        parts = [*self._taken, tuple(np.asarray(column, np.int64) for column in self._added)]
+        rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]
+        left_out = self._left_out + len(rows[-1]) - len(room)
+        names = _named(*(np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names)))
+        return _packed(list(self._targets), [row[room] for row in rows], left_out) | names
+
+
+def _number(numbers: dict[_Target, int], target: _Target) -> int:
+    """Return the number of a target, given to it when it is new; -1 where there is no room for it."""
+    if len(numbers) < MAX_SPACE_TARGETS:
+        return numbers.setdefault(target, len(numbers))
+    return numbers.get(target, -1)
+
+
+def _packed_lookups(found: Sequence[Lookup]) -> tuple[bytes, bytes]:
+    return bytes(each.how for each in found), array("Q", (each.key for each in found)).tobytes()
+
+
+def _named(ids: Keys, names: Keys) -> Arrays:
+    """Return the columns of what documents are called."""
+    orders = {"key.id.order": _order(ids), "key.name.order": _order(names)}
+    return {"key.id": ids, "key.name": names} | orders
+
+
+def _folded(texts: Sequence[str]) -> Arrays:
+    """Return the texts as they are compared, and as they are without a type, with their places."""
+    places: dict[str, list[int]] = {}
+    for at, text in enumerate(map(fold_value, texts)):
+        places.setdefault(text, []).append(at)
+        kind, _, rest = text.partition(":")
+        if kind in TYPE_NUMBER:
+            places.setdefault(rest, []).append(at)
+    ordered = sorted(places)
+    of = [places[text] for text in ordered]
+    return {
+        **blocks.pack(ordered, "fold"),
+        "fold.borders": smallest(np.cumsum([0, *map(len, of)])),
+        "fold.of": smallest(np.fromiter(chain.from_iterable(of), np.int64)),
+    }
+
+
+def _order(keys: Keys) -> Array:
+    return smallest(np.argsort(keys, kind="stable"))
+
+
+def _targets(edges: EdgeColumns, used: Ints) -> list[_Target]:
+    """Return text and lookups of some targets."""
+    everything = edges.texts.everything if len(used) else []
+    bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
+    return [(everything[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds]
+
+
+def _packed(targets: Sequence[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
+    """Return the arrays of edges: their documents, kinds, lines, and places of their targets in ``targets``."""
+    docs, kinds, lines, numbers = rows
+    order = sorted(range(len(targets)), key=targets.__getitem__)
+    ordered = [targets[at] for at in order]
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    lookup_keys = np.frombuffer(b"".join(keys for _, _, keys in ordered), np.uint64)
+    return {
+        "edge.doc": smallest(docs),
+        "edge.kind": kinds.astype(np.uint8),
+        "edge.line": smallest(lines),
+        "edge.target": smallest(rank[numbers]),
+        **blocks.pack([text for text, _, _ in ordered], "target"),
+        **_folded([text for text, _, _ in ordered]),
+        "target.lookups": smallest(np.cumsum([0, *(len(hows) for _, hows, _ in ordered)])),
+        "lookup.how": np.frombuffer(b"".join(hows for _, hows, _ in ordered), np.uint8),
+        "lookup.key": lookup_keys,
+        "lookup.order": _order(lookup_keys),
+        "edge.left_out": np.asarray([left_out], np.int64),
+    }

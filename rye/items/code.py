@@ -1,0 +1,252 @@
+"""Scripts read by their text alone: header comments, simple constants, functions and classes. Never an error."""
+
+from __future__ import annotations
+
+import ast
+import re
+import threading
+import warnings
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rye.errors import ItemError
+from rye.items.model import Draft, Symbol
+from rye.items.values import clean, cut_blank_head, first_paragraph, jsonable
+
+_SHEBANG = re.compile(r"(?:#![^\n]*\n)?+(?:[ \t]*\n|[ \t]*['\"]use strict['\"];?[ \t]*\n)*+")
+_BLOCK_LINE = re.compile(r"^[ \t]*\**[ \t]?")
+_TAG = re.compile(r"@([A-Za-z_][\w.-]*)(?:[ \t]*[:=])?(?:[ \t]+(.*))?")
+_PAIR = re.compile(r"([a-z_][\w-]{0,39}):[ \t]+(\S.*)")
+
+_CONSTANT = re.compile(
+    r"^(?:(?:export|const|let|var|readonly)[ \t]+)*+__([a-z]\w*?)__[ \t]*(?::[^=\n]{1,100})?=[\s(]*+"
+    r"(?:\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'|`((?:[^`\\]|\\.)*+)`"
+    r"|(\[[^\[\]]{0,2000}\])|(-?\d[\w.]*|true|false|True|False))",
+    re.MULTILINE,
+)
+_QUOTED = re.compile(r"\"((?:[^\"\\\n]|\\.)*+)\"|'((?:[^'\\\n]|\\.)*+)'")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPES = {"n": "\n", "t": "\t", "r": " "}
+_WORDS = {"true": True, "True": True, "false": False, "False": False}
+
+_JS_SYMBOL = re.compile(
+    r"^(?:export[ \t]+)?(?:default[ \t]+)?(?:declare[ \t]+|abstract[ \t]+)?"
+    r"(?:(?:async[ \t]+)?(function)[ \t]*\*?[ \t]*([A-Za-z_$][\w$]*)"
+    r"|(class)[ \t]+([A-Za-z_$][\w$]*)"
+    r"|(?:const|let|var)[ \t]+([A-Za-z_$][\w$]*)[ \t]*(?::[^=\n]{1,200})?=[ \t]*(?:async\b[ \t]*)?"
+    r"(?:function\b|\([^()\n]*\)[ \t]*(?::[^=\n]{1,200})?=>|[A-Za-z_$][\w$]*[ \t]*=>))",
+    re.MULTILINE,
+)
+_SH_SYMBOL = re.compile(r"^(?:function[ \t]+([\w:.-]+)|([\w:.-]+)[ \t]*\(\))", re.MULTILINE)
+_PY_DOCSTRING = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+[rRuU]?(\"\"\"|''\')(.*?)\1", re.DOTALL)
+_PY_SYMBOL = re.compile(r"([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """What the comment at the top of a script says: ``key: value`` lines apart from prose."""
+
+    metadata: dict[str, Any]
+    prose: str
+
+
+def header(text: str, mark: str) -> Header:
+    """Read the first comment of a script, ``#`` or ``//`` and ``/* */``, that stands before any code."""
+    metadata: dict[str, Any] = {}
+    prose: list[str] = []
+    for raw in _comment(text, mark):
+        line = raw.strip()
+        found = _TAG.fullmatch(line) or _PAIR.fullmatch(line)
+        if found:
+            metadata.setdefault(found[1].lower().strip("_"), clean(found[2] or "").strip())
+        else:
+            prose.append(line)
+    return Header(metadata, "\n".join(prose).strip("\n").split("\n\n", 1)[0])
+
+
+def _comment(text: str, mark: str) -> Iterator[str]:
+    start = _SHEBANG.match(text)
+    offset = start.end() if start else 0
+    if mark == "//" and text.startswith("/*", offset):
+        end = text.find("*/", offset)
+        for line in text[offset + 2 : end if end >= 0 else offset + 2].split("\n"):
+            yield _BLOCK_LINE.sub("", line, count=1)
+        return
+    while text.startswith(mark, offset):
+        end = text.find("\n", offset)
+        end = len(text) if end < 0 else end
+        yield text[offset + len(mark) : end].lstrip(mark[0])
+        offset = end + 1
+
+
+def read_javascript(text: str) -> Draft:
+    """Read a ``.js``, ``.ts``, ``.mjs`` or ``.cjs`` tool."""
+    return _draft(text, "//", tuple(_javascript_symbols(text)))
+
+
+def read_shell(text: str) -> Draft:
+    """Read a ``.sh`` tool."""
+    found = [(match[1] or match[2], "function", match.start()) for match in _SH_SYMBOL.finditer(text)]
+    return _draft(text, "#", tuple(_braced(text, found)))
+
+
+def read_broken_python(text: str) -> Draft:
+    """Read a ``.py`` tool by its text alone: it may be of another Python."""
+    draft = _draft(text, "#", tuple(_indented(text)))
+    docstring = _PY_DOCSTRING.match(text)
+    return replace(draft, paragraph=first_paragraph(docstring[2])) if docstring else draft
+
+
+def _draft(text: str, mark: str, symbols: tuple[Symbol, ...]) -> Draft:
+    comment = header(text, mark)
+    metadata = comment.metadata | {match[1]: _value(match) for match in _CONSTANT.finditer(text)}
+    body, line = cut_blank_head(text)
+    return Draft(metadata=metadata, body=body, body_line=line, symbols=symbols, paragraph=comment.prose)
+
+
+def _value(match: re.Match[str]) -> Any:
+    _, double, single, template, listed, word = match.groups()
+    if listed is not None:
+        return [_unescape(item[1] if item[1] is not None else item[2]) for item in _QUOTED.finditer(listed)]
+    if word is not None:
+        return _WORDS.get(word, word)
+    return _unescape(next(value for value in (double, single, template) if value is not None))
+
+
+def _unescape(text: str) -> str:
+    return clean(_ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), text))
+
+
+def _javascript_symbols(text: str) -> Iterator[Symbol]:
+    found = []
+    for match in _JS_SYMBOL.finditer(text):
+        name = match[2] or match[4] or match[5]
+        found.append((name, "class" if match[3] else "function", match.start()))
+    return _braced(text, found)
+
+
+def _braced(text: str, found: list[tuple[str, str, int]]) -> Iterator[Symbol]:
+    """Give each definition its end: the next ``}`` in the first column before another definition begins."""
+    if not found:
+        return
+    breaks = [match.start() for match in re.finditer("\n", text)]
+    closings = [match.start() for match in re.finditer("^}", text, re.MULTILINE)]
+    starts = [start for _, _, start in found] + [len(text) + 1]
+    for index, (name, kind, start) in enumerate(found):
+        line = bisect_right(breaks, start) + 1
+        end_of_line = breaks[line - 1] if line <= len(breaks) else len(text)
+        first = text[start:end_of_line].rstrip()
+        end = line
+        if first.count("{") > first.count("}") or not first.endswith((";", "}")):
+            following = bisect_right(closings, start)
+            if following < len(closings) and closings[following] < starts[index + 1]:
+                end = bisect_right(breaks, closings[following]) + 1
+        yield Symbol(name, kind, line, end)
+
+
+def _indented(text: str) -> Iterator[Symbol]:
+    """Find ``def`` and ``class`` lines; each ends before the next line that is not indented deeper."""
+    open_: list[tuple[int, str, str, int]] = []
+    done: list[Symbol] = []
+    last = 0
+    for number, line in enumerate(text.split("\n"), 1):
+        stripped = line.lstrip(" \t")
+        if not stripped or stripped[0] == "#":
+            continue
+        indent = len(line) - len(stripped)
+        while open_ and open_[-1][0] >= indent:
+            done.append(Symbol(open_[-1][1], open_[-1][2], open_[-1][3], last))
+            open_.pop()
+        last = number
+        if match := _PY_SYMBOL.match(line):
+            kind = "class" if match[2] == "class" else "method" if indent else "function"
+            open_.append((indent, match[3], kind, number))
+    done += [Symbol(name, kind, start, last) for _, name, kind, start in open_]
+    yield from sorted(done, key=lambda symbol: symbol.line)
+
+
+# -- Python tools through ``ast``: literal dunders, docstring, symbols. The code is parsed, never compiled or run.
+_NO_METADATA = frozenset({"__all__", "__annotations__", "__dict__", "__doc__", "__name__", "__path__", "__slots__"})
+_MAX_PARSED = 1 << 18  # a syntax tree takes up to a thousand bytes for each character
+_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
+
+
+def read_python(text: str) -> Draft:
+    """Read a ``.py`` tool; one that does not parse, or is larger than 256 KiB, is read by its text alone."""
+    tree = _parse(text) if len(text) <= _MAX_PARSED else None
+    if tree is None:
+        return read_broken_python(text)
+    body, line = cut_blank_head(text)
+    metadata = {}
+    for name, value in _dunders(tree.body):
+        metadata[name.strip("_")] = value
+    paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "")
+    if not paragraph:
+        paragraph = header(text, "#").prose
+    return Draft(metadata=metadata, body=body, body_line=line, symbols=tuple(_symbols(tree.body)), paragraph=paragraph)
+
+
+_ONE_AT_A_TIME = threading.Lock()
+"""Filters of warnings are of the whole process, and CPython 3.11 counts the depth of all threads' trees together."""
+
+
+def _parse(text: str) -> ast.Module | None:
+    """Return the syntax tree, or None for whatever keeps the parser from making one."""
+    with _ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the tool's own string escapes are not ours to warn about
+        try:
+            return ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+def _dunders(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, Any]]:
+    for statement in statements:
+        if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
+            target = statement.targets[0]
+        elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
+            target = statement.target
+        else:
+            continue
+        if not isinstance(target, ast.Name) or not _is_metadata(target.id):
+            continue
+        if isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str):
+            yield target.id, clean(statement.value.value)  # as jsonable does it
+            continue
+        try:
+            value = ast.literal_eval(statement.value) if statement.value is not None else None
+            yield target.id, jsonable(value)
+        except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, ItemError):
+            continue  # not a literal, so nothing that can be known without running it
+
+
+def _is_metadata(name: str) -> bool:
+    return len(name) > 4 and name.startswith("__") and name.endswith("__") and name not in _NO_METADATA
+
+
+def _symbols(statements: list[ast.stmt]) -> Iterator[Symbol]:
+    """Yield functions, classes and methods in file order, methods as ``Class.method``; none from inside functions."""
+    stack: list[tuple[ast.stmt, str]] = [(statement, "") for statement in reversed(statements)]
+    while stack:
+        node, owner = stack.pop()
+        if isinstance(node, _FUNCTIONS):
+            yield _symbol(node, owner, "method" if owner else "function")
+        elif isinstance(node, ast.ClassDef):
+            yield _symbol(node, owner, "class")
+            stack += [(child, f"{owner}{node.name}.") for child in reversed(node.body)]
+        elif isinstance(node, ast.If | ast.Try | ast.With):
+            stack += [(child, owner) for child in reversed(_nested(node))]
+
+
+def _symbol(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, owner: str, kind: str) -> Symbol:
+    return Symbol(owner + node.name, kind, node.lineno, node.end_lineno or node.lineno)
+
+
+def _nested(node: ast.If | ast.Try | ast.With) -> list[ast.stmt]:
+    """Return the statements below a conditional definition, in file order."""
+    if isinstance(node, ast.Try):
+        handlers = [statement for handler in node.handlers for statement in handler.body]
+        return [*node.body, *handlers, *node.orelse, *node.finalbody]
+    return [*node.body, *node.orelse] if isinstance(node, ast.If) else list(node.body)

@@ -1,0 +1,73 @@
+"""Tools and knowledge kept as data: YAML, JSON, TOML. Every top-level key is metadata, the whole text is the body."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from rye.errors import ItemError
+from rye.items.model import STATED_KEYS, Draft
+from rye.items.values import cut_blank_head, jsonable, line_of, too_deep
+
+# tomllib takes quadratic time over a dotted key; 65 parts are deeper than metadata may nest anyway
+_TOML_LONG_KEY = re.compile(
+    r"(?<![\w-])(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')(?:[ \t]*+\.[ \t]*+(?:[\w-]++|\"[^\"\n]*+\"|'[^'\n]*+')){64}"
+)
+_TOML_LINE = re.compile(r" \(at line (\d+), column \d+\)$")
+
+
+def read_yaml(text: str) -> Draft:
+    """Read a ``.yaml`` or ``.yml`` item."""
+    from rye.items import yaml_safe
+
+    return _draft(text, yaml_safe.load(text, as_text=STATED_KEYS))
+
+
+def read_json(text: str) -> Draft:
+    """Read a ``.json`` item: duplicate keys are tolerated, the last one wins; NaN and infinities are null."""
+    import json
+
+    try:
+        value = json.loads(text, parse_constant=lambda _: None, parse_int=_integer)
+    except json.JSONDecodeError as error:
+        raise _unparsable("JSON", error.lineno, error.msg) from None
+    except RecursionError:
+        raise too_deep() from None
+    return _draft(text, jsonable(value))
+
+
+def read_toml(text: str) -> Draft:
+    """Read a ``.toml`` item."""
+    import tomllib
+
+    if long_key := _TOML_LONG_KEY.search(text):
+        raise too_deep(line_of(text, long_key.start()))
+    try:
+        value = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        message = str(error)
+        place = _TOML_LINE.search(message)
+        line = int(place[1]) if place else line_of(text, len(text))
+        raise _unparsable("TOML", line, _TOML_LINE.sub("", message)) from None
+    except RecursionError:
+        raise too_deep() from None
+    except ValueError as error:  # an integer too long to read, a date that is none
+        raise _unparsable("TOML", 1, str(error)) from None
+    return _draft(text, jsonable(value))
+
+
+def _draft(text: str, value: Any) -> Draft:
+    from rye.items.code import header
+
+    body, line = cut_blank_head(text)
+    comment = header(text, "#")
+    stated = value if isinstance(value, dict) else {}
+    return Draft(metadata=stated, body=body, body_line=line, paragraph=comment.prose)
+
+
+def _integer(digits: str) -> int | str:
+    return int(digits) if len(digits) <= 4000 else digits
+
+
+def _unparsable(language: str, line: int, problem: str) -> ItemError:
+    return ItemError("unparsable", f"line {line}: {problem}", hint=f"fix the {language} there", line=line)

@@ -1,0 +1,258 @@
+"""The XML block of a directive, read tolerantly: tags are matched, entities are never expanded, nothing is fetched.
+
+Published directives hold placeholders such as ``<your-name>`` in running text, so what is not closed is text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from rye.items.model import STATED_KEYS, Item
+from rye.items.values import MAX_DEPTH, clean
+
+__all__ = ["Input", "declared_inputs"]
+
+_TOKEN = re.compile(
+    r"<!--|<!\[CDATA\["
+    r"|<(/?)([A-Za-z_][\w.:-]*+)"
+    r"((?:\s++[\w.:-]++(?:\s*+=\s*+(?:\"[^\"]*+\"|'[^']*+'|[^\s\"'=<>`]++))?+)*+)\s*+(/?)>"
+)
+_ATTRIBUTE = re.compile(r"([\w.:-]++)(?:\s*+=\s*+(?:\"([^\"]*+)\"|'([^']*+)'|([^\s\"'=<>`]++)))?+")
+_OPAQUE_ENDS = {"<!--": "-->", "<![CDATA[": "]]>"}
+_ENTITY = re.compile(r"&(?:(amp|lt|gt|quot|apos)|#(\d{1,7})|#x([0-9A-Fa-f]{1,6}));")
+_NAMED = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
+_LAST_CODE_POINT = 0x10FFFF
+
+_BODY_ELEMENTS = frozenset(
+    {"body", "content", "inputs", "instructions", "outputs", "process", "prompt", "step", "steps", "success_criteria"}
+)
+
+
+@dataclass(slots=True)
+class _Element:
+    name: str
+    attributes: str
+    start: int
+    inner: int
+    inner_end: int = -1
+    end: int = -1
+    children: list[_Element] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A directive's XML: its metadata, and the text of the parts that are instructions, line for line."""
+
+    metadata: dict[str, Any]
+    text: str
+    end: int
+
+
+def read_block(text: str, start: int, stop: int) -> Block | None:
+    """Read the ``<directive>`` that opens at ``start`` and lies before ``stop``; None when nothing closes it."""
+    root = _tree(text, start, stop)
+    if root is None:
+        return None
+    metadata = _attributes(root.attributes)
+    parts: list[str] = []
+    done = root.start
+    for child in root.children:
+        parts.append("\n" * text.count("\n", done, child.start))
+        if child.name in _BODY_ELEMENTS:
+            _name_parameters(metadata, child)
+            parts.append(_without_tags(text[child.start : child.end]))
+        else:
+            _take(metadata, child, text)
+            parts.append("\n" * text.count("\n", child.start, child.end))
+        done = child.end
+    parts.append("\n" * text.count("\n", done, root.end))
+    return Block(metadata, "".join(parts), root.end)
+
+
+def _tree(text: str, start: int, stop: int) -> _Element | None:
+    """Match tags from ``start``: an end tag closes the nearest element of its name; what is open above it is text."""
+    stack: list[_Element] = []
+    position = start
+    opaque = dict(_OPAQUE_ENDS)
+    while token := _TOKEN.search(text, position, stop):
+        position = token.end()
+        name = token[2]
+        if name is None:
+            position = _skip_opaque(text, token, opaque, stop)
+        elif token[1]:
+            closed = _close(stack, name, token)
+            if closed is not None and not stack:
+                return closed
+        elif token[4]:
+            if stack:
+                stack[-1].children.append(_Element(name, token[3], token.start(), position, position, position))
+        elif len(stack) < MAX_DEPTH:
+            stack.append(_Element(name, token[3], token.start(), position))
+    return None
+
+
+def _skip_opaque(text: str, token: re.Match[str], opaque: dict[str, str], stop: int) -> int:
+    """Return where a comment or CDATA section ends; once none ends, such openings are text from there on."""
+    ending = opaque.get(token[0])
+    if ending is None:
+        return token.end()
+    found = text.find(ending, token.end(), stop)
+    if found < 0:
+        del opaque[token[0]]
+        return token.end()
+    return found + len(ending)
+
+
+def _close(stack: list[_Element], name: str, token: re.Match[str]) -> _Element | None:
+    for index in range(len(stack) - 1, -1, -1):
+        if stack[index].name == name:
+            break
+    else:
+        return None
+    element = stack[index]
+    for unclosed in stack[index + 1 :]:
+        element.children += unclosed.children
+    del stack[index:]
+    element.inner_end = token.start()
+    element.end = token.end()
+    if stack:
+        stack[-1].children.append(element)
+    return element
+
+
+def _take(metadata: dict[str, Any], element: _Element, text: str) -> None:
+    """Add the entries of ``<metadata>``, or one element that stands beside it; attributes of the root win."""
+    entries = _grouped(element.children, text) if element.name == "metadata" else _grouped([element], text)
+    for name, value in entries.items():
+        metadata.setdefault(name, value)
+
+
+def _value(element: _Element, text: str) -> Any:
+    if element.children and element.name not in STATED_KEYS:
+        return _attributes(element.attributes) | _grouped(element.children, text)
+    inner = _unwrap(text[element.inner : element.inner_end]).strip()
+    attributes = _attributes(element.attributes)
+    if not attributes:
+        return inner
+    return attributes | {"text": inner} if inner else attributes
+
+
+def _grouped(elements: list[_Element], text: str) -> dict[str, Any]:
+    """Return values by element name, those of a repeated name as a list."""
+    groups: dict[str, list[Any]] = {}
+    for element in elements:
+        groups.setdefault(element.name, []).append(_value(element, text))
+    return {name: values[0] if len(values) == 1 else values for name, values in groups.items()}
+
+
+def _name_parameters(metadata: dict[str, Any], element: _Element) -> None:
+    """List the names of inputs and outputs as metadata; their descriptions are body."""
+    if element.name in {"inputs", "outputs"} and element.name not in metadata:
+        named = [_attributes(child.attributes).get("name") or child.name for child in element.children]
+        metadata[element.name] = named
+
+
+def _attributes(source: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for match in _ATTRIBUTE.finditer(source):
+        values = [value for value in match.groups()[1:] if value is not None]
+        found.setdefault(match[1], _unescape(values[0]) if values else "")
+    return found
+
+
+def _without_tags(markup: str) -> str:
+    """Return the text of markup; of each tag its ``name`` with a colon and its line breaks stay, else a space."""
+    return _unwrap(_TOKEN.sub(_tag_text, markup))
+
+
+def _tag_text(token: re.Match[str]) -> str:
+    if token[2] is None:
+        return token[0]
+    name = _attributes(token[3]).get("name", "") if token[3] else ""
+    label = f"{name}: ".replace("\n", " ") if name else ""
+    return label + "\n" * token[0].count("\n") or " "
+
+
+def _unwrap(markup: str) -> str:
+    """Drop comments, open CDATA sections and resolve the five named and all numeric character references."""
+    if "<!" in markup:
+        pieces: list[str] = []
+        for index, piece in enumerate(markup.split("<!--")):
+            comment, closed, rest = piece.partition("-->")
+            pieces.append("\n" * comment.count("\n") + rest if index and closed else piece)
+        markup = "".join(pieces).replace("<![CDATA[", "").replace("]]>", "")
+    return _unescape(markup)
+
+
+def _unescape(text: str) -> str:
+    return clean(_ENTITY.sub(_character, text) if "&" in text else text)
+
+
+def _character(match: re.Match[str]) -> str:
+    named, decimal, hexadecimal = match.groups()
+    if named:
+        return _NAMED[named]
+    code = int(decimal) if decimal else int(hexadecimal, 16)
+    return chr(code) if code <= _LAST_CODE_POINT else match[0]
+
+
+def read_inputs(text: str, start: int) -> list[dict[str, str]]:
+    """Return name, description and ``required`` of each input of the ``<directive>`` that opens at ``start``."""
+    root = _tree(text, start, len(text))
+    found = []
+    for group in (child for child in root.children if child.name == "inputs") if root else ():
+        for child in group.children:
+            stated = _attributes(child.attributes)
+            inner = text[child.inner : child.inner_end] if child.inner_end >= child.inner else ""
+            found.append({"name": child.name, "description": _without_tags(inner)} | stated)
+    return found
+
+
+# -- The inputs that a directive declares, from its XML block or its front matter.
+_BLOCK = re.compile(r"<directive\b")
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """One declared input of a directive."""
+
+    name: str
+    description: str = ""
+    required: bool = False
+
+
+def declared_inputs(item: Item, content: str) -> tuple[Input, ...]:
+    """Return the inputs of a directive in their order, each name once.
+
+    Args:
+        item: The directive.
+        content: The text it was read from.
+    """
+    opening = _BLOCK.search(content)
+    stated: Any = read_inputs(content, opening.start()) if opening else None
+    found = {each.name: each for each in _read(stated or item.metadata.get("inputs")) if each.name}
+    return tuple(found.values())
+
+
+def _read(stated: Any) -> Iterator[Input]:
+    if isinstance(stated, Mapping):
+        stated = [
+            {"name": name} | (dict(each) if isinstance(each, Mapping) else {"description": each})
+            for name, each in stated.items()
+        ]
+    for each in stated if isinstance(stated, list) else ():
+        if isinstance(each, Mapping):
+            yield Input(_text(each.get("name")), _text(each.get("description")), _is_true(each.get("required")))
+        elif isinstance(each, str):
+            yield Input(_text(each))
+
+
+def _text(value: Any) -> str:
+    return " ".join(str(value).split()) if value is not None else ""
+
+
+def _is_true(value: Any) -> bool:
+    return str(value).strip().casefold() in {"true", "yes", "1", "required"}

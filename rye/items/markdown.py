@@ -1,0 +1,235 @@
+"""Markdown items: where the metadata stands, what the body is, and its sections."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from rye.items.model import STATED_KEYS, Draft, ItemType, Section
+from rye.items.values import cut_blank_head, line_of
+
+_NOISE = re.compile(r"(?:[ \t]*+(?:<!--(?:[^-]|-(?!->))*+-->|-->)?+[ \t]*+\n)*+")
+_FRONT_MATTER = re.compile(r"---[ \t]*\n")
+_FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
+_YAML_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*ya?ml[ \t]*\n", re.IGNORECASE)
+_STATES_METADATA = re.compile(r"^(?:name|title|description|category|version)[ \t]*:", re.MULTILINE)
+_DIRECTIVE = re.compile(r"^[ \t]*+(?:(`{3,}|~{3,})([^\n]*)|(<directive)(?=[\s>/]))", re.MULTILINE)
+_XML_FENCES = frozenset({"", "html", "markup", "xml"})
+_BLOCK = re.compile(r"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?$|(`{3,}|~{3,})([^\n]*))", re.MULTILINE)
+
+MAX_HEADINGS = 10_000
+"""How many headings of one file open a section; what follows the last of them belongs to it."""
+
+_PARAGRAPH_WINDOW = 20_000
+_NO_PROSE = re.compile(r"<!--|\||[-*_=][ \t]*(?:[-*_=][ \t]*){2,}$|</?[\w.:-]++[^<>]*+>$|\[?!\[|\{[%{]|\[[^\]]+\]:")
+_ITEM_MARK = re.compile(r"(?:>[ \t]?|[-*+][ \t]+|\d{1,3}[.)][ \t]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class _Metadata:
+    """A metadata block: its values, the file without it (line for line), and nothing else."""
+
+    values: Mapping[str, Any]
+    rest: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Heading:
+    level: int
+    text: str
+    line: int
+    start: int
+    end: int
+
+
+def read_markdown(text: str, item_type: ItemType) -> Draft:
+    """Read a ``.md`` item: front matter in ``---`` or a ``yaml`` fence, and for directives the XML block."""
+    found = _find_metadata(text, item_type)
+    body, line = cut_blank_head(found.rest)
+    headings = tuple(islice(_headings(body), MAX_HEADINGS))
+    return Draft(
+        metadata=found.values,
+        body=body,
+        body_line=line,
+        sections=tuple(_sections(body, line, headings)),
+        heading=next((heading.text for heading in headings if heading.level == 1), ""),
+        paragraph=_first_prose(body),
+    )
+
+
+def read_markdown_metadata(text: str, item_type: ItemType) -> Mapping[str, Any]:
+    """Return the metadata that :func:`read_markdown` finds, without reading the rest."""
+    return _find_metadata(text, item_type).values
+
+
+def _find_metadata(text: str, item_type: ItemType) -> _Metadata:
+    noise = _NOISE.match(text)
+    start = noise.end() if noise else 0
+    text = "\n" * text.count("\n", 0, start) + text[start:]
+    found = _front_matter(text) or _leading_fence(text)
+    if item_type is ItemType.DIRECTIVE:
+        found = _directive(found) if found else _directive(_Metadata({}, text)) or _later_fence(text)
+    return found or _Metadata({}, text)
+
+
+def _front_matter(text: str) -> _Metadata | None:
+    start = _skip_blank(text)
+    opening = _FRONT_MATTER.match(text, start)
+    closing = _FRONT_MATTER_END.search(text, opening.end()) if opening else None
+    if opening is None or closing is None:
+        return None
+    return _yaml(text, (start, opening.end()), (closing.start(), closing.end()))
+
+
+def _leading_fence(text: str) -> _Metadata | None:
+    return _fence(text, _YAML_FENCE.match(text, _skip_blank(text)))
+
+
+def _later_fence(text: str) -> _Metadata | None:
+    """Take the first fence of a directive that has no other metadata, below its title, if it looks like metadata."""
+    first = re.search(r"^(?:`{3,}|~{3,})", text, re.MULTILINE)
+    opening = _YAML_FENCE.match(text, first.start()) if first else None
+    if opening is None or not _STATES_METADATA.search(text, opening.end()):
+        return None
+    return _fence(text, opening)
+
+
+def _fence(text: str, opening: re.Match[str] | None) -> _Metadata | None:
+    if opening is None:
+        return None
+    closing = _closing_fence(text, opening.end(), opening[1])
+    return _yaml(text, opening.span(), closing) if closing else None
+
+
+def _closing_fence(text: str, start: int, mark: str) -> tuple[int, int] | None:
+    """Return the span of the line that closes a fence: the same mark at least as often, and nothing else."""
+    pattern = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
+    closing = pattern.search(text, start)
+    return closing.span() if closing else None
+
+
+def _yaml(text: str, opening: tuple[int, int], closing: tuple[int, int]) -> _Metadata | None:
+    """Read the YAML between two marks; a block that is no mapping is ordinary text."""
+    from rye.items import yaml_safe
+
+    source = text[opening[1] : closing[0]]
+    values = yaml_safe.load(source, as_text=STATED_KEYS, first_line=line_of(text, opening[1]))
+    if values is None and not source.strip():
+        values = {}
+    if not isinstance(values, dict):
+        return None
+    return _Metadata(values, text[: opening[0]] + _blank(text[opening[0] : closing[1]]) + text[closing[1] :])
+
+
+def _blank(block: str) -> str:
+    return "\n" * block.count("\n")
+
+
+def _skip_blank(text: str) -> int:
+    match = re.match(r"\s*", text)
+    return match.end() if match else 0
+
+
+def _directive(found: _Metadata) -> _Metadata | None:
+    """Add the XML block of a directive to the metadata found so far; None when there is neither."""
+    without = found if found.values else None
+    place = _locate_directive(found.rest)
+    return _xml(found, *place) or without if place else without
+
+
+def _locate_directive(text: str) -> tuple[int, tuple[str, int] | None] | None:
+    """Return where ``<directive`` begins a line, bare or in an XML fence, and that fence's mark and start."""
+    fence: tuple[str, int] | None = None
+    readable = True
+    for match in _DIRECTIVE.finditer(text):
+        mark, info, opening = match.groups()
+        if opening:
+            if readable:
+                return match.start(3), fence
+        elif fence is None:
+            fence = (mark, match.start())
+            readable = info.strip().lower() in _XML_FENCES
+        elif mark.startswith(fence[0]) and not info.strip():
+            fence, readable = None, True
+    return None
+
+
+def _xml(found: _Metadata, start: int, fence: tuple[str, int] | None) -> _Metadata | None:
+    from rye.items.directive_xml import read_block
+
+    text = found.rest
+    closing = _closing_fence(text, start, fence[0]) if fence else None
+    block = read_block(text, start, closing[0]) if closing else None
+    block = block or read_block(text, start, len(text))
+    if block is None:
+        return None
+    begin = fence[1] if fence else start
+    end = closing[1] if closing and not text[block.end : closing[0]].strip() else block.end
+    body = _blank(text[begin:start]) + block.text + _blank(text[block.end : end])
+    return _Metadata({**found.values, **block.metadata}, text[:begin] + body + text[end:])
+
+
+def _headings(body: str) -> Iterator[_Heading]:
+    """Yield ATX headings outside fences; lines are 0-based."""
+    fence = ""
+    line = counted = 0
+    for match in _BLOCK.finditer(body):
+        marks, text, mark, info = match.groups()
+        if fence:
+            if mark and mark.startswith(fence) and not info.strip():
+                fence = ""
+        elif mark:
+            fence = "" if mark[0] == "`" and "`" in info else mark
+        elif marks:
+            line += body.count("\n", counted, match.start())
+            counted = match.start()
+            yield _Heading(len(marks), _heading_text(text or ""), line, match.start(), match.end())
+
+
+def _heading_text(text: str) -> str:
+    """Return a heading's text without the closing marks it may have."""
+    text = text.strip()
+    bare = text.rstrip("#")
+    return bare.rstrip() if not bare or bare[-1] in " \t" else text
+
+
+def _sections(body: str, body_line: int, headings: tuple[_Heading, ...]) -> Iterator[Section]:
+    first = body[: headings[0].start] if headings else body
+    if first.strip():
+        yield Section((), 0, body_line, body_line + first.rstrip().count("\n"), first.strip("\n"))
+    path: list[_Heading] = []
+    for index, heading in enumerate(headings):
+        while path and path[-1].level >= heading.level:
+            path.pop()
+        path.append(heading)
+        stop = headings[index + 1].start if index + 1 < len(headings) else len(body)
+        own = body[heading.end : stop].rstrip()
+        line = body_line + heading.line
+        yield Section(tuple(one.text for one in path), heading.level, line, line + own.count("\n"), own.strip("\n"))
+
+
+def _first_prose(body: str) -> str:
+    """Return the first paragraph that is neither heading, fence, table, markup nor comment."""
+    prose: list[str] = []
+    fence = ""
+    for raw in body[:_PARAGRAPH_WINDOW].split("\n"):
+        line = raw.strip()
+        if fence:
+            if line.startswith(fence):
+                fence = ""
+            continue
+        if line.startswith(("```", "~~~")):
+            fence = line[:3]
+        if not line or fence or line[0] == "#" or _NO_PROSE.match(line):
+            if prose:
+                break
+            continue
+        if mark := _ITEM_MARK.match(line):
+            if prose and line[0] != ">":
+                break
+            line = line[mark.end() :]
+        prose.append(line)
+    return " ".join(prose)

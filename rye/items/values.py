@@ -1,0 +1,249 @@
+"""Metadata values: whatever a format yields becomes what JSON can say, within bounds."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from rye.errors import ItemError
+
+# -- Text as every format of the room needs it: decoded, cleaned, cut into lines and paragraphs.
+DESCRIPTION_CHARS = 300
+"""How long a description taken from the body may be; a stated one may be longer."""
+STATED_CHARS = 4096
+"""How long a description that the file states may be."""
+LINE_CHARS = 300
+"""How long a title, category, version or author may be."""
+
+# Code points that are not text: they would break a terminal, a YAML reader or a JSON consumer.
+_CONTROLS = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ufeff\ufffe\uffff]")
+_ORDINARY = b"\t\n" + bytes(range(0x20, 0x7F))  # most files have nothing else
+_SURROGATES = re.compile("[\ud800-\udfff]")
+_NOT_IN_A_LINE = re.compile("[\\s\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufeff]+")
+_STALE_MARK = re.compile(r"[ \t]*(?:<!--|#|//)[ \t#/]*rye(?:os)?:(?:unsigned\b|signed:)[^\n]*")
+_HEAD_LINES = 4
+_PLAIN_CHARS = 2000
+_BLANK_LINES = re.compile(r"(?:[ \t]*+\n)*+")
+
+_SENTENCE_END = re.compile("[.!?\u3002\uff01\uff1f](?=\\s|$)")
+_HARMLESS_LINK = re.compile(r"!?\[([^\[\]]{0,300})\]\([^()\s]{0,500}\)")
+_EMPHASIS = re.compile(r"(\*\*\*|\*\*|__|`+)([^*`\n]{1,300}?)\1")
+
+
+def decode(data: bytes) -> str:
+    """Return the file as text with LF line breaks, no byte order mark and blanks for control characters.
+
+    Raises:
+        ItemError: ``not-utf8``.
+    """
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise ItemError(
+            "not-utf8",
+            f"byte {error.start} is not UTF-8",
+            hint="save the file as UTF-8",
+            offset=error.start,
+        ) from None
+    if not data.translate(None, _ORDINARY):
+        return text
+    if "\r" in text:
+        text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return _CONTROLS.sub(" ", text)
+
+
+def without_stale_marks(text: str) -> str:
+    """Blank what earlier signing left at the head of a file: ``rye:unsigned`` marks and signatures of old."""
+    start = 0
+    for _ in range(_HEAD_LINES):
+        if mark := _STALE_MARK.match(text, start):
+            text = text[: mark.start()] + text[mark.end() :]
+        start = text.find("\n", start) + 1
+        if not start:
+            break
+    return text
+
+
+def clean(text: str) -> str:
+    """Return ``text`` fit for JSON and terminals: no lone surrogates, blanks for control characters."""
+    if text.isascii() and text.isprintable():
+        return text
+    return _CONTROLS.sub(" ", _SURROGATES.sub("\ufffd", text))
+
+
+def one_line(text: str, limit: int = LINE_CHARS) -> str:
+    """Return ``text`` as one line of at most ``limit`` characters, without control and direction marks."""
+    if text.isascii() and text.isprintable() and "  " not in text:  # most texts: nothing to replace
+        line = text.strip()
+    else:
+        line = _NOT_IN_A_LINE.sub(" ", _SURROGATES.sub("\ufffd", text)).strip()
+    return line if len(line) <= limit else shorten(line, limit)
+
+
+def shorten(line: str, limit: int) -> str:
+    """Cut one line to at most ``limit`` characters: after a whole sentence where one ends late enough, else a word."""
+    if len(line) <= limit:
+        return line
+    ends = [match.end() for match in _SENTENCE_END.finditer(line, limit // 4, limit)]
+    if ends:
+        return line[: ends[-1]]
+    head = line[: limit - 1]
+    space = head.rfind(" ", limit // 2)
+    return (head[:space] if space > 0 else head).rstrip() + "…"
+
+
+def plain(markdown: str) -> str:
+    """Return the start of a paragraph of Markdown without the marks of links, emphasis and code."""
+    markdown = markdown[:_PLAIN_CHARS]
+    if "](" in markdown:
+        markdown = _HARMLESS_LINK.sub(r"\1", markdown)
+    return _EMPHASIS.sub(r"\2", markdown)
+
+
+def first_paragraph(text: str) -> str:
+    """Return the lines up to the first blank one, as they stand."""
+    return re.split(r"\n[ \t]*\n", text.strip(), maxsplit=1)[0]
+
+
+def line_of(text: str, offset: int) -> int:
+    """Return the 1-based line on which ``offset`` lies."""
+    return text.count("\n", 0, offset) + 1
+
+
+def cut_blank_head(text: str, start: int = 0) -> tuple[str, int]:
+    """Return ``text`` from the first line that is not blank, and its 1-based line; an empty text is on line 1."""
+    head = _BLANK_LINES.match(text, start)
+    begin = head.end() if head else start
+    body = text[begin:].rstrip()
+    return (body, line_of(text, begin)) if body else ("", 1)
+
+
+MAX_DEPTH = 64
+"""How deep metadata may nest."""
+MAX_VALUES = 100_000
+"""How many values the metadata of one file may hold, every use of an alias counted."""
+
+_MAX_BITS = 14_000  # the interpreter refuses to print longer integers
+_DATE = re.compile(
+    r"(\d{4})-(\d{1,2})-(\d{1,2})"
+    r"(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2})(?::(\d{2})(\.\d+)?)?[ \t]*(Z|z|[+-]\d{1,2}(?::?\d{2})?)?)?"
+)
+_DROPPED = object()
+
+
+def too_deep(line: int = 0) -> ItemError:
+    """Return the error for metadata that nests deeper than :data:`MAX_DEPTH`."""
+    where = f"line {line}: " if line else ""
+    return ItemError(
+        "too-deep",
+        f"{where}metadata nests deeper than {MAX_DEPTH} levels",
+        hint="flatten it; the body of the file may nest as it likes",
+        **({"line": line} if line else {}),
+    )
+
+
+def too_many() -> ItemError:
+    """Return the error for metadata with more than :data:`MAX_VALUES` values."""
+    return ItemError(
+        "alias-bomb",
+        f"metadata holds more than {MAX_VALUES:,} values, repeated aliases counted",
+        hint="move the data out of the item",
+    )
+
+
+def jsonable(value: Any) -> Any:
+    """Return ``value`` built of dicts with string keys, lists, strings, numbers, booleans and None only.
+
+    Dates become ISO text; NaN and infinities None; sets and tuples lists; anything else is left out.
+
+    Raises:
+        ItemError: ``too-deep`` or ``alias-bomb``.
+    """
+    converted = _convert(value, 0, [MAX_VALUES])
+    return None if converted is _DROPPED else converted
+
+
+def _convert(value: Any, depth: int, budget: list[int]) -> Any:
+    budget[0] -= 1
+    if budget[0] < 0:
+        raise too_many()
+    if value is None or isinstance(value, str | bool | int | float | dt.date | dt.time):
+        return _scalar(value)
+    if isinstance(value, dict | list | tuple | set | frozenset):
+        if depth >= MAX_DEPTH:
+            raise too_deep()
+        if isinstance(value, dict):
+            pairs = ((_key(key), _convert(item, depth + 1, budget)) for key, item in value.items())
+            return {key: item for key, item in pairs if item is not _DROPPED}
+        items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
+        return [item for item in (_convert(entry, depth + 1, budget) for entry in items) if item is not _DROPPED]
+    return _DROPPED
+
+
+def _key(key: Any) -> str:
+    """Name a key as YAML and JSON write it: ``true``, not ``True``."""
+    if key is None or isinstance(key, bool):
+        return "null" if key is None else str(key).lower()
+    return str(_scalar(key)) if isinstance(key, str | int | float | dt.date | dt.time) else repr(key)
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, dt.date | dt.time):
+        return iso(value.isoformat())
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, int) and not isinstance(value, bool) and value.bit_length() > _MAX_BITS:
+        return None
+    return value
+
+
+def iso(text: str) -> str:
+    """Return a date or time in ISO 8601, UTC as ``Z``; text that is neither stays as it is.
+
+    >>> iso("2026-2-18 9:30:00+00:00")
+    '2026-02-18T09:30:00Z'
+    """
+    match = _DATE.fullmatch(text.strip())
+    if match is None:
+        return text
+    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    date = f"{year}-{int(month):02}-{int(day):02}"
+    if hour is None:
+        return date
+    return f"{date}T{int(hour):02}:{minute}:{second or '00'}{fraction or ''}{_zone(zone or '')}"
+
+
+def _zone(zone: str) -> str:
+    if zone in {"", "Z", "z"}:
+        return zone.upper()
+    digits = zone[1:].replace(":", "")
+    hours, minutes = (digits[:-2], digits[-2:]) if len(digits) > 2 else (digits, "00")
+    normal = f"{zone[0]}{int(hours):02}:{minutes}"
+    return "Z" if normal in {"+00:00", "-00:00"} else normal
+
+
+def text_of(value: Any, limit: int = LINE_CHARS) -> str:
+    """Return a scalar as one line of text, a list of scalars joined by commas, anything else as empty."""
+    if isinstance(value, str):
+        return one_line(value, limit)
+    if isinstance(value, bool) or value is None or isinstance(value, Mapping):
+        return ""
+    if isinstance(value, list):
+        return one_line(", ".join(part for part in map(text_of, value) if part), limit)
+    return one_line(str(value), limit)
+
+
+def tags_of(value: Any) -> tuple[str, ...]:
+    """Return tags from a list or a comma-separated string: in order, without duplicates or empty ones."""
+    if isinstance(value, str):
+        parts = [one_line(part) for part in value.strip().removeprefix("[").removesuffix("]").split(",")]
+    elif isinstance(value, list):
+        parts = [text_of(part) for part in value]
+    else:
+        parts = [text_of(value)]
+    return tuple(dict.fromkeys(part for part in parts if part))

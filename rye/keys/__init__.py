@@ -1,0 +1,8 @@
+"""Private keys, trust files and signing: what ``rye keys``, ``rye trust``, ``rye sign`` and ``rye manifest`` do.
+
+A search needs none of it, so nothing is imported here::
+
+    from rye.keys.keyring import Keyring
+"""
+
+__all__ = ()

@@ -1,0 +1,371 @@
+"""The keys of a user: making, listing, showing, exporting and importing them; and whose signatures count.
+
+Example::
+
+    keyring = Keyring.find()
+    made = keyring.generate(owner="Ada")
+    print(made.fingerprint, made.trust_file)
+    keyring.trust.revoke(made.fingerprint, reason="laptop stolen", date="2026-05-01")
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rye import signing
+from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keys.trust_changes import write_own_trust_file
+from rye.keys.trust_files import Trust
+from rye.signing import Clock, PublicKey, Scope, SigningKey
+from rye.spaces.layout import Layout
+
+__all__ = ["ENVIRONMENT", "KeyFacts", "Keyring", "Passphrase"]
+
+ENVIRONMENT = signing.KEY_VARIABLE
+"""Name under which the key of the environment is listed."""
+
+Passphrase = bytes | Callable[[str], bytes] | None
+"""A passphrase, or who is asked for one (with what it is for) when it is needed, or None for neither."""
+
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
+_ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
+
+
+@dataclass(frozen=True, slots=True)
+class KeyFacts:
+    """What may be told about a private key.
+
+    Attributes:
+        name: Its name; ``RYE_SIGNING_KEY`` for the one of the environment.
+        fingerprint: 64 hex digits; empty when it cannot be told.
+        path: Its file; empty when the environment holds the key itself.
+        encrypted: Whether a passphrase protects it.
+        trusted: Whether the user's own trust files let its signatures count.
+        problem: Why it cannot be used, with what to do; empty when it can.
+        public_pem: The public half.
+        trust_file: The trust file that was written for it just now, if any.
+        unproven: Whether fingerprint and public half are only what the file beside a locked key says.
+    """
+
+    name: str
+    fingerprint: str = ""
+    path: str = ""
+    encrypted: bool = False
+    trusted: bool = False
+    problem: str = ""
+    public_pem: str = ""
+    trust_file: str = ""
+    unproven: bool = False
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as JSON-able values."""
+        return {name: getattr(self, name) for name in KeyFacts.__slots__}
+
+
+class Keyring:
+    """The private keys of the user space, and through :attr:`trust` the keys whose signatures count.
+
+    Args:
+        layout: The spaces.
+        passphrase: For encrypted keys, where ``RYE_KEY_PASSPHRASE`` is not set.
+        named: Trust files that count as the user's own.
+        environ: The environment; by default the process's own.
+        clock: Who knows the time.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        passphrase: Passphrase = None,
+        named: Sequence[Path] = (),
+        environ: Mapping[str, str] | None = None,
+        clock: Clock = signing.system_clock,
+    ) -> None:
+        self._passphrase = passphrase
+        self._environ = os.environ if environ is None else environ
+        self._user = layout.user
+        self._clock = clock
+        self.folder = layout.user / signing.SIGNING_FOLDER
+        self.trust = Trust(layout, named=named, clock=clock)
+
+    @classmethod
+    def find(cls, project: Path | None = None, *, user: Path | None = None, passphrase: Passphrase = None) -> Keyring:
+        """Return the keyring of the user, and of the project found upwards from the working directory if none is named.
+
+        Raises:
+            NotFoundError: The project folder does not exist.
+        """
+        return cls(Layout.find(project=project, user=user, bundles=None), passphrase=passphrase)
+
+    def generate(
+        self,
+        name: str = signing.DEFAULT_KEY,
+        *,
+        owner: str = "",
+        namespaces: tuple[str, ...] | None = None,
+        not_after: datetime | None = None,
+        trust: bool | None = None,
+        encrypt: bool | None = None,
+        replace: bool = False,
+    ) -> KeyFacts:
+        """Make a key.
+
+        Args:
+            name: Its name: letters, digits, ``_`` and ``-``.
+            owner: Who the trust file says it belongs to.
+            namespaces: Patterns of ids it may sign, for the trust file; None for all.
+            not_after: Last moment at which it counts, for the trust file.
+            trust: Whether to write the user's own trust file for it; None does so for the first key alone.
+            encrypt: Whether to protect it with a passphrase; None does so when ``RYE_KEY_PASSPHRASE`` is set.
+            replace: Whether a key of this name may be lost.
+
+        Raises:
+            SigningError: ``key-exists``, ``passphrase-needed``, ``trust-file``, ``unsafe-permissions``.
+            ArgumentError: ``bad-key-name``.
+        """
+        key = SigningKey.generate()
+        entry = signing.write_trust_file(key.public, owner=owner, namespaces=namespaces, not_after=not_after)
+        return self._keep(key, name, entry=entry, trust=trust, encrypt=encrypt, replace=replace)
+
+    def import_key(
+        self,
+        data: bytes,
+        name: str = signing.DEFAULT_KEY,
+        *,
+        owner: str = "",
+        trust: bool | None = None,
+        replace: bool = False,
+    ) -> KeyFacts:
+        """Take over a private key given as PEM; one behind a passphrase stays behind it.
+
+        Raises:
+            SigningError: As for :meth:`generate`, and the codes of :meth:`rye.signing.SigningKey.from_pem`.
+            ArgumentError: ``bad-key-name``.
+        """
+        _check_name(name)
+        encrypted = _ENCRYPTED in data
+        secret = self._secret(f"the key {name} to import") if encrypted else None
+        key = SigningKey.from_pem(data, passphrase=secret)
+        entry = signing.write_trust_file(key.public, owner=owner)
+        return self._keep(
+            key, name, entry=entry, trust=trust, encrypt=encrypted or None, replace=replace, secret=secret
+        )
+
+    def _keep(
+        self,
+        key: SigningKey,
+        name: str,
+        *,
+        entry: bytes,
+        trust: bool | None,
+        encrypt: bool | None,
+        replace: bool,
+        secret: bytes | None = None,
+    ) -> KeyFacts:
+        _check_name(name)
+        first = not any(self.folder.glob("*.pem"))
+        if not replace and (self.folder / f"{name}.pem").exists():
+            raise SigningError(
+                "key-exists",
+                f"there is a key {name!r} already, and it is not overwritten",
+                hint="give the new key another name, or replace the old one with --force",
+            )
+        if encrypt is None:
+            encrypt = bool(self._environ.get(signing.PASSPHRASE_VARIABLE))
+        if encrypt and secret is None:
+            secret = self._secret(f"the new key {name}")
+        path = signing.save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
+        trust_file = ""
+        if first if trust is None else trust:
+            trust_file = str(write_own_trust_file(self._user, key.public, entry))
+        return KeyFacts(
+            name=name,
+            fingerprint=key.public.fingerprint,
+            path=str(path),
+            encrypted=secret is not None,
+            trusted=self._is_trusted(key.public),
+            public_pem=key.public.pem,
+            trust_file=trust_file,
+        )
+
+    @property
+    def in_environment(self) -> bool:
+        """Whether the environment names a key, usable or not."""
+        return bool(self._environ.get(ENVIRONMENT, "").strip())
+
+    def list(self) -> tuple[KeyFacts, ...]:
+        """Return the key of the environment, if it names one, and every key of the user space, by name."""
+        names = sorted(path.stem for path in self.folder.glob("*.pem") if _NAME.fullmatch(path.stem))
+        first = (self.show(ENVIRONMENT),) if self.in_environment else ()
+        return (*first, *map(self.show, names))
+
+    def show(self, name: str = signing.DEFAULT_KEY) -> KeyFacts:
+        """Return what may be told about one key; no passphrase is asked for.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            ArgumentError: ``bad-key-name``.
+        """
+        if name == ENVIRONMENT:
+            return self._facts_of_environment()
+        path = self._path(name)
+        try:
+            data = signing.read_key_file(path) if self._folder_is_safe() else b""
+            encrypted = _ENCRYPTED in data
+            public = signing.read_public_beside(path) if encrypted else signing.load_key_file(path).public
+        except NotFoundError:
+            raise
+        except RyeError as error:
+            return KeyFacts(name, path=str(path), problem=str(error))
+        return KeyFacts(
+            name,
+            fingerprint=public.fingerprint if public else "",
+            path=str(path),
+            encrypted=encrypted,
+            unproven=encrypted and public is not None,
+            trusted=self._is_trusted(public),
+            public_pem=public.pem if public else "",
+        )
+
+    def _folder_is_safe(self) -> bool:
+        signing.check_private_folder(self.folder)
+        return True
+
+    def _facts_of_environment(self) -> KeyFacts:
+        given = self._environ.get(ENVIRONMENT, "").strip()
+        path = given if os.path.isfile(given) else ""  # noqa: PTH113 - Path.is_file raises for a long text
+        try:
+            public = signing.find_signing_key(self._user, environ=self._environ).public
+        except RyeError as error:
+            waiting = error.code == "passphrase-needed"
+            return KeyFacts(ENVIRONMENT, path=path, encrypted=waiting, problem=str(error))
+        return KeyFacts(
+            ENVIRONMENT,
+            fingerprint=public.fingerprint,
+            path=path,
+            trusted=self._is_trusted(public),
+            public_pem=public.pem,
+        )
+
+    def _is_trusted(self, public: PublicKey | None) -> bool:
+        return public is not None and any(
+            row.counts for row in self.trust.list().keys if row.fingerprint == public.fingerprint and row.is_anchor
+        )
+
+    def _path(self, name: str) -> Path:
+        _check_name(name)
+        path = self.folder / f"{name}.pem"
+        if not path.exists():
+            names = [other.stem for other in sorted(self.folder.glob("*.pem"))]
+            hint = f"there are {', '.join(names)}" if names else "make one with rye keys generate"
+            raise NotFoundError("no-signing-key", f"there is no private key named {name!r}", hint=hint)
+        return path
+
+    def signing_key(self, which: str | Path | None = None) -> SigningKey:
+        """Return a private key: named, in a file, or by default that of the environment, else ``private_key``.
+
+        Args:
+            which: The name of a key, or a path.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            SigningError: The key cannot be opened, or others may read it.
+        """
+
+        def open_(secret: bytes | None) -> SigningKey:
+            if which is None:
+                return signing.find_signing_key(self._user, environ=self._environ, passphrase=secret)
+            if self._is_name(which):
+                return signing.load_signing_key(self.folder, name=str(which), passphrase=secret)
+            return signing.load_key_file(Path(which).expanduser(), passphrase=secret)
+
+        signing.refuse_key_text(str(which))
+        given = self._environ.get(signing.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
+        try:
+            return open_(given)
+        except SigningError as error:
+            if error.code != "passphrase-needed" or self._passphrase is None:
+                raise
+        return open_(self._secret("the key" if which is None else f"the key {which}"))
+
+    def public_key(self, which: str | Path | None = None) -> PublicKey:
+        """Return the public half of a key: as :meth:`signing_key`, but also of a public key or trust file.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            SigningError: It is none of these.
+        """
+        signing.refuse_key_text(str(which))
+        if which is None and not self.in_environment:
+            which = signing.DEFAULT_KEY
+        if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
+            path = self._path(which)
+            locked = _ENCRYPTED in signing.read_key_file(path) and not self._environ.get(signing.PASSPHRASE_VARIABLE)
+            return (signing.read_public_beside(path) if locked else None) or self.signing_key(which).public
+        if which is not None and (named := self.trust.read_public(str(which))):
+            return named
+        return self.signing_key(which).public
+
+    def _is_name(self, which: str | Path) -> bool:
+        text = str(which)
+        if not isinstance(which, str) or not _NAME.fullmatch(text):
+            return False
+        return (self.folder / f"{text}.pem").exists() or not Path(text).exists()
+
+    def export_trust_file(self, name: str | None = None, *, owner: str = "") -> bytes:
+        """Return the trust file of a key, for others to trust: the user's own where there is one, else a plain one.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+        """
+        public = self.public_key(name)
+        for entry in self.trust.load().trust.named(public.fingerprint):
+            if entry.scope is Scope.USER and not entry.unread:
+                return signing.write_trust_file(
+                    public,
+                    owner=owner or entry.owner,
+                    namespaces=entry.namespaces,
+                    not_after=entry.not_after,
+                    revoked=entry.revoked,
+                )
+        return signing.write_trust_file(public, owner=owner)
+
+    def export_private(self, name: str = signing.DEFAULT_KEY) -> bytes:
+        """Return the private key as its file holds it: behind a passphrase if it is behind one there.
+
+        Raises:
+            NotFoundError: ``no-signing-key``.
+            SigningError: ``unsafe-permissions``.
+        """
+        path = self._path(name)
+        signing.check_private_folder(self.folder)
+        return signing.read_key_file(path)
+
+    def _secret(self, what: str) -> bytes:
+        given = self._environ.get(signing.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape")
+        asked = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
+        secret = given or (asked if isinstance(asked, bytes) else b"")
+        if not secret:
+            raise SigningError(
+                "passphrase-needed",
+                f"{what} needs a passphrase",
+                hint=f"set {signing.PASSPHRASE_VARIABLE}, or run this on a terminal to be asked",
+            )
+        return secret
+
+
+def _check_name(name: str) -> None:
+    signing.refuse_key_text(name)
+    if not _NAME.fullmatch(name) or name == ENVIRONMENT:
+        raise ArgumentError(
+            "bad-key-name",
+            f"{name!r} is no name for a key",
+            hint="use up to 64 letters, digits, _ and -, such as release-2027",
+        )

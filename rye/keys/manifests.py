@@ -1,0 +1,418 @@
+"""Signed manifests of the spaces: writing them, and checking what is on disk against them."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rye import signing, spaces
+from rye.errors import ArgumentError, EnvironmentFault, SigningError
+from rye.keys.keyring import Keyring, Passphrase
+from rye.manifest.space import Observed, observe
+from rye.signing import SigningKey, TrustSet
+from rye.spaces import Root
+from rye.spaces.layout import Layout
+
+if TYPE_CHECKING:
+    from rye.manifest import Delegation, Finding, ManifestCheck, RootKeys, Written
+
+__all__ = ["ManifestReport", "ManifestWritten"]
+
+
+# -- What the façade answers with about manifests: what a check found, and what writing did.
+@dataclass(frozen=True, slots=True)
+class ManifestReport:
+    """What the check of one space's manifest found.
+
+    Attributes:
+        source: ``project``, ``user`` or ``system:<bundle>``.
+        root: The folder.
+        check: Version, expiry, signers and findings.
+        problems: Files that could not be read, so that nothing can be said of them.
+        digest: SHA-256 of all files of the manifest, names and bytes, hex; empty where there is none.
+    """
+
+    source: str
+    root: str
+    check: ManifestCheck
+    problems: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def errors(self) -> tuple[Finding, ...]:
+        """The findings that fail the check."""
+        return self.check.errors
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-able values."""
+        place = {"source": self.source, "root": self.root}
+        return place | self.check.to_dict() | {"problems": list(self.problems)}
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestWritten:
+    """What writing a manifest did.
+
+    Attributes:
+        source: The space.
+        folder: Where the files are.
+        version: Of the manifest.
+        written: Roles that are new.
+        missing: Role → signatures it lacks before the manifest passes a check.
+        waiting: Delegated roles whose keys were not given.
+        pending: Delegated role → signatures that its newest list lacks; it counts once the manifest's owner writes.
+        changes: What the manifest before said otherwise, as findings; empty for a first one.
+        listed: How many items there are.
+    """
+
+    source: str
+    folder: str
+    version: int
+    written: tuple[str, ...]
+    missing: Mapping[str, int]
+    waiting: tuple[str, ...]
+    changes: tuple[Finding, ...]
+    listed: int
+    pending: Mapping[str, int] = field(default_factory=dict)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return everything as JSON-able values."""
+        lists = {"written": list(self.written), "waiting": list(self.waiting)}
+        signatures = {"missing": dict(self.missing), "pending": dict(self.pending)}
+        changes = [found.to_dict() for found in self.changes]
+        facts = {"source": self.source, "folder": self.folder, "version": self.version, "listed": self.listed}
+        return facts | lists | signatures | {"changes": changes}
+
+
+DAYS = 90
+"""After how many days a manifest expires when nothing else is said."""
+
+MAX_DAYS = 3650
+"""The longest time for which a manifest may be valid."""
+
+
+def has_manifest(root: Root) -> bool:
+    """Return whether a root holds a manifest, or that cannot be told, without reading it."""
+    try:
+        return (root.path / "config" / "manifest").is_dir()
+    except OSError:
+        return True
+
+
+def check_root(
+    root: Root,
+    *,
+    trust: TrustSet,
+    now: datetime,
+    observed: Observed | None = None,
+    remember: bool = True,
+) -> ManifestReport:
+    """Check the manifest of a root, and keep what was seen when it is good.
+
+    Args:
+        root: The space.
+        trust: The keys of this run.
+        now: The moment of checking.
+        observed: What is on disk where the caller has read it already; None reads it.
+        remember: Whether to compare with what was last seen and to keep what is seen now.
+
+    Raises:
+        EnvironmentFault: The manifest or the state cannot be read.
+    """
+    from rye import manifest
+
+    if observed is None:
+        observed = observe(root)
+    place = manifest.Place(str(root.space), root.bundle)
+    seen = manifest.load_seen(root.path) if remember else None
+    files = manifest.read_manifest(root.path)
+    check = manifest.check_manifest(
+        files, observed.all, place=place, trust=trust, now=now, seen=seen, unread=observed.unread.keys()
+    )
+    if remember and check.seen is not None and check.seen != seen:
+        try:
+            manifest.save_seen(root.path, check.seen)
+        except EnvironmentFault as fault:
+            note = manifest.Finding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
+            check = _with(check, note)
+    return ManifestReport(root.source, str(root.path), check, observed.problems, _digest(files))
+
+
+def _digest(files: Mapping[str, bytes]) -> str:
+    rows = (f"{name} {hashlib.sha256(data).hexdigest()}\n" for name, data in sorted(files.items()))
+    return hashlib.sha256("".join(rows).encode()).hexdigest() if files else ""
+
+
+def _with(check: ManifestCheck, finding: Finding) -> ManifestCheck:
+    return replace(check, findings=(finding, *check.findings))
+
+
+def reset_root(root: Root) -> bool:
+    """Forget what was last seen of a root's manifest; return whether anything was."""
+    from rye import manifest
+
+    return manifest.forget(root.path)
+
+
+def check_manifests(
+    layout: Layout,
+    *,
+    space: str = "all",
+    named_trust: Sequence[Path] = (),
+    require: bool = False,
+) -> tuple[ManifestReport, ...]:
+    """Check the manifest of every root of a space that has one, or once had one.
+
+    Args:
+        layout: The spaces.
+        space: Which of them.
+        named_trust: Trust files that count as the user's own.
+        require: Whether a root that has items but no manifest is a finding too; of bundles only of those that are
+            named, as all are by ``system``.
+    """
+    trust, now = layout.load_trust(named_trust).trust, signing.system_clock()
+    reports = []
+    for root in layout.in_space(space):
+        demanded = require and (space == "system" or layout.may_demand(root))
+        if concerns(root):
+            reports.append(check_root(root, trust=trust, now=now))
+        elif demanded and ((observed := observe(root)).found or observed.unread):
+            reports.append(check_root(root, trust=trust, now=now, observed=observed))
+    return tuple(reports)
+
+
+def concerns(root: Root) -> bool:
+    """Return whether a root has a manifest, or one was seen there before."""
+    if has_manifest(root):
+        return True
+    from rye.manifest import was_seen
+
+    return was_seen(root.path)
+
+
+def write_root(
+    root: Root,
+    *,
+    signers: Sequence[SigningKey],
+    trust: TrustSet,
+    days: int = DAYS,
+    root_keys: RootKeys | None = None,
+    delegations: Sequence[Delegation] | None = None,
+    new: bool = False,
+) -> ManifestWritten:
+    """Write the manifest of a root anew, as the next version of the one that stands.
+
+    Args:
+        root: The space.
+        signers: Who signs.
+        trust: The keys of this run: the manifest that stands must be theirs to be built upon.
+        days: After how many days it expires.
+        root_keys: Other keys or another threshold from now on.
+        delegations: The namespaces that others list from now on.
+        new: Whether to begin anew, whatever stands.
+
+    Raises:
+        ArgumentError: ``bad-expiry``, ``nothing-to-sign``.
+        SigningError: ``manifest-untrusted`` when what stands cannot be believed, ``unreadable-items``, and as
+            :func:`rye.manifest.write_manifest`.
+        EnvironmentFault: ``project-elsewhere``, and where it cannot be written.
+    """
+    from rye import manifest
+
+    if not 1 <= days <= MAX_DAYS:
+        raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
+    if not signers:
+        raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
+    spaces.check_writable(root)
+    observed = _observe_all(root)
+    files = {} if new else manifest.read_manifest(root.path)
+    if not new and not any(name.endswith(".root.json") for name in files):
+        if manifest.was_seen(root.path):
+            raise SigningError(
+                "manifest-untrusted",
+                f"there is no manifest in {root.path}, but one was seen before",
+                hint="restore config/manifest, or begin anew with --new; who has seen the old one must --reset",
+            )
+        files = {}  # without a root, which comes last, it never was a manifest
+    changes = _changes(files, observed, trust) if files else ()
+    written = manifest.write_manifest(
+        files,
+        observed.all,
+        signers=signers,
+        now=signing.system_clock(),
+        days=days,
+        root=root_keys,
+        delegations=delegations,
+    )
+    return _written(root, written, changes, len(observed.found))
+
+
+def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -> ManifestWritten:
+    """Add signatures to the manifest that stands, after checking that the items are those it lists.
+
+    Raises:
+        ArgumentError: ``nothing-to-sign`` where there is none.
+        SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``, ``unreadable-items``.
+    """
+    from rye import manifest
+
+    spaces.check_writable(root)
+    files = manifest.read_manifest(root.path)
+    if not files:
+        raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
+    written = manifest.cosign_manifest(files, signers=signers)
+    observed = _observe_all(root)
+    _changes(written.files, observed, trust)
+    if changes := manifest.compare(written.listed, observed.all):
+        raise SigningError(
+            "manifest-differs",
+            f"the items are not those that the manifest lists: {changes[0].message}",
+            hint="rye manifest check shows all; nothing was signed",
+        )
+    return _written(root, written, changes, len(observed.found))
+
+
+def _observe_all(root: Root) -> Observed:
+    observed = observe(root)
+    if problems := observed.problems:
+        raise SigningError(
+            "unreadable-items",
+            f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
+            hint="fix or remove them; nothing was written",
+            problems=list(problems),
+        )
+    return observed
+
+
+_FIXED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", "manifest-first-use"})
+"""What writing anew fixes: a manifest with these alone may be built upon."""
+
+
+def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[Finding, ...]:
+    """Return how the items differ from a manifest that stands.
+
+    Raises:
+        SigningError: ``manifest-untrusted``.
+    """
+    from rye import manifest
+
+    place = manifest.Place(str(observed.root.space), observed.root.bundle)
+    seen = manifest.load_seen(observed.root.path)
+    check = manifest.check_manifest(
+        files,
+        observed.all,
+        place=place,
+        trust=trust,
+        now=signing.system_clock(),
+        seen=seen,
+        unread=observed.unread.keys(),
+    )
+    for one in check.errors:
+        if one.code.startswith("manifest-") and one.code not in _FIXED:
+            raise SigningError(
+                "manifest-untrusted",
+                f"the manifest that stands cannot be built upon: {one.message}",
+                hint=f"{one.remedy}; or begin anew with --new",
+                finding=one.to_dict(),
+            )
+    return tuple(one for one in check.errors if one.code.startswith("item-"))
+
+
+def _written(root: Root, written: Written, changes: tuple[Finding, ...], listed: int) -> ManifestWritten:
+    from rye import manifest
+
+    folder = manifest.replace_manifest(root.path, written.files)
+    return ManifestWritten(
+        root.source,
+        str(folder),
+        written.version,
+        written.written,
+        written.missing,
+        written.waiting,
+        changes,
+        listed,
+        written.pending,
+    )
+
+
+def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:
+    """Return the one root that a caller means, and the layout with it.
+
+    Raises:
+        ArgumentError: ``bad-space`` when it is not one space, ``bad-target`` when the folder holds no one bundle.
+    """
+    if bundle is None:
+        roots = layout.in_space(space) if space in {"project", "user"} else ()
+        if not roots:
+            hint = "use project or user with --space, or name a bundle's folder with --bundle"
+            raise ArgumentError("bad-space", f"there is no one space {space!r} here", hint=hint)
+        return layout, roots[0]
+    found, _ = spaces.named_roots([bundle])
+    if len(found) != 1:
+        message = f"{bundle} holds {len(found)} bundles"
+        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
+    known = [root for root in layout.roots if root.path == found[0].path]
+    return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, found[0])), found[0])
+
+
+def read_delegation(text: str) -> Delegation:
+    """Return the delegation that ``NAMESPACE[,NAMESPACE…]=[N:]FILE[,FILE…]`` names.
+
+    Each file is the trust file of a key; of these keys N must sign, or one.
+
+    Raises:
+        ArgumentError: ``bad-delegation``.
+    """
+    from rye.manifest import Delegation
+
+    match = re.fullmatch(r"([^=]+)=(?:(\d{1,3}):)?([^:].*)", text, re.ASCII)
+    if match is None:
+        hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml', or NAMESPACE=2:FILE,FILE,FILE"
+        raise ArgumentError("bad-delegation", f"{text!r} is no delegation", hint=hint)
+    keys = tuple(read_public_key(Path(name)) for name in match[3].split(","))
+    return Delegation(tuple(match[1].split(",")), keys, int(match[2] or 1))
+
+
+def read_public_key(path: Path) -> signing.PublicKey:
+    """Return the key that a trust file names.
+
+    Raises:
+        NotFoundError: ``trust-not-found``.
+        SigningError: It cannot be understood.
+    """
+    entries = signing.load_trust(named=[path]).trust.entries
+    if len(entries) != 1:
+        raise ArgumentError(
+            "bad-delegation", f"{path} names {len(entries)} keys", hint="name the trust file of one key"
+        )
+    return entries[0].public
+
+
+def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequence[SigningKey]) -> RootKeys | None:
+    """Return the keys a manifest is to have, by their trust files or else the signers'; None leaves them as they are.
+
+    Raises:
+        ArgumentError, NotFoundError, SigningError: As :func:`read_public_key`.
+    """
+    if not paths and threshold is None:
+        return None
+    from rye.manifest import RootKeys
+
+    keys = tuple(read_public_key(path) for path in paths) or tuple(signer.public for signer in signers)
+    return RootKeys(keys, 1 if threshold is None else threshold)
+
+
+def read_signers(layout: Layout, names: Sequence[str], *, passphrase: Passphrase = None) -> tuple[SigningKey, ...]:
+    """Return the private keys of these files or names; without any, the key that ``rye sign`` would take.
+
+    Raises:
+        NotFoundError: ``no-signing-key``.
+        SigningError: A key cannot be used.
+    """
+    keyring = Keyring(layout, passphrase=passphrase)
+    return tuple(keyring.signing_key(name) for name in names or (None,))

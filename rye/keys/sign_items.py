@@ -1,0 +1,318 @@
+"""Signing many items: all are validated before any is written."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import Final
+
+from rye import signing, spaces
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, SigningError
+from rye.index.reading import ReadItem, read_item
+from rye.keys.keyring import Keyring
+from rye.keys.reports import SignedItem, SignReport
+from rye.keys.trust_changes import unlink
+from rye.keys.validate import faults, lent
+from rye.signing import EnvelopeFormat, PublicKey, Scope, Signature, SigningKey, TrustEntry, TrustSet, Verdict
+from rye.spaces import ItemFile, Root
+from rye.spaces.layout import Layout
+from rye.spaces.targets import read_targets
+
+FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))
+
+
+class Mode(StrEnum):
+    """What becomes of the files: they are written, only told, or only compared with the key."""
+
+    WRITE = "write"
+    DRY_RUN = "dry-run"
+    CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    """One file to sign."""
+
+    root: Root
+    file: ItemFile
+    read: ReadItem
+
+
+def sign_targets(
+    texts: tuple[str, ...],
+    layout: Layout,
+    *,
+    space: str,
+    keyring: Keyring,
+    key: str | Path | None = None,
+    form: str = "v2",
+    mode: Mode = Mode.WRITE,
+    force: bool = False,
+) -> SignReport:
+    """Sign what the texts name in the project or user space.
+
+    Args:
+        texts: ``type:id``, globs of ids, scopes or paths.
+        layout: The spaces.
+        space: ``project`` or ``user``.
+        keyring: Where the key is.
+        key: Its name or file; None takes the environment's, else the default one.
+        form: ``v2`` or ``v1``.
+        mode: Whether files are written. Only that needs the private key; a check does not validate metadata.
+        force: Whether to sign again what the key has validly signed.
+
+    Raises:
+        ArgumentError: ``bad-space``, ``bad-format``, ``bad-target`` or ``nothing-to-sign``.
+        SigningError: ``invalid-items`` with every problem of every file; nothing has been written then.
+        NotFoundError: There is no key.
+        ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
+    """
+    if space not in ("project", "user"):
+        hint = "sign in project or user space; a bundle's items are signed with rye sign --bundle DIR --new-key"
+        raise ArgumentError("bad-space", f"space is {space!r}", hint=hint, valid=["project", "user"])
+    envelope = _format(form)
+    if not texts:
+        hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
+        raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
+    found, missed = _find(texts, layout, space)
+    if mode is not Mode.CHECK:
+        for root in dict.fromkeys(root for root, _ in found):
+            spaces.check_writable(root)
+    jobs = _read_all(found, missed, validate=mode is not Mode.CHECK)
+    if mode is Mode.WRITE:
+        secret = keyring.signing_key(key)
+        codes = [_standing(job.read, secret.public, envelope) for job in jobs]
+        rows = _write(_sign(jobs, codes, secret, envelope, force=force))
+        return SignReport(str(secret.public.fingerprint), tuple(rows), warnings=_not_counting(jobs, keyring))
+    public = _public(keyring, key, mode)
+    rows = [
+        _row(job, standing := _standing(job.read, public, envelope), changed=force or standing != _WELL) for job in jobs
+    ]
+    return SignReport(str(public.fingerprint) if public else "", tuple(rows))
+
+
+def _public(keyring: Keyring, key: str | Path | None, mode: Mode) -> PublicKey | None:
+    """Return the key to compare with; a dry run also tells something where nobody has named or made one."""
+    try:
+        return keyring.public_key(key)
+    except NotFoundError:
+        if key is None and mode is Mode.DRY_RUN and not keyring.in_environment:
+            return None
+        raise
+
+
+def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tuple[Root, ItemFile]], list[str]]:
+    """Return the files that the texts name, each once, and what could not be listed where such files may be.
+
+    Raises:
+        ArgumentError: ``bad-target`` or ``nothing-to-sign``.
+    """
+    files: dict[tuple[str, str], tuple[Root, ItemFile]] = {}
+    problems: dict[str, None] = {}
+    for target in read_targets(texts, layout, space):
+        found, missed = [], []
+        here = [root for root in target.roots if root in layout.roots]
+        if not target.roots:
+            missed += [problem.message for problem in target.problems]
+        for root in here or target.roots:  # what lies below the project is another one's to sign
+            listed, faults = spaces.walk(root)
+            found += [(root, file) for file in listed if target.accepts(root, file)]
+            missed += [fault.message for fault in faults if target.covers(root, str(fault.details["path"]))]
+        problems |= dict.fromkeys(missed)
+        if not (found or missed):
+            message = f"nothing matches {target.text!r} in {space} space"
+            raise ArgumentError("nothing-to-sign", message, hint="rye search --ids lists what there is")
+        outside = [root.source for root, _ in found if root not in layout.in_space(space)]
+        if outside:
+            message = f"{target.text!r} lies in {outside[0]}, not in {space} space"
+            raise ArgumentError("bad-target", message, hint="name items of the space given by --space")
+        files |= {(root.source, file.rel_path): (root, file) for root, file in found}
+    return list(files.values()), list(problems)
+
+
+def sign_bundle(
+    root: Path,
+    *,
+    owner: str,
+    format: str = "v2",  # noqa: A002 - the word callers expect
+    force: bool = False,
+) -> SignReport:
+    """Sign each item of a bundle that is not validly signed, with a key made for it and thrown away.
+
+    Signatures that count by the bundle's own trust files stay, and so do these files: items that are edited on two
+    branches differ in nothing else. A trust file goes when no item needs it any more, unless it revokes its key or
+    cannot be read. Where nothing is to be signed, no key is made.
+
+    Args:
+        root: The bundle's root, the folder that holds ``directives``, ``tools`` and ``knowledge``.
+        owner: Who the trust file says the key belongs to.
+        format: ``v2`` or ``v1``; what is signed in another is signed anew.
+        force: Whether to sign every item anew.
+
+    Raises:
+        ArgumentError: ``bad-target`` when there is no bundle, ``bad-format``.
+        SigningError: ``invalid-items`` or ``not-a-file``; nothing has been written then.
+        ItemError: ``changed-meanwhile``.
+        EnvironmentFault: ``project-elsewhere`` or ``cannot-write``.
+    """
+    envelope = _format(format)
+    found, _ = spaces.named_roots([root])
+    if len(found) != 1:
+        message = f"{root} holds {len(found)} bundles"
+        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
+    bundle = found[0]
+    spaces.check_writable(bundle)
+    trusted = bundle.path / signing.TRUSTED_FOLDER
+    if signing.leads_out(trusted, bundle.path):
+        message = f"{trusted} leads out of {bundle.path}, by a link; nothing is written there"
+        raise SigningError("not-a-file", message, hint="put a folder in the place of the link")
+    files, missed = spaces.walk(bundle)
+    jobs = _read_all([(bundle, file) for file in files], [fault.message for fault in missed])
+    if not jobs:
+        raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
+    load = signing.load_trust(bundles={bundle.bundle: bundle.path})
+    now = signing.system_clock()
+    judged = [signing.judge(job.read.evidence, origin=job.read.origin, trust=load.trust, now=now) for job in jobs]
+    codes = [_code(signature, envelope) for signature in judged]
+    kept = {signature.signer for signature, code in zip(judged, codes, strict=True) if code == _WELL and not force}
+    fingerprint = trust_file = ""
+    rows = [_row(job, code, changed=False) for job, code in zip(jobs, codes, strict=True)]
+    if force or any(codes):
+        secret = SigningKey.generate()
+        entry = signing.write_trust_file(secret.public, owner=owner, short=True)
+        signed = _sign(jobs, codes, secret, envelope, force=force)
+        # before the items, so that whatever is signed when this is interrupted is trusted too
+        trust_file = str(_add_trust_file(trusted / signing.trust_file_name(secret.public), entry))
+        rows, fingerprint = _write(signed), str(secret.public.fingerprint)
+    removed = _remove_unneeded(load.trust, kept)
+    return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)
+
+
+def _add_trust_file(path: Path, data: bytes) -> Path:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        message = f"{path.parent} cannot be made: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="a folder belongs in its place") from None
+    signing.write_atomically(path, data)
+    return path
+
+
+def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:
+    """Remove the trust files of a bundle whose keys no item needs, and return their paths.
+
+    Those that revoke a key stay, or what it signed would count again where another file names it; so do those that
+    cannot be read, as they may do so. A file that was added since the set was read is none of it.
+    """
+    unneeded = [entry.source for entry in trust.entries if not entry.bars and entry.fingerprint not in needed]
+    for path in unneeded:
+        unlink(Path(path))
+    return tuple(unneeded)
+
+
+def _format(name: str) -> EnvelopeFormat:
+    if name not in FORMATS:
+        message = f"format is {name!r}"
+        raise ArgumentError("bad-format", message, hint=f"valid are {', '.join(FORMATS)}", valid=list(FORMATS))
+    return EnvelopeFormat(name)
+
+
+def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
+    """Read all files and, unless only their signatures matter, validate them; what was missed is a problem too.
+
+    Raises:
+        SigningError: ``invalid-items``.
+    """
+    jobs: list[_Job] = []
+    problems = list(missed)
+    for root, file in files:
+        try:
+            read = read_item(root, file.rel_path, file.item_type, file.item_id)
+        except ItemError as error:
+            problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
+            continue
+        found = (*faults(read), *lent(root, file.rel_path)) if validate else ()
+        problems += [f"{file.rel_path}: {fault}" for fault in found]
+        jobs.append(_Job(root, file, read))
+    if problems:
+        raise SigningError(
+            "invalid-items",
+            f"{len(problems)} problem(s) in {len(files) + len(missed)} file(s)",
+            hint="fix them and sign again; nothing was written",
+            problems=problems,
+        )
+    return jobs
+
+
+_WELL: Final = ""
+
+
+def _standing(read: ReadItem, public: PublicKey | None, form: EnvelopeFormat) -> str:
+    """Return nothing where this key has validly signed in this format, else the code of what is the matter."""
+    trust = TrustSet(() if public is None else (TrustEntry(public, "", Scope.NAMED),))
+    return _code(signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock()), form)
+
+
+def _code(found: Signature, form: EnvelopeFormat) -> str:
+    return _WELL if found.verdict is Verdict.TRUSTED and found.format == form else found.code
+
+
+def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
+    """Read back what was signed and say, once for each reason, why a signature does not count for this user."""
+    trust, now = keyring.trust.load().trust, signing.system_clock()
+    reasons: dict[str, str] = {}
+    for job in jobs:
+        try:
+            read = read_item(job.root, job.file.rel_path, job.file.item_type, job.file.item_id)
+        except ItemError as error:
+            reasons.setdefault(error.code, error.message)
+            continue
+        found = signing.judge(read.evidence, origin=read.origin, trust=trust, now=now)
+        if found.verdict is not Verdict.TRUSTED:
+            reasons.setdefault(
+                found.code, f"{job.file.item_type}:{job.file.item_id} is signed, but {found.verdict}: {found.reason}"
+            )
+    return tuple(reasons.values())
+
+
+def _row(job: _Job, standing: str, *, changed: bool) -> SignedItem:
+    path = str(job.root.path / job.file.rel_path)
+    return SignedItem(str(job.file.item_type), job.file.item_id, path, changed, standing)
+
+
+def _sign(
+    jobs: Sequence[_Job], codes: Sequence[str], key: SigningKey, form: EnvelopeFormat, *, force: bool
+) -> list[tuple[_Job, str, bytes]]:
+    """Return each file with how it stood and the bytes it is to have: signed, unless it stood well already."""
+    now, signed = signing.system_clock(), []
+    for job, code in zip(jobs, codes, strict=True):
+        read, after = job.read, job.read.data
+        if force or code != _WELL:
+            after = signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
+        signed.append((job, code, after))
+    return signed
+
+
+def _write(signed: Sequence[tuple[_Job, str, bytes]]) -> list[SignedItem]:
+    """Write what is signed in memory; a file that changed since it was read is left as it is.
+
+    Raises:
+        ItemError: ``changed-meanwhile``.
+    """
+    for folder in {(job.root.path / job.file.rel_path).parent for job, _, _ in signed}:
+        signing.sweep(folder)
+    rows = []
+    for job, standing, after in signed:
+        if after != job.read.data:
+            if spaces.read_file(job.root, job.file.rel_path) != job.read.data:
+                raise ItemError(
+                    "changed-meanwhile",
+                    f"{job.file.rel_path} was changed while it was being signed; it is left as it is",
+                    hint="look at it and sign again; files signed before it stay signed",
+                    path=job.file.rel_path,
+                )
+            signing.write_atomically(job.root.path / job.file.rel_path, after)
+        rows.append(_row(job, standing, changed=after != job.read.data))
+    return rows

@@ -1,0 +1,471 @@
+"""Whose signatures count: listing, adding, removing, revoking and endorsing keys."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from rye import signing
+from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keys.trust_changes import (
+    by_a_link,
+    read_key,
+    read_trust_file,
+    refuse_link,
+    refuse_replacing,
+    unlink,
+    write_trust_file,
+)
+from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
+from rye.spaces import FOLDER, check_writable, project_root
+from rye.spaces.layout import Layout
+
+__all__ = ["Plan", "Trust", "TrustChange", "TrustReport", "TrustedKey", "carry_out_all"]
+
+
+# -- What looking at and changing trust files answers with.
+@dataclass(frozen=True, slots=True)
+class TrustedKey:
+    """One trust file: what it says of its key, whether that counts, and why."""
+
+    fingerprint: str
+    owner: str
+    scope: str
+    bundle: str
+    namespaces: tuple[str, ...] | None
+    not_after: str
+    revoked: Revocation | None
+    endorsed_by: str
+    path: str
+    counts: bool
+    code: str
+    reason: str
+
+    @property
+    def is_anchor(self) -> bool:
+        """Whether the file is the user's own or was named by the caller."""
+        return Scope(self.scope).is_anchor
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as JSON-able values."""
+        facts = {name: getattr(self, name) for name in TrustedKey.__slots__}
+        facts["namespaces"] = None if self.namespaces is None else list(self.namespaces)
+        facts["revoked"] = self.revoked and {"reason": self.revoked.reason, "date": self.revoked.date}
+        return facts
+
+
+@dataclass(frozen=True, slots=True)
+class TrustReport:
+    """Every trust file of every space, and a sentence for each that could not be read, or when there is none."""
+
+    keys: tuple[TrustedKey, ...]
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return ``{"keys": […], "warnings": […]}``."""
+        return {"keys": [key.to_dict() for key in self.keys], "warnings": list(self.warnings)}
+
+
+@dataclass(frozen=True, slots=True)
+class TrustChange:
+    """What was done to a trust file.
+
+    ``added``, ``removed``, ``revoked``, ``endorsed``, ``unchanged``, or in a dry run ``would endorse``.
+    """
+
+    action: str
+    fingerprint: str
+    owner: str
+    paths: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes as JSON-able values."""
+        facts = {"action": self.action, "fingerprint": self.fingerprint, "owner": self.owner}
+        return facts | {"paths": list(self.paths), "warnings": list(self.warnings)}
+
+
+# -- Changes of trust files that are found possible first, so that of several none is made unless all can be.
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A change of trust files that has been found possible: whose key it is, and what carries it out."""
+
+    fingerprint: str
+    carry_out: Callable[[], TrustChange]
+
+    @classmethod
+    def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> Plan:
+        """Return a plan that changes nothing, and says so with ``action``."""
+        return cls(entry.fingerprint, lambda: TrustChange(action, entry.fingerprint, entry.owner, paths))
+
+
+def carry_out_all(texts: Sequence[str], plan: Callable[[str], Plan]) -> list[TrustChange]:
+    """Plan the change for every text, and carry all out only if each is possible.
+
+    Raises:
+        SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
+    """
+    plans: dict[str, Plan] = {}
+    problems: list[str] = []
+    for text in dict.fromkeys(texts):
+        try:
+            found = plan(text)
+        except RyeError as error:
+            if len(texts) == 1:
+                raise
+            problems.append(f"{text}: {error.message}")
+            continue
+        if found.fingerprint in plans:
+            problems.append(f"{text}: key {found.fingerprint[:16]} is named twice")
+        plans.setdefault(found.fingerprint, found)
+    if problems:
+        raise SigningError(
+            "bad-keys",
+            f"{len(problems)} of {len(texts)} keys cannot be taken, so nothing was changed",
+            hint="fix each, or leave it out",
+            problems=problems,
+        )
+    return [each.carry_out() for each in plans.values()]
+
+
+SPACES = ("user", "project")
+"""The spaces whose trust files may be changed; a bundle's belong to its publisher."""
+
+_FINGERPRINT = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+_PREFIX = "ed25519:"
+
+
+class Trust:
+    """The trust files of all spaces; those of the user and the project can be changed.
+
+    Args:
+        layout: The spaces.
+        named: Trust files that count as the user's own.
+        clock: Who knows the time.
+    """
+
+    def __init__(self, layout: Layout, *, named: Sequence[Path] = (), clock: Clock = signing.system_clock) -> None:
+        self._layout = layout
+        self._named = tuple(named)
+        self._clock = clock
+
+    def load(self) -> TrustLoad:
+        """Read every trust file anew."""
+        return self._layout.load_trust(self._named)
+
+    def list(self) -> TrustReport:
+        """Return every trust file with whether and why it counts now."""
+        load, now = self.load(), self._clock()
+        rows = []
+        for entry in load.trust.entries:
+            found = signing.account(entry, trust=load.trust, now=now)
+            rows.append(
+                TrustedKey(
+                    fingerprint=entry.fingerprint,
+                    owner=entry.owner,
+                    scope=str(entry.scope),
+                    bundle=entry.bundle,
+                    namespaces=entry.namespaces,
+                    not_after="" if entry.not_after is None else entry.not_after.isoformat(timespec="seconds"),
+                    revoked=entry.revoked,
+                    endorsed_by=entry.endorsed_by,
+                    path=entry.source,
+                    counts=found.counts,
+                    code=found.code,
+                    reason=found.reason,
+                )
+            )
+        return TrustReport(tuple(rows), (*load.warnings, *_lack(rows, load)))
+
+    def add(self, key: str, **how: Any) -> TrustChange:
+        """Trust a key, as :meth:`plan_add` says; the arguments and errors are its own."""
+        return self.plan_add(key, **how).carry_out()
+
+    def plan_add(
+        self,
+        key: str,
+        *,
+        owner: str | None = None,
+        namespaces: tuple[str, ...] | None = None,
+        not_after: datetime | None = None,
+        space: str = "user",
+        replace: bool = False,
+    ) -> Plan:
+        """Plan to trust a key: to write its trust file into a space. Limits not given are those of the file given.
+
+        Args:
+            key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
+            owner: Who it belongs to.
+            namespaces: Patterns of ids it may sign.
+            not_after: Last moment at which it counts.
+            space: ``user``, or ``project``, where it counts once endorsed.
+            replace: Whether a trust file of this key may be replaced.
+
+        Raises:
+            SigningError: ``trust-exists``, ``trust-revoked``, or the key cannot be read.
+            NotFoundError: ``key-not-found``, ``trust-not-found``.
+        """
+        known = self._resolve(key)
+        folder = self._folder(space)
+        data = signing.write_trust_file(
+            known.public,
+            owner=known.owner if owner is None else owner,
+            namespaces=known.namespaces if namespaces is None else namespaces,
+            not_after=known.not_after if not_after is None else not_after,
+            revoked=known.revoked,
+        )
+        standing = self._standing(known.public, space)
+        path = folder / signing.trust_file_name(known.public)
+        if not replace:
+            self._refuse_unread(path)
+        if standing:
+            refuse_replacing(standing, known, path=path, data=data, replace=replace)
+        name = signing.parse_trust_file(data, scope=Scope.USER).owner
+
+        def carry_out() -> TrustChange:
+            changed = write_trust_file(path, data, standing)
+            warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
+            if space == "project" and changed:
+                warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
+            return TrustChange("added" if changed else "unchanged", known.fingerprint, name, (str(path),), warnings)
+
+        return Plan(known.fingerprint, carry_out)
+
+    def remove(self, key: str, **how: Any) -> TrustChange:
+        """Remove the trust files of a key, as :meth:`plan_remove` says, arguments and errors included."""
+        return self.plan_remove(key, **how).carry_out()
+
+    def plan_remove(self, key: str, *, space: str = "user", force: bool = False) -> Plan:
+        """Plan to remove the trust files of a key from a space.
+
+        Raises:
+            NotFoundError: ``key-not-found`` when the space has none.
+            SigningError: ``trust-revoked`` when that would lift a revocation and is not forced.
+        """
+        known = self._resolve(key)
+        standing = self._standing(known.public, space)
+        if not standing:
+            where = sorted({entry.source for entry in self.load().trust.named(known.fingerprint)})
+            hint = f"it is named by {', '.join(where)}" if where else "rye trust list shows every key"
+            message = f"no trust file of {space} space names key {known.fingerprint[:16]}"
+            raise NotFoundError("key-not-found", message, hint=hint)
+        if any(entry.bars for entry in standing) and not force:
+            how = (
+                "is revoked" if any(entry.revoked for entry in standing) else "may be revoked by a file that is unread"
+            )
+            raise SigningError(
+                "trust-revoked",
+                f"key {known.fingerprint[:16]} {how}; without its trust file it may count again",
+                hint="leave it, or remove it with --force",
+            )
+        paths = tuple(entry.source for entry in standing)
+
+        def carry_out() -> TrustChange:
+            for path in paths:
+                unlink(Path(path))
+            others = [entry for entry in self.load().trust.named(known.fingerprint) if entry.source not in paths]
+            still = tuple(f"still named by {entry.source}" for entry in others)
+            return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
+
+        return Plan(known.fingerprint, carry_out)
+
+    def revoke(self, key: str, **how: Any) -> TrustChange:
+        """Revoke a key, as :meth:`plan_revoke` says; the arguments and errors are its own."""
+        return self.plan_revoke(key, **how).carry_out()
+
+    def plan_revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> Plan:
+        """Plan to revoke a key for everything it ever signed; in user space that beats every other file.
+
+        Args:
+            key: As for :meth:`plan_add`; a fingerprint is enough when any space names the key.
+            reason: Why, in a line.
+            date: When it became unsafe; today when empty. For people: it limits nothing.
+            space: ``user``, or ``project``, where it holds for others once endorsed.
+
+        Raises:
+            NotFoundError: ``key-not-found``.
+            SigningError: ``trust-file`` when the reason is not one line, or the date none.
+        """
+        if date:
+            signing.last_moment(date)
+        known = self._resolve(key)
+        standing = self._standing(known.public, space)
+        path = self._folder(space) / signing.trust_file_name(known.public)
+        if standing and all(entry.revoked for entry in standing) and not reason and not date:
+            sources = tuple(each.source for each in standing)
+            return Plan.of_nothing("unchanged", known, sources)
+        base = standing[0] if standing else known
+        data = signing.write_trust_file(
+            known.public,
+            owner=base.owner,
+            namespaces=base.namespaces,
+            not_after=base.not_after,
+            revoked=Revocation(reason, date or self._clock().date().isoformat()),
+        )
+
+        def carry_out() -> TrustChange:
+            write_trust_file(path, data, standing)
+            warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
+            return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
+
+        return Plan(known.fingerprint, carry_out)
+
+    def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
+        """Stand behind a key of the project, as :meth:`plan_endorse` says, arguments and errors included."""
+        return self.plan_endorse(file, key).carry_out()
+
+    def plan_endorse(self, file: str, key: SigningKey | None) -> Plan:
+        """Plan to stand behind a key of the project: to sign its trust file with a key of the user.
+
+        Args:
+            file: The trust file, or the fingerprint of its key.
+            key: A key of the user; None changes nothing and only tells whose key would be endorsed.
+
+        Raises:
+            NotFoundError: ``key-not-found``, ``trust-not-found``.
+            SigningError: ``trust-file`` when it is none.
+        """
+        entry = self._project_entry(file)
+        path = Path(entry.source)
+        self._refuse_others(path)
+        if key is None:
+            return Plan.of_nothing("would endorse", entry, (str(path),))
+        refuse_link(path)
+        after = signing.endorse(path.read_bytes(), stem=path.stem, key=key, now=self._clock())
+
+        def carry_out() -> TrustChange:
+            signing.write_atomically(path, after)
+            return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
+
+        return Plan(entry.fingerprint, carry_out)
+
+    def _refuse_others(self, path: Path) -> None:
+        """Refuse to endorse what is not the project's own, though it may look so: links can lead to the user's files.
+
+        Raises:
+            SigningError: ``not-a-file``.
+        """
+        root = None if self._layout.project is None else self._layout.project / FOLDER
+        inside = root is not None and path.is_relative_to(os.path.abspath(root))  # noqa: PTH100 - links stay
+        if inside and root is not None:
+            check_writable(project_root(root.parent))
+            if signing.leads_out(path, root):
+                raise by_a_link(path, root)
+        if not signing.leads_out(path, self._layout.user):
+            message = f"{path} is a file of the user space, where trust files count without endorsement"
+            raise SigningError("not-a-file", message, hint="name a trust file of the project")
+
+    def _refuse_unread(self, path: Path) -> None:
+        """Refuse to put a file in the place of one that may revoke its key, but cannot be read.
+
+        Raises:
+            SigningError: ``trust-exists``.
+        """
+        if os.path.lexists(path) and str(path) not in {entry.source for entry in self._read_entries()}:
+            message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
+            hint = "see what is the matter with rye trust list; fix it, or replace it with --force"
+            raise SigningError("trust-exists", message, hint=hint, path=str(path))
+
+    def _read_entries(self) -> tuple[TrustEntry, ...]:
+        return tuple(entry for entry in self.load().trust.entries if not entry.unread)
+
+    def _not_counting(self, path: Path) -> tuple[str, ...]:
+        """Return why a trust file of the project does not count, if so."""
+        row = next((row for row in self.list().keys if os.path.realpath(row.path) == os.path.realpath(path)), None)
+        if row is None:
+            return (f"{path} is not in {self._project_folder()}, where the project's trust files are looked for",)
+        return () if row.counts else (f"it does not count for you: {row.reason}",)
+
+    def _project_entry(self, text: str) -> TrustEntry:
+        if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
+            named = self.load().trust.named(text)
+            found = [entry for entry in named if entry.scope is Scope.PROJECT and not entry.unread]
+            if not found:
+                message = f"no trust file of the project names key {text!r}"
+                raise NotFoundError("key-not-found", message, hint="rye trust list shows every key")
+            return found[0]
+        return read_trust_file(Path(text).expanduser(), scope=Scope.PROJECT)
+
+    def read_public(self, text: str) -> PublicKey | None:
+        """Return the public key that a text names, or None when it names a private one or nothing.
+
+        Raises:
+            SigningError: It names a file that holds no key, or a fingerprint of several keys.
+        """
+        if not (text.startswith(_PREFIX) or _FINGERPRINT.fullmatch(text) or Path(text).expanduser().is_file()):
+            return None
+        try:
+            return self._resolve(text).public
+        except SigningError as error:
+            if error.code == "private-key":
+                return None
+            raise
+
+    def _resolve(self, text: str) -> TrustEntry:
+        """Return a key with what its file says of it; of a fingerprint, what the most authoritative file says."""
+        if text.startswith(_PREFIX):
+            return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", Scope.USER)
+        if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
+            return self._known(text)
+        return read_key(Path(text).expanduser())
+
+    def _known(self, fingerprint: str) -> TrustEntry:
+        found = [entry for entry in self.load().trust.named(fingerprint) if not entry.unread]
+        keys = {entry.fingerprint for entry in found}
+        if len(keys) > 1:
+            message = f"{fingerprint!r} is the beginning of {len(keys)} fingerprints: {', '.join(sorted(keys))}"
+            raise ArgumentError("ambiguous-key", message, hint="give all 64 digits")
+        if found:
+            return found[0]
+        public = self._layout.user / signing.SIGNING_FOLDER
+        for path in sorted(public.glob("*.pub")):
+            own = signing.read_public_beside(path)
+            if own and fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
+                return TrustEntry(own, "", Scope.USER)
+        message = f"no trust file of any space names key {fingerprint!r}"
+        hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
+        raise NotFoundError("key-not-found", message, hint=hint)
+
+    def _standing(self, public: PublicKey, space: str) -> tuple[TrustEntry, ...]:
+        """Return what the trust files of a space say of a key."""
+        folder = self._folder(space)
+        named = self.load().trust.named(public.fingerprint)
+        return tuple(entry for entry in named if entry.scope == space and Path(entry.source).parent == folder)
+
+    def _folder(self, space: str) -> Path:
+        if space not in SPACES:
+            hint = "a bundle's trust files are its publisher's"
+            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"use user or project; {hint}")
+        if space == "user":
+            return self._layout.user / signing.TRUSTED_FOLDER
+        if self._layout.project is not None:
+            check_writable(project_root(self._layout.project))
+        return self._project_folder()
+
+    def _project_folder(self) -> Path:
+        if self._layout.project is None:
+            raise NotFoundError(
+                "project-not-found", "there is no project here", hint="name it with --project, or go into its folder"
+            )
+        root = self._layout.project / FOLDER
+        folder = root / signing.TRUSTED_FOLDER
+        if signing.leads_out(folder, root) or not signing.leads_out(folder, self._layout.user):
+            raise by_a_link(folder, root)
+        return folder
+
+
+_NOTHING = "no key counts, so no signature is trusted"
+_NO_ANCHOR = "no key of the user counts, so nothing but bundles is trusted: rye keys generate, or rye trust add"
+_REVOKED_ADDED = "the file given revokes this key: nothing it signed is trusted"
+
+
+def _lack(rows: Sequence[TrustedKey], load: TrustLoad) -> tuple[str, ...]:
+    """Return a sentence when no key counts, or none that could speak for the project."""
+    if not any(row.counts for row in rows):
+        return (load.emptiness or _NOTHING,)
+    return () if any(row.counts and row.is_anchor for row in rows) else (_NO_ANCHOR,)

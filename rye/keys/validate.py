@@ -1,0 +1,92 @@
+"""What keeps an item from being signed: everything that a signature would otherwise make last."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rye import signing
+from rye._text import quote
+from rye.index.reading import ReadItem
+from rye.index.relations import references_in
+from rye.index.schema import version
+from rye.items import ItemType
+from rye.spaces import Root
+
+__all__ = ["REQUIRED", "faults", "lent"]
+
+REQUIRED: Final[Mapping[ItemType, tuple[str, ...]]] = {
+    ItemType.DIRECTIVE: ("description", "version"),
+    ItemType.TOOL: ("description", "version"),
+    ItemType.KNOWLEDGE: ("title", "description", "version"),
+}
+"""What an item of each type must say, in its metadata or, for title and description, in its text."""
+
+_TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")
+_SCALARS: Final = (str, int, float)
+
+
+def faults(read: ReadItem) -> tuple[str, ...]:
+    """Return in words everything that keeps an item from being signed; nothing when it may be."""
+    item = read.item
+    missing = [f"there is no {key}" for key in REQUIRED[item.type] if not getattr(item, key)]
+    unversioned = []
+    if item.version and version(item.version) is None:
+        unversioned = [f"version {item.version!r} is not a version such as 1.0.0"]
+    return (
+        *missing,
+        *unversioned,
+        *_mistyped(item.metadata),
+        *_succeeded_by_several(item.metadata),
+        *signing.disagreements(item.declared, read.origin),
+        *_unholding(read.suffix),
+    )
+
+
+def lent(root: Root, path: str) -> tuple[str, ...]:
+    """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
+    base = os.path.realpath(root.path)
+    real = os.path.relpath(os.path.realpath(root.path / path), base).replace(os.sep, "/")
+    kind, _, rest = real.partition("/")
+    if real == path or not rest or kind not in {each.folder for each in ItemType}:
+        return ()
+    return (f"it is a link to {quote(real)}, which is signed by its own name; copy the file instead",)
+
+
+def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
+    """Find metadata of a kind that its key cannot have."""
+    words = [
+        f"{key} is {_kind(metadata[key])}, not text"
+        for key in _TEXTS
+        if metadata.get(key) is not None
+        and (isinstance(metadata[key], bool) or not isinstance(metadata[key], _SCALARS))
+    ]
+    tags = metadata.get("tags")
+    many = isinstance(tags, list) and not all(isinstance(tag, _SCALARS) for tag in tags)
+    if many or not isinstance(tags, str | list | None):
+        words.append(f"tags is {'a list of other things than text' if many else _kind(tags)}, not a list of texts")
+    return words
+
+
+def _succeeded_by_several(metadata: Mapping[str, Any]) -> list[str]:
+    """Find more than one item that is to take the place of this one: only the first would ever be named."""
+    return [
+        f"{key} names {len(found)} items, of which one alone can take its place; put the others in references"
+        for key in ("superseded_by", "replaced_by")
+        if len(found := references_in(metadata.get(key))) > 1
+    ]
+
+
+def _kind(value: object) -> str:
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, Mapping):
+        return "a table"
+    return "a list" if isinstance(value, list) else "a number"
+
+
+def _unholding(suffix: str) -> list[str]:
+    if suffix in signing.COMMENT_MARKS:
+        return []
+    return [f"a {suffix} file has no comments to hold a signature line; write it as YAML"]

@@ -1,0 +1,228 @@
+"""TUF metadata in and out of bytes: the shapes rye accepts, whose names are checked before anything is believed."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Generic, TypeVar
+
+from securesystemslib.signer import Key, Signature, SSlibKey
+from tuf.api.exceptions import RepositoryError
+from tuf.api.metadata import DelegatedRole, Delegations, Metadata, Root, Signed, Snapshot, Targets, Timestamp
+from tuf.api.serialization.json import JSONSerializer
+
+from rye.errors import SigningError
+from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES, Delegation, ListedItem
+from rye.signing import PublicKey, SigningKey
+
+__all__ = [
+    "ROLES",
+    "Part",
+    "Refused",
+    "check_threshold",
+    "delegated_paths",
+    "lacking",
+    "listed_items",
+    "load",
+    "make_delegations",
+    "role_name",
+    "roles_of",
+    "sign",
+    "to_bytes",
+    "to_key",
+    "without_part",
+]
+
+ROLES: Final = ("root", "timestamp", "snapshot", "targets")
+"""The four roles that every manifest has."""
+
+_ROLE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
+_FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
+
+S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
+
+
+@dataclass(frozen=True, slots=True)
+class Part(Generic[S]):
+    """One file of a manifest: what is in it, and the bytes its signatures are over, which take time to make."""
+
+    metadata: Metadata[S]
+    payload: bytes
+
+    @property
+    def signed(self) -> S:
+        """What is signed."""
+        return self.metadata.signed
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 hex of what the signatures are over."""
+        return hashlib.sha256(self.payload).hexdigest()
+
+
+class Refused(Exception):
+    """A file of a manifest cannot be believed: the code of the finding, and why."""
+
+    def __init__(self, code: str, message: str, path: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.path = path
+
+
+def load(data: bytes, kind: type[S], name: str) -> Part[S]:
+    """Return what is in a file; its signatures are not yet checked.
+
+    Raises:
+        Refused: ``manifest-malformed``.
+    """
+    if len(data) > MAX_MANIFEST_FILE:
+        raise Refused("manifest-malformed", f"{name} has more than {MAX_MANIFEST_FILE:,} bytes", name)
+    try:
+        metadata: Metadata[S] = Metadata.from_bytes(data)
+        part = Part(metadata, metadata.signed_bytes)
+    except (RepositoryError, RecursionError, ValueError) as fault:
+        raise Refused("manifest-malformed", f"{name} is not metadata of a manifest", name) from fault
+    if not isinstance(metadata.signed, kind):
+        raise Refused("manifest-malformed", f"{name} is of type {metadata.signed.type!r}", name)
+    _check_shape(metadata.signed, name)
+    return part
+
+
+def _check_shape(signed: Signed, name: str) -> None:
+    if isinstance(signed, Root):
+        _check_keys(signed.keys, name)
+    if not isinstance(signed, Targets) or signed.delegations is None:
+        return
+    _check_keys(signed.delegations.keys, name)
+    roles = signed.delegations.roles
+    if roles is None or len(roles) > MAX_ROLES:
+        raise Refused("manifest-malformed", f"{name} has delegations of a kind rye does not read", name)
+    for role in roles.values():
+        name_ = str(role.name)  # which a file may have as a number
+        if name_ != role.name or not _ROLE_NAME.fullmatch(name_) or name_ in ROLES or role.paths is None:
+            raise Refused("manifest-malformed", f"{name} delegates to {role.name!r} without paths", name)
+
+
+def _check_keys(keys: Mapping[str, Key], name: str) -> None:
+    """Refuse keys that are not Ed25519 or not named by their fingerprint, so that none counts twice."""
+    for keyid, key in keys.items():
+        try:
+            public = PublicKey(bytes.fromhex(str(key.keyval.get("public", ""))))
+        except (ValueError, SigningError):
+            public = None
+        if public is None or (key.keytype, key.scheme) != ("ed25519", "ed25519") or keyid != public.fingerprint:
+            raise Refused("manifest-malformed", f"{name} names a key {keyid[:16]!r} that is not what it says", name)
+
+
+def to_key(public: PublicKey) -> SSlibKey:
+    """Return a key as TUF writes it, under its fingerprint."""
+    return SSlibKey(public.fingerprint, "ed25519", "ed25519", {"public": public.raw.hex()})
+
+
+def sign(metadata: Metadata[Any], keyids: Iterable[str], signers: Iterable[SigningKey]) -> None:
+    """Add the signatures of those signers whose keys a role has."""
+    wanted, message = set(keyids), metadata.signed_bytes
+    for signer in signers:
+        name = signer.public.fingerprint
+        if name in wanted:
+            metadata.signatures[name] = Signature(name, signer.sign(message).hex())
+
+
+def to_bytes(metadata: Metadata[Any]) -> bytes:
+    """Return metadata as it is written: sorted and indented, so that a review shows what changed."""
+    return metadata.to_bytes(JSONSerializer(compact=False)) + b"\n"
+
+
+def listed_items(targets: Targets) -> Iterator[ListedItem]:
+    """Yield what a list says of each item."""
+    for path, file in targets.targets.items():
+        custom = file.custom if isinstance(file.custom, dict) else {}
+        facts = [str(custom.get(key, "")) for key in ("type", "id", "signed")]
+        yield ListedItem(path, facts[0], facts[1], file.length, file.hashes.get("sha256", ""), facts[2])
+
+
+def role_name(namespaces: Iterable[str]) -> str:
+    """Return the name of the role that lists these namespaces.
+
+    Two lists of namespaces never share one: what the words lose, the digits tell apart.
+    """
+    text = " ".join(sorted(namespaces))
+    words = re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:48] or "all"
+    return f"{words}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+def delegated_paths(namespaces: Iterable[str]) -> list[str]:
+    """Return path patterns of TUF, in which ``*`` never spans a slash, for namespaces of a trust file."""
+    paths: list[str] = []
+    for namespace in namespaces:
+        kind, colon, pattern = namespace.rpartition(":")
+        if (colon and kind not in _FOLDERS) or not all(pattern.split("/")) or not namespace.isprintable():
+            raise SigningError(
+                "manifest-namespace", f"namespace is {namespace!r}", hint="write it as 'rye/core/*' or 'tool:rye/*'"
+            )
+        parts = [part if part == "*" else re.sub(r"([\[?*])", r"[\1]", part) for part in pattern.split("/")]
+        deeper = range(MAX_DELEGATED_DEPTH) if parts[-1] == "*" else range(1)
+        for folder in [_FOLDERS[kind]] if kind else _FOLDERS.values():
+            paths += ["/".join([folder, *parts, *(["*"] * more)]) + ".*" for more in deeper]
+    return paths
+
+
+# -- Who must sign what in a manifest, and what is still to be signed.
+def without_part(*signers: SigningKey) -> SigningError:
+    """Return the error that says whose keys do not count here."""
+    names = ", ".join(str(signer.public.fingerprint)[:16] for signer in signers)
+    return SigningError(
+        "manifest-key",
+        f"key {names} has no part in this manifest",
+        hint="sign with one of its keys, or have its owner add this one",
+    )
+
+
+def check_threshold(threshold: int, keys: int) -> None:
+    """Refuse a number of signatures that so many keys can never give.
+
+    Raises:
+        SigningError: ``manifest-threshold``.
+    """
+    if not 1 <= threshold <= keys:
+        raise SigningError(
+            "manifest-threshold", f"a threshold of {threshold} with {keys} key(s)", hint=f"use 1 to {keys}"
+        )
+
+
+def roles_of(delegations: Delegations | None) -> tuple[str, ...]:
+    """Return the names of delegated roles."""
+    return tuple(delegations.roles or ()) if delegations is not None else ()
+
+
+def make_delegations(wanted: Sequence[Delegation]) -> Delegations | None:
+    """Return delegations as TUF writes them; None for none.
+
+    Raises:
+        SigningError: ``manifest-threshold``, ``manifest-namespace``.
+    """
+    if not wanted:
+        return None
+    keys: dict[str, Key] = {}
+    roles: dict[str, DelegatedRole] = {}
+    for one in wanted:
+        check_threshold(one.threshold, len(set(one.keys)))
+        keyids = [str(key.fingerprint) for key in dict.fromkeys(one.keys)]
+        keys |= {str(key.fingerprint): to_key(key) for key in one.keys}
+        name = role_name(one.namespaces)
+        if name in roles or len(roles) == MAX_ROLES:
+            words = "are delegated twice" if name in roles else f"are one delegation more than {MAX_ROLES}"
+            raise SigningError(
+                "manifest-namespace", f"{', '.join(one.namespaces)} {words}", hint="name all its keys in one delegation"
+            )
+        roles[name] = DelegatedRole(name, keyids, one.threshold, True, delegated_paths(one.namespaces))
+    return Delegations(keys, roles)
+
+
+def lacking(delegator: Root | Targets, role: str, metadata: Metadata[Any]) -> int:
+    """Return how many signatures a role still needs."""
+    result = delegator.get_verification_result(role, metadata.signed_bytes, metadata.signatures)
+    return max(0, result.threshold - len(result.signed))

@@ -1,0 +1,166 @@
+"""What is on disk below a root, as a manifest lists it: its items, and the trust files that say whose word counts."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from rye import signing, spaces
+from rye.errors import EnvironmentFault, ItemError, SigningError
+from rye.manifest.model import TRUST, Finding, ListedItem
+from rye.spaces import ItemFile, Root
+
+__all__ = ["Observed", "compare", "observe"]
+
+Read = Callable[[Root, str], bytes]
+
+
+@dataclass(slots=True)
+class Observed:
+    """The files of one root: no contents, but what a manifest says of them.
+
+    Attributes:
+        root: The root.
+        found: The items that could be read, by path below the root.
+        trusted: The same of the trust files.
+        unread: What could not, by path below the root, and why: files, and folders with whatever is in them.
+    """
+
+    root: Root
+    found: dict[str, ListedItem] = field(default_factory=dict)
+    trusted: dict[str, ListedItem] = field(default_factory=dict)
+    unread: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def all(self) -> tuple[ListedItem, ...]:
+        """Everything that a manifest lists."""
+        return (*self.found.values(), *self.trusted.values())
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """A sentence for each file or folder that could not be read."""
+        return tuple(self.unread.values())
+
+    def read(self, file: ItemFile, read: Read = spaces.read_file) -> None:
+        """Read a file and take it down."""
+        try:
+            data = read(self.root, file.rel_path)
+        except ItemError as error:
+            self.miss(error)
+            return
+        self.take(self._listed(file.rel_path, str(file.item_type), file.item_id, data))
+
+    def _listed(self, path: str, kind: str, item_id: str, data: bytes) -> ListedItem:
+        origin = signing.Origin(str(self.root.space), self.root.bundle, kind, item_id)
+        signed_at = signing.inspect(data, origin=origin, declared={}).signed_at
+        return ListedItem(path, kind, item_id, len(data), hashlib.sha256(data).hexdigest(), signed_at)
+
+    def read_trust(self) -> None:
+        """Read the trust files and take them down; what is no file counts as none, as it does for trust."""
+        folder = self.root.path / signing.TRUSTED_FOLDER
+        try:
+            paths = signing.trust_paths(folder)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as fault:
+            self._miss_trust(signing.TRUSTED_FOLDER.as_posix(), f"the folder cannot be read: {fault.strerror}")
+            return
+        for path in paths:
+            rel = f"{signing.TRUSTED_FOLDER.as_posix()}/{path.name}"
+            try:
+                self.trusted[rel] = self._listed(rel, TRUST, path.stem, signing.read_trust_bytes(path))
+            except SigningError:
+                continue
+            except EnvironmentFault as fault:
+                self._miss_trust(rel, fault.message)
+
+    def _miss_trust(self, path: str, why: str) -> None:
+        self.unread[path] = f"{self.root.source}: {path}: {why}"
+
+    def take(self, item: ListedItem) -> None:
+        """Take down what was read of a file."""
+        self.found[item.path] = item
+
+    def miss(self, error: ItemError) -> None:
+        """Take down that a file or folder could not be read."""
+        self.unread[str(error.details.get("path", ""))] = f"{self.root.source}: {error.message}"
+
+
+def observe(root: Root) -> Observed:
+    """Read every item and every trust file of a root."""
+    observed, reader = Observed(root), spaces.FolderReader()
+    files, faults = spaces.walk(root)
+    for fault in faults:
+        observed.miss(fault)
+    observed.read_trust()
+    try:
+        for file in files:
+            observed.read(file, reader.read)
+    finally:
+        reader.close()
+    return observed
+
+
+def compare(
+    listed: Mapping[str, ListedItem], found: Iterable[ListedItem], unread: Collection[str] = ()
+) -> tuple[Finding, ...]:
+    """Return what differs, by path: each file that is not as listed gives one finding, a rename one for both paths.
+
+    Nothing is said of what is listed at or below a path that could not be read.
+    """
+    here = {item.path: item for item in found}
+    homes: defaultdict[str, list[str]] = defaultdict(list)
+    for item in listed.values():
+        homes[item.sha256].append(item.path)
+    findings = [_changed(listed[path], item, homes) for path, item in here.items() if path in listed]
+    gone = {path for path in listed if path not in here and not _below(path, unread)}
+    findings += _unlisted([item for path, item in here.items() if path not in listed], gone, homes)
+    findings += [_finding("item-removed", listed[path], f"{path} is listed, but not there") for path in gone]
+    return tuple(sorted((each for each in findings if each is not None), key=lambda each: (each.path, each.code)))
+
+
+def _below(path: str, others: Collection[str]) -> bool:
+    parts = path.split("/")
+    return bool(others) and any("/".join(parts[:count]) in others for count in range(1, len(parts) + 1))
+
+
+def _finding(code: str, item: ListedItem, message: str) -> Finding:
+    return Finding(code, message, item.path, item.item_type, item.item_id, item.sha256)
+
+
+def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]]) -> Finding | None:
+    if (item.sha256, item.length) == (listed.sha256, listed.length):
+        if (item.item_type, item.item_id) == (listed.item_type, listed.item_id):
+            return None
+        words = f"{item.path} is listed as {listed.item_type}:{listed.item_id}"
+        return _finding("item-mislabelled", item, words)
+    if others := homes.get(item.sha256):
+        return _finding("item-swapped", item, f"{item.path} has the content that is listed for {', '.join(others)}")
+    if _earlier(item.signed_at, listed.signed_at):
+        words = f"{item.path} was signed at {item.signed_at}, the one listed at {listed.signed_at}"
+        return _finding("item-rolled-back", item, words)
+    return _finding("item-changed", item, f"{item.path} is not the content that is listed")
+
+
+def _unlisted(items: list[ListedItem], gone: set[str], homes: Mapping[str, list[str]]) -> Iterator[Finding]:
+    """Yield a finding per item that is not listed; a rename takes the listed path off those that are gone."""
+    for item in items:
+        others = homes.get(item.sha256, [])
+        moved = next((path for path in others if path in gone), "")
+        if moved:
+            gone.discard(moved)
+            yield _finding("item-renamed", item, f"{item.path} has the content that is listed for {moved}")
+        elif others:
+            yield _finding("item-copied", item, f"{item.path} is a copy of {', '.join(others)} and not listed")
+        else:
+            yield _finding("item-unlisted", item, f"{item.path} is not listed")
+
+
+def _earlier(one: str, other: str) -> bool:
+    try:
+        return datetime.fromisoformat(one) < datetime.fromisoformat(other)
+    except (ValueError, TypeError):  # not a time, or only one of them has a time zone
+        return False

@@ -1,0 +1,12 @@
+"""The façade: one object that finds, loads, verifies and signs the items of a project, its user and the system.
+
+Example::
+
+    registry = Registry("/path/to/project")
+    for hit in registry.search("thread orchestrator", scope="directive").results:
+        print(hit.id, hit.signature.verdict)
+"""
+
+from rye.registry.registry import Registry
+
+__all__ = ["Registry"]

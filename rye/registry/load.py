@@ -1,0 +1,158 @@
+"""One item, read and verified from its bytes, with what the other spaces have to do with it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rye import items, signing, spaces
+from rye.errors import ArgumentError, EnvironmentFault, ItemError
+from rye.index.reader import Part
+from rye.index.reading import read_item
+from rye.index.schema import TYPE_NAMES
+from rye.registry.lookup import check_type, not_found
+from rye.registry.reports import LoadedItem
+from rye.registry.state import State
+from rye.search.predicates import States
+from rye.search.request import SPACES
+from rye.spaces import Root
+
+__all__ = ["CopiedItem", "copy_item", "load_item"]
+
+
+def load_item(state: State, item_type: str, item_id: str, space: str | None) -> LoadedItem:
+    """Read one item and verify exactly the bytes returned, as :meth:`rye.Registry.load` says.
+
+    Args:
+        state: Of the indexes.
+        item_type: Of the item.
+        item_id: Its id.
+        space: Where to look; None and ``all`` take the highest-priority space that has it.
+
+    Raises:
+        ArgumentError: There is no such type or space.
+        NotFoundError: No such item.
+        ItemError: The file cannot be read as an item, or several files of one space are this item.
+    """
+    check_type(item_type)
+    if space is not None and space not in SPACES:
+        raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
+    found = [
+        (part, local)
+        for part, local in state.everywhere.having_key(item_type, item_id)
+        if space in (None, "all", part.root.space)
+    ]
+    if not found:
+        raise not_found(state.everywhere, item_type, item_id, space)
+    first = found[0][0].root
+    paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
+    if len(paths) > 1:
+        message = f"{item_type} {item_id!r} is in {len(paths)} files of {first.source}: {', '.join(paths)}"
+        hint = "keep one of them; which is meant cannot be told"
+        raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
+    return _loaded(state, *found[0])
+
+
+def _loaded(state: State, part: Part, local: int) -> LoadedItem:
+    kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
+    path = part.segment.paths[local]
+    read = read_item(part.root, path, items.ItemType(kind), item_id)
+    now = signing.system_clock()
+    states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
+    shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
+    withdrawn, successor = states.standing(part.base + local)
+    return LoadedItem(
+        item=read.item,
+        space=part.root.space,
+        bundle=part.root.bundle,
+        path=str(part.root.path / path),
+        content=read.data.decode("utf-8-sig"),
+        signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
+        shadows=shadows,
+        shadowed_by=shadowed_by,
+        states=withdrawn,
+        successor=successor,
+        warnings=(
+            *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
+            *states.doubts(part.base + local),
+        ),
+    )
+
+
+# -- Copying an item, signature and all, from one space to another.
+_SPACES = ("project", "user")
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedItem:
+    """Where a copy is; ``written`` is False where the same bytes stood there already."""
+
+    space: str
+    path: str
+    written: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the three attributes."""
+        return {"space": self.space, "path": self.path, "written": self.written}
+
+
+def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:
+    """Copy the file of an item to the same place in another space; nothing that is there is ever overwritten.
+
+    Args:
+        loaded: The item; its file must still be what was loaded.
+        roots: All spaces.
+        to: ``project`` or ``user``.
+
+    Raises:
+        ArgumentError: ``bad-copy-to``.
+        ItemError: ``copy-exists``, ``changed-meanwhile``, or the file cannot be read.
+        EnvironmentFault: ``copy-failed``, ``project-elsewhere``.
+    """
+    targets = [root for root in roots if root.space == to and to in _SPACES]
+    if not targets:
+        valid = [str(root.space) for root in roots if root.space in _SPACES]
+        raise ArgumentError("bad-copy-to", f"copy_to is {to!r}", hint=f"valid are {', '.join(valid)}", valid=valid)
+    spaces.check_writable(targets[0])
+    (source,) = (root for root in roots if root.space == loaded.space and root.bundle == loaded.bundle)
+    rel_path = Path(loaded.path).relative_to(source.path).as_posix()
+    data = spaces.read_file(source, rel_path)
+    if data.decode("utf-8-sig") != loaded.content:
+        raise ItemError("changed-meanwhile", f"{rel_path} has changed since it was loaded", hint="load it again")
+    place = targets[0].path / rel_path
+    return CopiedItem(to, str(place), _write(targets[0], rel_path, data))
+
+
+def _write(root: Root, rel_path: str, data: bytes) -> bool:
+    """Write a new file below a root, through no link; return False where the same bytes are there."""
+    place = root.path / rel_path
+    _check_folder(root, rel_path)
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        _check_folder(root, rel_path)
+        with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666), "wb") as stream:
+            stream.write(data)
+    except FileExistsError:
+        if place.is_file() and spaces.read_file(root, rel_path) == data:
+            return False
+        hint = "remove or rename it first; a copy overwrites nothing"
+        raise ItemError("copy-exists", f"{root.source} has another file {rel_path}", hint=hint) from None
+    except OSError as error:
+        message = f"{rel_path} cannot be written to {root.source}: {error.strerror}"
+        raise EnvironmentFault("copy-failed", message, hint="check permissions and free space") from None
+    return True
+
+
+def _check_folder(root: Root, rel_path: str) -> None:
+    """Refuse a place whose folder, as far as it is there, is reached through a link that leads out of the space."""
+    place = root.path / rel_path
+    there = next(folder for folder in place.parents if os.path.lexists(folder))
+    try:
+        inside = root.path.is_relative_to(there) or there.resolve().is_relative_to(root.path.resolve())
+    except (OSError, RuntimeError):  # links that lead round in a circle
+        inside = False
+    if not inside:
+        raise ItemError("link-escape", f"{rel_path} would lie outside its space", hint="remove the link above it")

@@ -1,0 +1,580 @@
+"""The façade: one object that finds, loads, verifies and signs the items of a project, its user and the system.
+
+Example::
+
+    registry = Registry("/path/to/project")
+    for hit in registry.search("thread orchestrator", scope="directive").results:
+        print(hit.id, hit.signature.verdict)
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from rye import signing
+from rye._process import Cancelled
+from rye.embedding import Embedder
+from rye.errors import ArgumentError
+from rye.index import cache_folder as cache
+from rye.index.refresh import Progress
+from rye.index.schema import TYPE_NAMES
+from rye.index.vector_store import LOCK_WAIT
+from rye.registry.state import Indexes, State, VectorIndexes, as_choice, report_of, vector_report
+from rye.search.engine import Search, World
+from rye.search.request import PLAIN, SPACES, Request, make_request
+from rye.search.results import SearchResponse
+from rye.spaces import Root
+from rye.spaces.layout import Layout, as_path, as_paths, as_seconds
+
+if TYPE_CHECKING:
+    from rye.keys.keyring import Passphrase
+    from rye.keys.manifests import ManifestReport, ManifestWritten
+    from rye.keys.reports import SignReport
+    from rye.registry.relations import Relations
+    from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
+    from rye.registry.stats import Stats
+    from rye.search.explanation import Why
+    from rye.search.results import SectionResponse
+    from rye.verify.policy import Policy
+    from rye.verify.reports import VerifyReport
+    from rye.verify.run import Run
+
+__all__ = ["Registry"]
+
+PathLike = str | os.PathLike[str]
+T = TypeVar("T")
+
+
+class Registry:
+    """The items of one project, its user and the installed bundles. Safe to use from several threads.
+
+    Args:
+        project: Folder that holds ``.ai``; None looks upwards from the working directory.
+        user: Folder that holds the user's ``.ai``; None means ``$USER_SPACE``, else the home folder.
+        bundles: None discovers installed bundles and ``RYE_BUNDLES``; a sequence of folders names them (rye's own items
+            come along); an empty one means no system space at all.
+        more_bundles: Folders of bundles that count beside those.
+        cache_dir: Where indexes are kept; None means ``$RYE_CACHE_DIR``, else the platform's cache folder.
+        max_staleness: Seconds for which a scan of the spaces, by whatever process, serves further searches; 0 scans
+            before each, infinity only where there is no index yet.
+        trust: Trust files or folders that count as the user's own for this registry.
+        progress: Called with (files done, files to do, source) while files are indexed.
+        cancelled: Asked often while files are indexed, in the thread that asked for it; True stops it promptly.
+        embedder: What turns texts into vectors: ``wordllama``, ``none``, ``ollama:MODEL@URL``, ``openai:MODEL@URL``, or
+            an object; None leaves it to ``$RYE_EMBEDDER``, else to the user's ``config/search.yaml``.
+
+    Raises:
+        NotFoundError: The project folder, a bundle or a trust file does not exist.
+        ArgumentError: ``max_staleness`` is not a number ≥ 0, or the embedder is none.
+        EnvironmentFault: The project's ``.ai`` is no folder.
+    """
+
+    def __init__(
+        self,
+        project: PathLike | None = None,
+        *,
+        user: PathLike | None = None,
+        bundles: Sequence[PathLike] | None = None,
+        more_bundles: Sequence[PathLike] = (),
+        cache_dir: PathLike | None = None,
+        max_staleness: float = 0.0,
+        trust: Sequence[PathLike] = (),
+        progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
+        embedder: str | Embedder | None = None,
+    ) -> None:
+        layout = Layout.find(
+            project=None if project is None else as_path("project", project),
+            user=None if user is None else as_path("user", user),
+            bundles=None if bundles is None else as_paths("bundles", bundles),
+            more=as_paths("more_bundles", more_bundles),
+        )
+        self.roots: tuple[Root, ...] = layout.roots
+        self._layout = layout
+        self.max_staleness = as_seconds(max_staleness)
+        self._progress = progress
+        self._named_trust = as_paths("trust", trust)
+        folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
+        self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
+        self._vectors = VectorIndexes(
+            layout, self._indexes.folder, named=as_choice(embedder), progress=progress, cancelled=cancelled
+        )
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources searched, highest priority first: ``project``, ``user``, ``system:<bundle>``."""
+        return tuple(root.source for root in self.roots)
+
+    def search(
+        self,
+        query: str = "",
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        offset: int = 0,
+        sort_by: str = "score",
+        fields: Mapping[str, str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        fuzzy: Mapping[str, Any] | None = None,
+        proximity: Mapping[str, Any] | None = None,
+        mode: str = "keyword",
+        level: int | None = None,
+        relax: bool = True,
+        lenient: bool = False,
+        include_superseded: bool = False,
+        facets: Sequence[str] = (),
+        threshold: float | None = None,
+        source_boosts: Mapping[str, float] | None = None,
+        hybrid: Mapping[str, Any] | None = None,
+        explain: bool = False,
+    ) -> SearchResponse:
+        """Find items; every hit of the page is read and verified from its bytes at that moment.
+
+        Args:
+            query: Text in the query language; empty means everything in scope.
+            scope: ``*``, an item type, ``TYPE.NAMESPACE.*``, ``rye.search.TYPE.…``, or several separated by commas.
+            space: ``all``, ``project``, ``user`` or ``system``.
+            limit: Hits on the page, 1 to 1,000; in semantic mode to 100.
+            offset: Hits to skip.
+            sort_by: ``score``, ``name`` or ``date`` (newest first, undated last).
+            fields: Field → further query on that field; all must match.
+            filters: Field → exact value, list (any of), ``!value``, or ``>= <= > <`` with a version, date or number;
+                also ``date_from`` and ``date_to``.
+            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos; not enabled, none.
+            proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
+            mode: ``keyword``; ``semantic`` ranks by meaning, ``hybrid`` by both. Where meaning cannot be searched, the
+                answer is that of ``keyword``, with a warning that says why.
+            level: 1 searches what names an item, 2 what it says, None both.
+            relax: Whether a bare bag of words that finds nothing is tried more broadly.
+            lenient: Whether what does not parse is left out and reported instead of refused.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
+            facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
+                ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
+            threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
+            source_boosts: Source → factor for its items' similarity in semantic mode, over the user's settings.
+            hybrid: ``fusion`` (``weighted``, ``rrf``), ``semantic_weight``, ``keyword_weight``, ``rrf_k``,
+                ``min_semantic_score``, ``min_keyword_score``, ``min_combined_score`` (0 to 1, or percent),
+                ``require_keyword_match``, ``require_semantic_match``.
+            explain: Whether each hit says how its score came about.
+
+        Raises:
+            QueryError: The query is at fault; the error has position, caret, hint and a suggestion.
+            ArgumentError: Another argument is at fault; the error lists what is valid.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
+        return self._answer(make_request(query, options))
+
+    def why(
+        self,
+        query: str,
+        item: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        sort_by: str = "score",
+        fields: Mapping[str, str] | None = None,
+        filters: Mapping[str, Any] | None = None,
+        fuzzy: Mapping[str, Any] | None = None,
+        proximity: Mapping[str, Any] | None = None,
+        mode: str = "keyword",
+        level: int | None = None,
+        relax: bool = True,
+        lenient: bool = False,
+        include_superseded: bool = False,
+        threshold: float | None = None,
+        source_boosts: Mapping[str, float] | None = None,
+        hybrid: Mapping[str, Any] | None = None,
+    ) -> Why:
+        """Return why an item is a hit of a search, at which rank, or everything that keeps it from being one.
+
+        Args:
+            query: As for :meth:`search`, and so are all other arguments but
+            item: ``type:id``, or an id that only one type has. Of its copies the first that is searched is meant.
+            scope: Where the search looks.
+            space: Which spaces it looks in.
+            sort_by: The order that the rank is of.
+            fields: Further queries on fields.
+            filters: Conditions.
+            fuzzy: Whether words forgive typos.
+            proximity: Whether words stand near each other.
+            mode: ``keyword``, ``semantic`` or ``hybrid``.
+            level: Which fields are searched.
+            relax: Whether words that find nothing are tried more broadly.
+            lenient: Whether what does not parse is left out.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
+            threshold: From which similarity on an item is near.
+            source_boosts: What similarities are multiplied with.
+            hybrid: How the two scores become one.
+
+        Raises:
+            QueryError: The query is at fault.
+            ArgumentError: Another argument is, or the item is not named clearly.
+            NotFoundError: There is no such item.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        given = {name: value for name, value in locals().items() if name not in {"self", "query", "item"}}
+        from rye.registry.queries import why_of
+
+        request = make_request(query, {**PLAIN, **given})
+        return self._with_state(lambda state: why_of(state, request, item, self._world))
+
+    def similar(
+        self,
+        item: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        offset: int = 0,
+        filters: Mapping[str, Any] | None = None,
+        mode: str = "keyword",
+        include_superseded: bool = False,
+        explain: bool = False,
+    ) -> SearchResponse:
+        """Find items like one: that share its rarest words, or mean the same, best first. Its own copies are left out.
+
+        Args:
+            item: ``type:id``, or an id that only one type has; it may be in any space.
+            scope: Where to look, as for :meth:`search`.
+            space: ``all``, ``project``, ``user`` or ``system``.
+            limit: Hits on the page, 1 to 1,000.
+            offset: Hits to skip.
+            filters: Conditions, as for :meth:`search`.
+            mode: ``keyword``: by shared words; ``semantic``: by meaning; ``hybrid``: by both. Where meaning cannot be
+                searched, shared words answer, and a warning says why.
+            include_superseded: Whether superseded, deprecated and yanked items are listed.
+            explain: Whether each hit says which words it shares, and what each counts.
+
+        Raises:
+            ArgumentError: An argument is not valid, or the item is not named clearly.
+            NotFoundError: There is no such item.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        given = {name: value for name, value in locals().items() if name not in {"self", "item"}}
+        from rye.registry.queries import similar_to
+
+        began = time.perf_counter()
+        request = make_request("", {**PLAIN, **given})
+        response = self._with_state(lambda state: similar_to(state, request, item, self._world))
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+
+    def _answer(self, request: Request) -> SearchResponse:
+        began = time.perf_counter()
+        response = self._with_state(lambda state: self._answered(state, request))
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+
+    def _answered(self, state: State, request: Request) -> SearchResponse:
+        response = Search(request, self._world(state, request)).run()
+        return replace(response, warnings=(*state.warnings, *response.warnings), stale=state.stale(request.space))
+
+    def sections(
+        self,
+        query: str,
+        *,
+        scope: str = "*",
+        space: str = "all",
+        limit: int = 10,
+        mode: str = "hybrid",
+        filters: Mapping[str, Any] | None = None,
+        threshold: float | None = None,
+        recency_weight: float = 0.0,
+        half_life_days: float = 30.0,
+        authority_weight: float = 0.0,
+        include_superseded: bool = False,
+        lenient: bool = False,
+        max_chars: int | None = None,
+    ) -> SectionResponse:
+        """Find whole sections to read or cite; each is read and verified from its file at that moment.
+
+        Args:
+            query: What they are to be about, in the query language.
+            scope: As for :meth:`search`.
+            space: As there.
+            filters: As there.
+            threshold: As there.
+            include_superseded: As there.
+            lenient: As there.
+            limit: Sections, 1 to 50.
+            mode: ``hybrid``, ``semantic`` or ``keyword``; where there is no embedder, words do, and a warning says so.
+            recency_weight: Part of a score that hangs on age, 0 to 1.
+            half_life_days: Age at which that part is halved.
+            authority_weight: Part that hangs on authority: all of it for a trusted item with ``authoritative: true``,
+                half for any other trusted item. Both weights together are at most 1.
+            max_chars: Characters of all texts together; what does not fit is cut or left out.
+
+        Raises:
+            QueryError: The query is at fault.
+            ArgumentError: Another argument is at fault; the error lists what is valid.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
+        from rye.search.request import make_section_request
+        from rye.search.sections import SectionSearch
+
+        request = make_section_request(query, options)
+        began = time.perf_counter()
+
+        def answered(state: State) -> SectionResponse:
+            found = SectionSearch(request, self._world(state, request.search)).run()
+            warnings = (*state.warnings, *found.warnings)
+            return replace(found, warnings=warnings, stale=state.stale(request.search.space))
+
+        response = self._with_state(answered)
+        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
+
+    def _world(self, state: State, request: Request) -> World:
+        reader = state.everywhere if request.space == "all" else state.reader(request.space)
+        overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
+        return World(
+            reader,
+            state.everywhere,
+            lambda: state.trust.trust,
+            overrides,
+            signing.system_clock(),
+            lambda: self._vectors.meaning(reader),
+            boosts=state.ranking.boosts,
+        )
+
+    def load(self, item_type: str, item_id: str, space: str | None = None) -> LoadedItem:
+        """Read one item and verify exactly the bytes returned.
+
+        Args:
+            item_type: ``directive``, ``tool`` or ``knowledge``.
+            item_id: Its id.
+            space: Where to look; None takes the highest-priority space that has it.
+
+        Raises:
+            NotFoundError: No such item; the hint names the nearest ids.
+            ItemError: The file cannot be read as an item.
+        """
+        from rye.registry.load import load_item
+
+        return self._with_state(lambda state: load_item(state, item_type, item_id, space))
+
+    def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
+        """Return what an item refers to, and what refers to it.
+
+        Args:
+            item: ``type:id``, or an id that only one type has.
+            direction: ``out`` for what it refers to, ``in`` for what refers to it, ``both``.
+            depth: How many steps to go, 1 to 32; each item and reference is met once, so cycles end.
+            limit: Relations listed, 1 to 1,000, the nearest first.
+
+        Raises:
+            NotFoundError: There is no such item; the hint names the nearest ids.
+            ArgumentError: Several types have the id, or another argument is not valid.
+        """
+        from rye.registry.relations import relations_of
+
+        return self._with_state(lambda state: relations_of(state, item, direction=direction, depth=depth, limit=limit))
+
+    def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
+        """Return ``type:id`` of every item with this id, whatever its type."""
+        wanted = SPACES if space in (None, "all") else (space,)
+
+        def found(state: State) -> set[str]:
+            rows = ((kind, part) for kind in TYPE_NAMES for part, _ in state.everywhere.having_key(kind, item_id))
+            return {f"{kind}:{item_id}" for kind, part in rows if part.root.space in wanted}
+
+        return tuple(sorted(self._with_state(found)))
+
+    def verify(self, *targets: str, space: str = "all", processes: int | None = 1) -> VerifyReport:
+        """Verify items from their bytes, and check those of roots that are named whole against their manifests as well.
+
+        Args:
+            targets: Scopes, ``type:id``, or paths of files and folders; none, as ``*``, means every item.
+            space: Which spaces to look in; paths are looked at wherever they lead.
+            processes: How many may work on many items; None for one on each processor.
+
+        Raises:
+            ArgumentError: A target is neither.
+        """
+        _check_space(space)
+        from rye.verify.run import verify_targets
+
+        return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust, processes=processes)
+
+    def check(
+        self,
+        *targets: str,
+        space: str = "all",
+        policy: Policy | PathLike | None = None,
+        baseline: PathLike | None = None,
+        changed_since: str | None = None,
+        require_manifest: bool = False,
+        processes: int | None = 1,
+    ) -> Run:
+        """Verify items one after the other, in memory that does not grow with their number.
+
+        Args:
+            targets: As for :meth:`verify`.
+            space: Which spaces to look in.
+            policy: What is demanded, or the YAML file that says so; None demands the verdict ``trusted``.
+            baseline: File of findings that are accepted.
+            changed_since: A git revision; only items that differ from it are verified.
+            require_manifest: Whether to check the manifests where only a part is named, too, and demand that there are;
+                of bundles only where they, or ``system``, are named.
+            processes: As for :meth:`verify`.
+
+        Returns:
+            The run: iterate over it for items, findings and what could not be checked; then it has a ``status``.
+
+        Raises:
+            ArgumentError: A target, the policy, the baseline or the revision is not valid.
+            NotFoundError: A file does not exist.
+            EnvironmentFault: Git cannot be run, or a file cannot be read.
+        """
+        _check_space(space)
+        from rye.verify.run import start_run
+
+        return start_run(
+            targets,
+            self._layout,
+            space=space,
+            named_trust=self._named_trust,
+            policy=Path(policy) if isinstance(policy, (str, os.PathLike)) else policy,
+            baseline=None if baseline is None else Path(baseline),
+            changed_since=changed_since,
+            require_manifest=require_manifest,
+            processes=processes,
+            progress=self._progress,
+        )
+
+    def sign(
+        self,
+        *targets: str,
+        space: str = "project",
+        key: PathLike | None = None,
+        format: str = "v2",  # noqa: A002 - the word callers expect
+        dry_run: bool = False,
+        check: bool = False,
+        force: bool = False,
+        passphrase: Passphrase = None,
+    ) -> SignReport:
+        """Validate and sign items of the project or user space; nothing is written unless all of them are valid.
+
+        What the key has validly signed already stays as it is.
+
+        Args:
+            targets: ``type:id``, globs of ids, or paths.
+            space: ``project`` or ``user``; system space is read-only.
+            key: Name or file of the key; None takes ``RYE_SIGNING_KEY`` or the user space's ``private_key``.
+            format: ``v2``, or ``v1`` for older readers.
+            dry_run: Whether to only say what would be signed; the public half of the key is enough.
+            check: Whether to only say what this key has not validly signed, without validating metadata.
+            force: Whether to sign again what is validly signed.
+            passphrase: Of an encrypted key, or who is asked for it; ``RYE_KEY_PASSPHRASE`` comes before it.
+
+        Raises:
+            SigningError: An item is not valid, or the key cannot be used.
+            ArgumentError: A target matches nothing.
+        """
+        from rye.keys.keyring import Keyring
+        from rye.keys.sign_items import Mode, sign_targets
+
+        return sign_targets(
+            targets,
+            self._layout,
+            space=space,
+            keyring=Keyring(self._layout, passphrase=passphrase, named=self._named_trust),
+            key=None if key is None else key if isinstance(key, str) else Path(key),
+            form=format,
+            mode=Mode.CHECK if check else Mode.DRY_RUN if dry_run else Mode.WRITE,
+            force=force,
+        )
+
+    def stats(self, space: str = "all") -> Stats:
+        """Return what there is in figures: items by type, verdict and signer, terms, sizes, copies and shadows.
+
+        Args:
+            space: ``all``, ``project``, ``user`` or ``system``.
+
+        Raises:
+            ArgumentError: There is no such space.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        _check_space(space)
+        from rye.registry.stats import stats_of
+
+        return self._with_state(lambda state: stats_of(state, space))
+
+    def _with_state(self, work: Callable[[State], T]) -> T:
+        return self._indexes.answer(work, self.max_staleness)
+
+    def check_manifests(self, space: str = "all", *, require: bool = False) -> tuple[ManifestReport, ...]:
+        """Check the items of each space against its signed manifest, where there is or was one.
+
+        Args:
+            space: Which spaces to look in.
+            require: Whether a space without a manifest is a finding; of bundles only if they, or ``system``, are named.
+
+        Raises:
+            ArgumentError: There is no such space.
+            EnvironmentFault: What was last seen cannot be read.
+        """
+        _check_space(space)
+        from rye.keys.manifests import check_manifests
+
+        return check_manifests(self._layout, space=space, named_trust=self._named_trust, require=require)
+
+    def write_manifest(self, space: str = "project", *, keys: Sequence[str] = (), days: int = 90) -> ManifestWritten:
+        """List the items of a space in its signed manifest, as its first or next version.
+
+        Args:
+            space: ``project`` or ``user``.
+            keys: Files or names of the private keys that sign; none takes the one that :meth:`sign` would.
+            days: After how many days it expires.
+
+        Raises:
+            SigningError: A key has no part in the manifest, or the one that stands cannot be believed.
+        """
+        from rye.keys import manifests as inventory
+
+        layout, root = inventory.find_root(self._layout, space=space)
+        signers = inventory.read_signers(layout, keys)
+        trust = layout.load_trust(self._named_trust).trust
+        return inventory.write_root(root, signers=signers, trust=trust, days=days)
+
+    def refresh(self) -> RefreshReport:
+        """Scan the spaces now and index what changed."""
+        return report_of(self._indexes.scan())
+
+    def embed(self) -> VectorReport:
+        """Scan the spaces now, index what changed, and make the vectors that are missing.
+
+        A search by meaning does the same when it needs them.
+
+        Raises:
+            UnavailableError: The embedder cannot be used.
+            EnvironmentFault: The vectors cannot be written.
+        """
+
+        def made(state: State) -> VectorReport:
+            return vector_report(self._vectors.meaning(state.everywhere, wait=LOCK_WAIT), state.warnings)
+
+        return self._indexes.answer(made, 0.0)
+
+    def rebuild(self) -> RefreshReport:
+        """Index every file anew."""
+        return report_of(self._indexes.rebuild())
+
+    def clear(self) -> int:
+        """Remove the indexes and vectors of this registry's spaces; returns how many bytes that freed."""
+        self._vectors.forget()
+        return self._indexes.clear()
+
+    def status(self) -> tuple[SpaceStatus, ...]:
+        """Return where each space's index is and how large, and what vectors there are, without refreshing anything."""
+        return self._indexes.status()
+
+
+def _check_space(space: str) -> None:
+    if space not in SPACES:
+        raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")

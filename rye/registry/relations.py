@@ -1,0 +1,211 @@
+"""What an item refers to and what refers to it, as far away as is asked, each item with its verdict."""
+
+from __future__ import annotations
+
+import sys
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from rye import signing
+from rye.errors import ArgumentError, ItemError
+from rye.index.reader import Part
+from rye.index.reading import ReadItem, read_item
+from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
+from rye.items import ItemType
+from rye.registry.lookup import locate
+from rye.registry.state import State
+from rye.search.graph import MAX_DEPTH, Direction, Graph, Walk, graph_of, walk
+from rye.search.predicates import States
+
+__all__ = ["MAX_RELATIONS", "RelatedItem", "Relation", "Relations", "relations_of"]
+
+MAX_RELATIONS: Final = 1_000
+"""Relations in one answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """One reference: ``item`` refers to ``target``.
+
+    Attributes:
+        item: ``type:id`` of the item that refers.
+        target: ``type:id`` of what it refers to; empty where that is not there, or cannot be told.
+        kind: One of :data:`rye.index.relations.KINDS`.
+        written: The reference as it is written.
+        line: Line of the item's file on which it stands.
+        state: ``resolved``, ``ambiguous`` or ``dangling``.
+        candidates: ``type:id`` of everything that an ambiguous one may mean.
+        distance: Steps from the item asked about.
+    """
+
+    item: str
+    target: str
+    kind: str
+    written: str
+    line: int
+    state: str
+    candidates: tuple[str, ...]
+    distance: int
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the eight attributes."""
+        return {name: getattr(self, name) for name in Relation.__slots__} | {"candidates": list(self.candidates)}
+
+
+@dataclass(frozen=True, slots=True)
+class RelatedItem:
+    """An item at one end of a relation, read and verified at this moment.
+
+    ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in, and ``successor`` is what takes
+    its place; ``verdict`` is empty where its file cannot be read.
+    """
+
+    type: str
+    id: str
+    source: str
+    path: str
+    title: str
+    description: str
+    verdict: str
+    states: tuple[str, ...]
+    successor: str
+    distance: int
+
+    @property
+    def ref(self) -> str:
+        """``type:id``."""
+        return f"{self.type}:{self.id}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the ten attributes."""
+        return {name: getattr(self, name) for name in RelatedItem.__slots__} | {"states": list(self.states)}
+
+
+@dataclass(frozen=True, slots=True)
+class Relations:
+    """The relations around one item, nearest first; ``items`` has every item in them, the one asked about first.
+
+    ``total`` counts all relations within ``depth``; where ``truncated``, only the first of them are listed.
+    """
+
+    item: str
+    direction: str
+    depth: int
+    relations: tuple[Relation, ...]
+    items: tuple[RelatedItem, ...]
+    total: int
+    truncated: bool
+    stale: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the JSON object of every surface."""
+        data = {name: getattr(self, name) for name in Relations.__slots__}
+        data["relations"] = [each.to_dict() for each in self.relations]
+        data["items"] = [each.to_dict() for each in self.items]
+        return data | {"warnings": list(self.warnings)}
+
+
+def relations_of(state: State, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
+    """Return the relations around an item; the arguments are those of :meth:`rye.Registry.refs`.
+
+    Raises:
+        ArgumentError: ``bad-direction``, ``bad-depth``, ``bad-limit``, or the item is not named clearly.
+        NotFoundError: There is no such item.
+    """
+    if direction not in set(Direction):
+        valid = [each.value for each in Direction]
+        hint = f"valid are {', '.join(valid)}"
+        raise ArgumentError("bad-direction", f"direction is {direction!r}", hint=hint, valid=valid)
+    _check("depth", depth, MAX_DEPTH)
+    _check("limit", limit, MAX_RELATIONS)
+    (part, local), *_ = locate(state.everywhere, item)
+    graph = graph_of(state.everywhere)
+    start = graph.names.item_of(part.base + local)
+    found = walk(graph, start, Direction(direction), depth)
+    shown = list(_shown(graph, found, limit))
+    distances = {start: 0}
+    for relation, ends in shown:
+        for end in ends:
+            distances.setdefault(end, found.items.get(end, relation.distance))
+    items, warnings = _items(state, graph, distances)
+    return Relations(
+        item=":".join(graph.names.key_of(start)),
+        direction=str(Direction(direction)),
+        depth=depth,
+        relations=tuple(relation for relation, _ in shown),
+        items=items,
+        total=len(found.edges),
+        truncated=len(found.edges) > limit,
+        stale=state.stale("all"),
+        warnings=(*state.warnings, *filter(None, [graph.unknown]), *warnings),
+    )
+
+
+def _check(name: str, value: object, most: int) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
+        hint = f"use a whole number from 1 to {most}"
+        raise ArgumentError(f"bad-{name}", f"{name} is {value!r}", hint=hint, valid=[1, most])
+
+
+def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:
+    """Yield the first relations, each with the items at its ends as far as they are known."""
+    numbers = found.edges[:limit]
+    edges = graph.at(numbers)
+    written, sources = graph.written(edges.targets), graph.names.items_of(edges.docs).tolist()
+    for number, distance in zip(edges.numbers.searchsorted(numbers).tolist(), found.distances.tolist(), strict=False):
+        source = sources[number]
+        named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
+        keys = tuple(sorted(":".join(graph.names.key_of(item)) for item in named))
+        relation = Relation(
+            item=":".join(graph.names.key_of(source)),
+            target=keys[0] if len(keys) == 1 else "",
+            kind=KINDS[edges.kinds[number]],
+            written=written[number],
+            line=int(edges.lines[number]),
+            state=("dangling", "resolved")[len(keys)] if len(keys) < 2 else "ambiguous",
+            candidates=keys if len(keys) > 1 else (),
+            distance=distance,
+        )
+        yield relation, (source, *named)
+
+
+def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tuple[RelatedItem, ...], tuple[str, ...]]:
+    """Read and verify some items, nearest first; return them, and a sentence for each that cannot be."""
+    found: list[RelatedItem] = []
+    warnings: list[str] = []
+    now, trust = signing.system_clock(), state.trust.trust
+    states = States(state.everywhere, state.everywhere, lambda: trust, now)
+    for item, distance in distances.items():
+        part, local = graph.names.place_of(item)
+        kind, item_id = graph.names.key_of(item)
+        path = part.segment.paths[local]
+        title = description = verdict = ""
+        try:
+            read = read_item(part.root, path, ItemType(kind), item_id)
+            title, description = read.item.title, read.item.description
+            warnings += _left_out(part, local, read)
+            verdict = str(signing.judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict)
+        except ItemError as error:
+            warnings.append(f"{kind}:{item_id}: {error.message}")
+        withdrawn, successor = states.standing(part.base + local)
+        place, source = str(part.root.path / path), part.root.source
+        found.append(
+            RelatedItem(kind, item_id, source, place, title, description, verdict, withdrawn, successor, distance)
+        )
+    found.sort(key=lambda each: (each.distance, each.ref))
+    return tuple(found), tuple(warnings)
+
+
+def _left_out(part: Part, local: int, read: ReadItem) -> Iterator[str]:
+    """Yield a sentence where an item refers to more than is kept: how much that is, counted in the bytes just read."""
+    docs = part.segment.edges.docs
+    if bisect_right(docs, local) - bisect_left(docs, local) >= MAX_REFERENCES:
+        suffix = PurePosixPath(part.segment.paths[local]).suffix
+        count = len(edges_of(read.item, suffix, read.data, sys.maxsize))
+        if count > MAX_REFERENCES:
+            name = f"{read.item.type}:{read.item.id}"
+            yield f"{name} has {count:,} references; of these the first {MAX_REFERENCES:,} are known"

@@ -1,0 +1,121 @@
+"""What the façade answers with besides search: loading, verifying, signing, refreshing and the state of the index."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rye.items.model import Item
+from rye.signing.model import Signature
+
+if TYPE_CHECKING:
+    from rye.index.vector_store import VectorStatus
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedItem:
+    """One item with its content and the verdict on exactly that content.
+
+    ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
+    ``states`` and ``successor`` are as those of a hit; ``warnings`` say where a copy of another signer is hidden, and
+    what of its successor is not trusted or not believed.
+    """
+
+    item: Item
+    space: str
+    bundle: str
+    path: str
+    content: str
+    signature: Signature
+    shadows: tuple[str, ...] = ()
+    shadowed_by: tuple[str, ...] = ()
+    states: tuple[str, ...] = ()
+    successor: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def ref(self) -> str:
+        """``type:id``."""
+        return f"{self.item.type}:{self.item.id}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return type, id, where it is, its metadata, content and verdict as JSON-able values."""
+        item = self.item
+        return {
+            "type": str(item.type),
+            "id": item.id,
+            "space": self.space,
+            "bundle": self.bundle,
+            "path": self.path,
+            "name": item.name,
+            "title": item.title,
+            "description": item.description,
+            "category": item.category,
+            "version": item.version,
+            "tags": list(item.tags),
+            "author": item.author,
+            "created": item.created,
+            "updated": item.updated,
+            "metadata": dict(item.metadata),
+            "sections": [{"heading_path": list(s.heading_path), "line": s.line} for s in item.sections],
+            "symbols": [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in item.symbols],
+            "signature": self.signature.to_dict(),
+            "shadows": list(self.shadows),
+            "shadowed_by": list(self.shadowed_by),
+            "states": list(self.states),
+            "successor": self.successor,
+            "warnings": list(self.warnings),
+            "content": self.content,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RefreshReport:
+    """What a refresh found on disk, summed over the spaces."""
+
+    added: int = 0
+    changed: int = 0
+    removed: int = 0
+    unchanged: int = 0
+    stale: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, ``stale`` and ``warnings``."""
+        return {name: getattr(self, name) for name in RefreshReport.__slots__} | {"warnings": list(self.warnings)}
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStatus:
+    """The index of one space root: where it is and how large, and the vectors beside it by model."""
+
+    source: str
+    root: str
+    cache: str
+    exists: bool
+    items: int
+    segments: int
+    generation: int
+    bytes: int
+    vectors: tuple[VectorStatus, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the nine attributes as JSON-able values."""
+        vectors = [one.to_dict() for one in self.vectors]
+        return {name: getattr(self, name) for name in SpaceStatus.__slots__} | {"vectors": vectors}
+
+
+@dataclass(frozen=True, slots=True)
+class VectorReport:
+    """The vectors of all items under one model: how many, of how many items, and how many items have none."""
+
+    model: str
+    dimensions: int
+    items: int
+    vectors: int
+    missing: int
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the six attributes as JSON-able values."""
+        return {name: getattr(self, name) for name in VectorReport.__slots__} | {"warnings": list(self.warnings)}

@@ -1,0 +1,419 @@
+"""The indexes of all roots of a registry, kept fresh: what every search, load and report of a registry reads."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from rye._process import Cancelled, stoppable
+from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
+from rye.embedding.choice import VARIABLE
+from rye.errors import EnvironmentFault, UnavailableError
+from rye.index import cache_folder as cache
+from rye.index.container import SYMPTOMS, DamagedError
+from rye.index.reader import Reader
+from rye.index.refresh import Progress, Refreshed, SpaceIndex, told
+from rye.index.store import Snapshot
+from rye.index.vector_store import SEARCH_WAIT, SpaceVectors
+from rye.index.vectors import PROBE, Meaning, Vectors
+from rye.search.settings import SETTINGS, Ranking, ignored_choices, read_choice, read_ranking
+from rye.signing import TrustLoad
+from rye.spaces import Root
+from rye.spaces.layout import Layout
+
+if TYPE_CHECKING:
+    from rye.registry.reports import RefreshReport, SpaceStatus, VectorReport
+
+__all__ = ["VectorIndexes", "as_choice", "vector_report"]
+
+T = TypeVar("T")
+
+MAX_FILE_WARNINGS = 20
+"""Files named in the warnings of one response; the rest are counted."""
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """Everything a search reads, taken at one moment.
+
+    Attributes:
+        refreshed: One per root, in order of priority.
+        trust: The trusted keys, and what was wrong with their files.
+        ranking: What the settings of the user and of bundles say of it.
+        warnings: What to tell the caller of every search.
+        when: Monotonic time of the scan.
+    """
+
+    refreshed: tuple[tuple[Root, Refreshed], ...]
+    trust: TrustLoad
+    ranking: Ranking
+    warnings: tuple[str, ...]
+    when: float
+
+    @cached_property
+    def everywhere(self) -> Reader:
+        """A reader over all roots."""
+        return self.reader("all")
+
+    def keep(self, before: State | None) -> None:
+        """Take over the reader over all roots, with all it has worked out, from a state of the very same snapshots."""
+        mine = [found.snapshot for _, found in self.refreshed]
+        if before is not None and "everywhere" in vars(before):
+            others = [found.snapshot for _, found in before.refreshed]
+            if len(mine) == len(others) and all(one is other for one, other in zip(mine, others, strict=True)):
+                vars(self)["everywhere"] = before.everywhere
+
+    def reader(self, space: str) -> Reader:
+        """Return a reader over the roots of one space, or of all."""
+        chosen: list[tuple[Root, Snapshot]] = []
+        for root, refreshed in self.refreshed:
+            if refreshed.snapshot is not None and space in ("all", root.space):
+                chosen.append((root, refreshed.snapshot))
+        return Reader(chosen)
+
+    def stale(self, space: str) -> bool:
+        """Return whether a searched root could not be brought up to date."""
+        return any(found.stale for root, found in self.refreshed if space in ("all", root.space))
+
+
+class Indexes:
+    """One index per root, and the last state taken of them. Safe to use from several threads: they take turns.
+
+    Args:
+        layout: The spaces.
+        cache_dir: Where indexes are kept; looked at only when one is needed.
+        named_trust: Trust files that count as the user's own.
+        progress: Told how far indexing is.
+        cancelled: Asked while indexing whether to stop.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        cache_dir: Path,
+        *,
+        named_trust: Sequence[Path] = (),
+        progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> None:
+        self._layout = layout
+        self._cache_dir = cache_dir
+        self._named_trust = named_trust
+        self._progress = progress
+        self._cancelled = cancelled
+        self._lock = threading.RLock()
+        self._state: State | None = None
+        self._suspected = False
+        self._moved: dict[str, str] = {}
+
+    @cached_property
+    def _cache(self) -> tuple[Path, str]:
+        return cache.prepare(self._cache_dir, project=self._layout.project)
+
+    @cached_property
+    def _stand_in(self) -> Path:
+        return cache.stand_in()
+
+    @cached_property
+    def _spaces(self) -> list[SpaceIndex]:
+        return [self._opened(root) for root in self._layout.roots]
+
+    def _opened(self, root: Root) -> SpaceIndex:
+        return SpaceIndex(root, self.folder(root), self._progress)
+
+    def folder(self, root: Root) -> Path:
+        """Return the folder of a root's index."""
+        place = self._stand_in if root.source in self._moved else self._cache[0]
+        return cache.folder_for(place, root.path, root.source, project=self._layout.project)
+
+    def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], Refreshed]) -> Refreshed:
+        """Return what a refresh comes to; where there is no index and it cannot be written, one in a temporary folder.
+
+        Raises:
+            EnvironmentFault: It cannot be written there either, or another process is making it.
+        """
+        try:
+            return refresh(index)
+        except EnvironmentFault as fault:
+            if fault.code != "index-write" or index.root.source in self._moved:
+                raise
+            self._moved[index.root.source] = cache.instead_of(index.folder, f"({fault.message}; {fault.hint})")
+        moved = self._opened(index.root)
+        self._spaces[self._spaces.index(index)] = moved
+        return moved.refresh()
+
+    def current(self, max_age: float) -> State:
+        """Return the state to search, scanning first unless the last scan is at most so many seconds old.
+
+        A state that still serves is returned at once, also while another thread scans.
+        """
+        state = self._state
+        if state is not None and time.monotonic() - state.when < max_age:
+            return state
+        with self._lock:
+            state = self._state
+            if state is None or not time.monotonic() - state.when < max_age:
+                state = self._take(partial(self._or_beside, refresh=lambda index: index.refresh(max_age=max_age)))
+            return state
+
+    def answer(self, work: Callable[[State], T], max_age: float) -> T:
+        """Return what a function makes of the current state, or of a fixed one where that turns out to be damaged.
+
+        Args:
+            work: Only reads.
+            max_age: As for :meth:`current`.
+        """
+        state = self.current(max_age)
+        try:
+            return work(state)
+        except (DamagedError, *SYMPTOMS) as error:
+            fixed = self._fixed(state, error)
+            if fixed is None:
+                raise
+        return work(fixed)
+
+    def _fixed(self, state: State, error: Exception) -> State | None:
+        """Return a state with every index made anew that is damaged; None where the error does not come of damage.
+
+        Where the error may be one of the program as well, and all bytes are as they were written, everything is made
+        anew once: who wrote nonsense with right checksums is not believed.
+        """
+        with self._lock:
+            before = {root.source: one.snapshot for root, one in state.refreshed if one.snapshot is not None}
+            reasons = {source: snapshot.damage() for source, snapshot in before.items()}
+            if not any(reasons.values()):
+                if self._suspected and not isinstance(error, DamagedError):
+                    return None
+                self._suspected = True
+                reasons = dict.fromkeys(before, told(error))
+
+            def fixed(index: SpaceIndex) -> Refreshed:
+                source = index.root.source
+                return index.fix(before[source], reasons[source]) if reasons.get(source) else index.refresh()
+
+            return self._take(partial(self._or_beside, refresh=fixed))
+
+    def scan(self) -> State:
+        """Compare all files with the indexes now."""
+        return self._take(partial(self._or_beside, refresh=SpaceIndex.refresh))
+
+    def rebuild(self) -> State:
+        """Index every file anew."""
+        return self._take(SpaceIndex.rebuild)
+
+    def clear(self) -> int:
+        """Remove the indexes and return how many bytes that freed."""
+        with self._lock:
+            self._state = None
+            return sum(index.clear() for index in self._spaces)
+
+    def status(self) -> tuple[SpaceStatus, ...]:
+        """Return where each index is and how large, and what vectors there are, without refreshing anything."""
+        with self._lock:
+            return tuple(_status(index) for index in self._spaces)
+
+    def _take(self, refresh: Callable[[SpaceIndex], Refreshed]) -> State:
+        with self._lock, stoppable(self._cancelled):
+            began = time.monotonic()
+            refreshed = tuple((index.root, refresh(index)) for index in tuple(self._spaces))
+            missing = [root.source for root, found in refreshed if found.snapshot is None]
+            if missing:
+                message = f"the index of {', '.join(missing)} is being made by another process and cannot be read yet"
+                raise EnvironmentFault("index-busy", message, hint="try again in a moment")
+            trust = self._layout.load_trust(self._named_trust)
+            ranking = read_ranking(self._layout.roots)
+            cached = [text for text in (self._cache[1], *self._moved.values()) if text]
+            warnings = (*cached, *self._layout.warnings, *trust.warnings, *ranking.problems, *_file_warnings(refreshed))
+            state = State(refreshed, trust, ranking, warnings, began)
+            state.keep(self._state)
+            self._state = state
+            return state
+
+
+def _file_warnings(refreshed: Sequence[tuple[Root, Refreshed]]) -> list[str]:
+    files = [f"{root.source}: {text}" for root, found in refreshed for text in found.warnings]
+    if len(files) > MAX_FILE_WARNINGS:
+        files[MAX_FILE_WARNINGS:] = [f"and {len(files) - MAX_FILE_WARNINGS} more files; see rye verify"]
+    return files
+
+
+def _status(index: SpaceIndex) -> SpaceStatus:
+    from rye.index.vector_store import vector_status
+    from rye.registry.reports import SpaceStatus
+
+    snapshot = index.snapshot()
+    return SpaceStatus(
+        source=index.root.source,
+        root=str(index.root.path),
+        cache=str(index.folder),
+        exists=snapshot is not None,
+        items=snapshot.count if snapshot else 0,
+        segments=len(snapshot.segments) if snapshot else 0,
+        generation=snapshot.generation if snapshot else 0,
+        bytes=sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file()),
+        vectors=vector_status(index.folder, snapshot),
+    )
+
+
+def report_of(state: State) -> RefreshReport:
+    """Return what a refresh did, as the façade tells it."""
+    from rye.registry.reports import RefreshReport
+
+    found = [one for _, one in state.refreshed]
+    return RefreshReport(
+        added=sum(one.added for one in found),
+        changed=sum(one.changed for one in found),
+        removed=sum(one.removed for one in found),
+        unchanged=sum(one.unchanged for one in found),
+        stale=any(one.stale for one in found),
+        warnings=state.warnings,
+    )
+
+
+# -- The vectors of all roots of a registry under the embedder that is chosen, made when a search needs them.
+def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
+    """Return what a caller named; None leaves it to ``RYE_EMBEDDER`` and the user's settings.
+
+    Raises:
+        ArgumentError: ``bad-embedder``.
+    """
+    if embedder is None:
+        return None
+    return Choice.parse(embedder) if isinstance(embedder, str) else GuardedEmbedder(embedder)
+
+
+class VectorIndexes:
+    """The vectors of each root. Safe to use from several threads: they take turns, but none waits long.
+
+    Args:
+        layout: The spaces.
+        folder_of: Returns the folder of a root's index.
+        named: What the caller chose.
+        progress: Told how far embedding is.
+        cancelled: Asked while embedding whether to stop.
+    """
+
+    def __init__(
+        self,
+        layout: Layout,
+        folder_of: Callable[[Root], Path],
+        *,
+        named: Choice | Embedder | None = None,
+        progress: Progress | None = None,
+        cancelled: Cancelled | None = None,
+    ) -> None:
+        self._layout = layout
+        self._folder_of = folder_of
+        self._named = named
+        self._progress = progress
+        self._cancelled = cancelled
+        self._lock = threading.Lock()
+        self._spaces: dict[Root, SpaceVectors] = {}
+        self._last: tuple[Reader, Meaning] | None = None
+        self._warnings: list[str] = []
+
+    @cached_property
+    def embedder(self) -> Embedder:
+        """The embedder: what the caller names, else the variable, else the user's settings, else the embedded one.
+
+        Raises:
+            UnavailableError: It is not there, is turned off, or the settings are at fault.
+            ArgumentError: The variable is at fault.
+        """
+        if self._named is not None and not isinstance(self._named, Choice):
+            return self._named
+        by, named = "the option embedder", self._named
+        if named is None and (line := os.environ.get(VARIABLE, "")):
+            by, named = VARIABLE, Choice.parse(line)
+        if named is None:
+            return open_embedder(read_choice(self._layout.user), f"'semantic' of {self._layout.user / SETTINGS}")
+        return open_embedder(self._settings.asking(named), by)
+
+    @cached_property
+    def _settings(self) -> Choice:
+        """How the user's settings say that a server be asked; where they cannot be read, as if they said nothing."""
+        try:
+            return read_choice(self._layout.user)
+        except UnavailableError as error:
+            if "part" in error.details:  # else whatever reads the file tells of it
+                self._warnings.append(error.message)
+            return Choice()
+
+    @cached_property
+    def _probe(self) -> Floats:
+        probe: Floats = self.embedder.embed([PROBE])[0]
+        return probe
+
+    def meaning(self, reader: Reader, *, wait: float = SEARCH_WAIT) -> Meaning:
+        """Return what a search by meaning reads, after making the vectors that are missing.
+
+        Args:
+            reader: What is searched.
+            wait: Seconds to wait for another thread, or process, that makes them; then what there is has to do.
+
+        Raises:
+            UnavailableError: The embedder cannot be used.
+            EnvironmentFault: The vectors cannot be written.
+            CancelledError: It has been cancelled; what was made stays.
+        """
+        with stoppable(self._cancelled):
+            if not self._lock.acquire(timeout=wait):
+                return self._made(reader, {}, 0.0)
+            try:
+                if self._last is None or self._last[0].snapshots != reader.snapshots or self._last[1].vectors.missing:
+                    self._last = reader, self._made(reader, self._spaces, wait)
+                return self._last[1]
+            finally:
+                self._lock.release()
+
+    def _made(self, reader: Reader, spaces: dict[Root, SpaceVectors], wait: float) -> Meaning:
+        pieces, missing, warnings, base = [], 0, ignored_choices(self._layout.roots), 0
+        dimensions = 0
+        for root, snapshot in reader.snapshots:
+            found = self._space(root, spaces).current(snapshot, partial(self._told, root.source), wait=wait)
+            pieces += [piece.shifted(base) for piece in found.pieces]
+            base += sum(listed.segment.docs for listed in snapshot.segments)
+            missing += found.missing
+            warnings += found.warnings
+            dimensions = dimensions or found.dimensions
+        vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=missing)
+        return Meaning(self.embedder, vectors, (*self._warnings, *warnings))
+
+    def _space(self, root: Root, spaces: dict[Root, SpaceVectors]) -> SpaceVectors:
+        if root not in spaces:
+            spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder, lambda: self._probe)
+        return spaces[root]
+
+    def _told(self, source: str, done: int, total: int) -> None:
+        if self._progress is not None:
+            self._progress(done, total, f"meaning of {source}")
+
+    def exist(self) -> bool:
+        """Return whether vectors of the chosen model were made for any root."""
+        return any(self._space(root, self._spaces).exist() for root in self._layout.roots)
+
+    def forget(self) -> None:
+        """Close what is open, because its files are removed."""
+        with self._lock:
+            self._spaces.clear()
+            self._last = None
+
+
+def vector_report(meaning: Meaning, warnings: tuple[str, ...]) -> VectorReport:
+    """Return what there is, as the façade tells it."""
+    from rye.registry.reports import VectorReport
+
+    return VectorReport(
+        model=meaning.embedder.model,
+        dimensions=meaning.vectors.dimensions,
+        items=meaning.vectors.items,
+        vectors=len(meaning.vectors),
+        missing=meaning.vectors.missing,
+        warnings=(*warnings, *meaning.warnings),
+    )

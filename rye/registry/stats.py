@@ -1,0 +1,90 @@
+"""What there is in the spaces of a registry, in figures."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from rye import signing
+from rye.index.reader import Reader
+from rye.search.facets import Figures, figures_of
+from rye.search.predicates import States
+
+if TYPE_CHECKING:
+    from rye.registry.state import State
+
+__all__ = ["SpaceStats", "Stats", "stats_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class SpaceStats:
+    """One space root in figures.
+
+    Attributes:
+        source, root: Which, and where.
+        figures: Of its items.
+        files, file_bytes: Files that are items by their name, and their size.
+        unreadable: How many of these are no items, or could not be read.
+        index_bytes: Size of its index.
+        index_age: Seconds since the index last changed.
+    """
+
+    source: str
+    root: str
+    figures: Figures
+    files: int
+    file_bytes: int
+    unreadable: int
+    index_bytes: int
+    index_age: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes, those of the figures beside the others."""
+        found = {name: getattr(self, name) for name in SpaceStats.__slots__ if name != "figures"}
+        return found | self.figures.to_dict()
+
+
+@dataclass(frozen=True, slots=True)
+class Stats:
+    """All spaces in figures: each by itself, and together, where a term, a tag or a copy counts across spaces."""
+
+    spaces: tuple[SpaceStats, ...]
+    total: Figures
+    stale: bool = False
+    warnings: tuple[str, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the four attributes as JSON-able values."""
+        return {
+            "spaces": [space.to_dict() for space in self.spaces],
+            "total": self.total.to_dict(),
+            "stale": self.stale,
+            "warnings": list(self.warnings),
+        }
+
+
+def stats_of(state: State, space: str) -> Stats:
+    """Count what a state of the indexes holds in one space or all."""
+    now = signing.system_clock()
+
+    def count(reader: Reader) -> Figures:
+        return figures_of(reader, States(reader, state.everywhere, lambda: state.trust.trust, now))
+
+    reader = state.reader(space)
+    spaces = []
+    for root, snapshot in reader.snapshots:
+        sizes = snapshot.manifest.files.sizes()
+        spaces.append(
+            SpaceStats(
+                source=root.source,
+                root=str(root.path),
+                figures=count(Reader([(root, snapshot)])),
+                files=len(sizes),
+                file_bytes=sum(sizes),
+                unreadable=len(snapshot.manifest.problems),
+                index_bytes=sum(path.stat().st_size for path in snapshot.folder.glob("*") if path.is_file()),
+                index_age=round(max(time.time() - snapshot.written, 0.0), 3),
+            )
+        )
+    return Stats(tuple(spaces), count(reader), state.stale(space), state.warnings)

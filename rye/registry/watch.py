@@ -1,0 +1,161 @@
+"""Keeping a registry fresh in the background: its spaces are watched, and what changes is indexed at once."""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rye.errors import CancelledError, RyeError
+from rye.items import ItemType
+
+if TYPE_CHECKING:
+    from rye.registry import Registry
+    from rye.registry.reports import RefreshReport
+
+__all__ = ["Watch"]
+
+_LOG = logging.getLogger(__name__)
+_STEP_MS = 20
+"""A change is acted on when nothing more has changed for so long."""
+_GROUP_MS = 500
+"""While changes go on, they are acted on this often."""
+_TICK_MS = 1_000
+"""How often to look for spaces that have come into being or were replaced."""
+_DISTRUST = 60.0
+"""Seconds after which the files are scanned all the same, as some file systems do not tell of changes."""
+
+_PATIENCE = 2.0
+"""Seconds to wait for the thread when it is to end."""
+
+_FOLDERS = frozenset({"config", *(kind.folder for kind in ItemType)})
+"""What counts below a space root: items, keys and settings; others may keep what they like beside them."""
+
+_Identity = tuple[int, int]
+
+
+class Watch:
+    """Watches the spaces of a registry. While it works, the registry's searches need no scan of their own.
+
+    Where a space cannot be watched, ``max_staleness`` of the registry stays 0: each search scans, as without a watch.
+
+    Args:
+        registry: Opened with ``max_staleness=0``; the watch raises it while it knows the files to be as indexed.
+        changed: Called from the watching thread with the files that have changed, after they were indexed; with none of
+            them where a whole space has come, gone or been replaced.
+    """
+
+    def __init__(self, registry: Registry, changed: Callable[[Collection[Path]], None]) -> None:
+        self._registry = registry
+        self._changed = changed
+        self._stop = threading.Event()
+        self._paused = True
+        self._thread = threading.Thread(target=self._run, name="rye-watch", daemon=True)
+        self._scanned = 0.0
+
+    def start(self) -> None:
+        """Begin in a thread of its own, which indexes nothing before :meth:`resume`."""
+        self._thread.start()
+
+    def resume(self) -> None:
+        """Index from now on, until that is cancelled: someone was answered, so an index is wanted."""
+        self._paused = False
+
+    def stop(self) -> None:
+        """End; from then on each search scans again. What is being indexed is waited for, but not for long."""
+        self._registry.max_staleness = 0.0
+        self._stop.set()
+        if self._thread.is_alive() and self._thread is not threading.current_thread():
+            self._thread.join(_PATIENCE)
+
+    def _run(self) -> None:
+        try:
+            self._watch()
+        finally:  # however it ends
+            self._registry.max_staleness = 0.0
+
+    def _watch(self) -> None:
+        try:
+            from watchfiles import watch
+        except ImportError as error:  # no wheel for this platform
+            _LOG.warning("the spaces are not watched: %s", error)
+            return
+        while not self._stop.is_set():
+            places = self._places()
+            if not places:
+                self._stop.wait(_TICK_MS / 1e3)
+                continue
+            try:
+                changes = watch(
+                    *places,
+                    watch_filter=partial(_matters, frozenset(places)),
+                    debounce=_GROUP_MS,
+                    step=_STEP_MS,
+                    rust_timeout=_TICK_MS,
+                    stop_event=self._stop,
+                    yield_on_timeout=True,
+                    raise_interrupt=False,
+                    ignore_permission_denied=True,
+                    debug=False,
+                )
+                self._follow(places, changes)
+            except (OSError, RuntimeError) as error:
+                _LOG.warning("the spaces are not watched, each search scans them: %s", error)
+                return
+
+    def _follow(self, places: dict[Path, _Identity], changes: Iterable[Collection[tuple[object, str]]]) -> None:
+        """Refresh whenever something changes, until a space has come, gone or been replaced."""
+        for change in changes:
+            if self._stop.is_set():
+                return
+            if self._places() != places:
+                self._registry.max_staleness = 0.0
+                self._refresh()
+                self._changed(())
+                return
+            if change:
+                self._registry.max_staleness = 0.0
+            unsure = self._registry.max_staleness == 0.0 or time.monotonic() - self._scanned > _DISTRUST
+            if change or unsure:
+                before = self._scanned
+                found = self._refresh()
+                if found and not found.stale and not self._stop.is_set():
+                    self._registry.max_staleness = float("inf")
+                if change or (before and found and (found.added or found.changed or found.removed)):
+                    self._changed(tuple(Path(path) for _, path in change))
+
+    def _refresh(self) -> RefreshReport | None:
+        """Index what has changed and return what that was; None where it could not be done, or is not wanted now."""
+        if self._paused:
+            return None
+        self._scanned = time.monotonic()
+        try:
+            return self._registry.refresh()
+        except CancelledError:
+            self._paused = True
+        except (RyeError, OSError) as error:
+            _LOG.warning("the spaces could not be indexed: %s", error)
+        return None
+
+    def _places(self) -> dict[Path, _Identity]:
+        """Return the folders to watch, and which folder each is, so that a new one in its place is noticed."""
+        found = {}
+        for root in self._registry.roots:
+            try:
+                status = os.stat(root.path)  # noqa: PTH116 - one call tells both
+            except OSError:
+                continue
+            found[root.path] = (status.st_dev, status.st_ino)
+        return found
+
+
+def _matters(places: Collection[Path], _change: object, path: str) -> bool:
+    """Tell whether a search may answer otherwise after a change of this path."""
+    changed = Path(path)
+    below = [changed.relative_to(place).parts for place in places if changed.is_relative_to(place)]
+    return any(not parts or parts[0] in _FOLDERS for parts in below)

@@ -1,0 +1,419 @@
+"""Which characters of an item's texts matched, and the passage of its body that shows the match best."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from string import ascii_letters, ascii_uppercase, digits
+
+import numpy as np
+
+from rye.index import analysis
+from rye.index.schema import TEXT_FIELDS
+from rye.items.model import Item
+from rye.search.match import Found
+from rye.search.phrase import Places, Run
+
+__all__ = ["Ranges", "Sought", "mark"]
+
+
+# -- Which characters of a text are the words that a query asks for.
+_FEW_WORDS = 64
+"""Of more words than these none is looked for by itself."""
+
+MOST = 10_000
+"""Words that are marked in one text, the first ones."""
+
+LOOKED_AT = 100_000
+"""Places at which a text has the letters of one word that are looked at."""
+
+Range = tuple[int, int]
+Ranges = tuple[Range, ...]
+
+_CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+
+_CAPITALS = frozenset(ascii_uppercase)
+_ALNUM = frozenset(ascii_letters + digits)
+
+
+class _Spans(dict[str, Ranges]):
+    """The ranges of terms in each chunk of text, made when a chunk is first met: chunks recur on a page."""
+
+    def __init__(self, terms: frozenset[str]) -> None:
+        super().__init__()
+        self._terms = terms
+
+    def __missing__(self, chunk: str) -> Ranges:
+        if analysis.is_plain(chunk):
+            found: Ranges = ((0, len(chunk)),) if chunk in self._terms else ()
+        else:
+            found = tuple((token.start, token.end) for token in analysis.locate(chunk) if token.term in self._terms)
+        self[chunk] = found
+        return found
+
+
+class Sought:
+    """What to mark in texts: terms wherever they stand, and positions.
+
+    Args:
+        terms: The terms.
+        places: The ``(first, last)`` positions.
+
+    Attributes:
+        literal: Those of the terms that an ASCII text may have; None if they are too many to look for each, or if one
+            may be cut.
+        spans: Where the terms are in a chunk.
+    """
+
+    __slots__ = ("literal", "places", "spans", "terms")
+
+    def __init__(self, terms: frozenset[str], places: Sequence[Range] = ()) -> None:
+        self.terms = terms
+        self.places = places
+        self.spans = _Spans(terms)
+        plain = tuple(term for term in terms if term.isascii())
+        few = len(plain) <= _FEW_WORDS and max(map(len, plain), default=0) < analysis.MAX_TERM
+        self.literal = plain if few else None
+
+
+def mark(text: str, sought: Sought) -> Ranges:
+    """Return the character ranges of a text to mark, ascending, apart from each other."""
+    normalized = text if text.isascii() else analysis.normalize(text)
+    found = sorted(islice(_placed(normalized, sought), MOST) if sought.places else _worded(normalized, sought))
+    if found and normalized is not text and normalized != text:
+        original = _Original(text)
+        found = [(original.start(start), original.end(end)) for start, end in found]
+    merged: list[Range] = []
+    for start, end in found:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        else:
+            merged.append((start, end))
+    return tuple(merged)
+
+
+def _worded(normalized: str, sought: Sought) -> list[Range]:
+    """Return the ranges of words wherever they stand, maybe some of them within others."""
+    if sought.literal is None or not normalized.isascii():
+        return _in_chunks(normalized, sought.spans)
+    lowered = joined = normalized.lower()
+    for joiner in analysis.JOINERS:
+        joined = joined.replace(joiner, "")
+    here = [word for word in sought.literal if word in joined]
+    # What is no joined form stands there literally. If taking out what joins does not make a word occur more often, no
+    # joined form has it: a whole segment overlaps with no other occurrence.
+    if len(joined) < len(lowered) and any(joined.count(word) != lowered.count(word) for word in here):
+        return _in_chunks(normalized, sought.spans)
+    return _around(normalized, lowered, here, sought.spans)
+
+
+def _in_chunks(normalized: str, spans: Mapping[str, Ranges]) -> list[Range]:
+    """Return the ranges of terms, one chunk after the other."""
+    located = analysis.locate_chunks(normalized)
+    return list(islice(((base + start, base + end) for base, chunk in located for start, end in spans[chunk]), MOST))
+
+
+def _around(text: str, lowered: str, words: Sequence[str], spans: Mapping[str, Ranges]) -> list[Range]:
+    """Return the ranges of terms in an ASCII text that has some words literally, and no joined form of them.
+
+    A part begins and ends where its neighbour is no letter or digit, or at a capital. Between neighbours of the former
+    kind stands a part as it is, if no capital is inside; where a capital plays a role, the chunk is split to know.
+    """
+    found: list[Range] = []
+    done = 0
+    for place, stop in sorted([place for word in words for place in islice(_every(word, lowered), LOOKED_AT)]):
+        if place < done:
+            continue
+        if len(found) >= MOST:
+            break
+        before, after = text[place - 1 : place] in _ALNUM, text[stop : stop + 1] in _ALNUM
+        if (before and text[place] not in _CAPITALS) or (after and text[stop] not in _CAPITALS):
+            continue
+        if not before and not after and text[place + 1 : stop] == lowered[place + 1 : stop]:
+            found.append((place, stop))
+            continue
+        begin = max(done, text.rfind(" ", done, place) + 1, text.rfind("\n", done, place) + 1)
+        for base, chunk in analysis.locate_chunks(text, begin):
+            done = base + len(chunk)
+            if done > place:
+                found += ((base + first, base + last) for first, last in spans[chunk])
+                break
+    return found
+
+
+def _every(word: str, text: str) -> Iterator[Range]:
+    """Yield every range where a word stands literally, also those that overlap."""
+    place = text.find(word)
+    while place >= 0:
+        yield place, place + len(word)
+        place = text.find(word, place + 1)
+
+
+def _placed(normalized: str, sought: Sought) -> Iterator[Range]:
+    """Yield the ranges of words, and of the parts that stand at certain positions."""
+    inside = {position for first, last in sought.places for position in range(first, last + 1)}
+    position, end = 0, math.inf if sought.terms else max(inside)
+    for base, chunk in analysis.locate_chunks(normalized):
+        if position > end:
+            return
+        if analysis.is_plain(chunk):
+            if position in inside or chunk in sought.terms:
+                yield base, base + len(chunk)
+            position += 1
+            continue
+        located = analysis.locate(chunk)
+        for token in located:
+            if token.term in sought.terms or (not token.joined and position + token.position in inside):
+                yield base + token.start, base + token.end
+        is_cut = len(chunk) > analysis.MAX_LOCATED
+        position += sum(map(len, analysis.split_chunk(chunk))) if is_cut else sum(not token.joined for token in located)
+
+
+class _Original:
+    """From places in a normalized text to places in the text it came from.
+
+    Normalization changes only runs of non-ASCII characters, each maybe with the ASCII character it combines with. In
+    these, what lies between changed clusters moves as a whole, and a place inside a changed cluster means all of it.
+    """
+
+    def __init__(self, text: str) -> None:
+        self._changed: list[tuple[int, int, int, int]] = []
+        shift = 0
+        for match in _CHANGEABLE.finditer(text):
+            if analysis.normalize(match.group()) == match.group():
+                continue
+            for offset, cluster in _clusters(match.group()):
+                begin, normalized = match.start() + offset, analysis.normalize(cluster)
+                if normalized != cluster:
+                    self._changed.append((begin + shift, begin + shift + len(normalized), begin, begin + len(cluster)))
+                    shift += len(normalized) - len(cluster)
+
+    def _before(self, place: int) -> tuple[int, int, int, int]:
+        at = bisect_right(self._changed, (place, math.inf, 0, 0)) - 1
+        return self._changed[at] if at >= 0 else (0, 0, 0, 0)
+
+    def start(self, place: int) -> int:
+        """Return the original place of the first character of a range."""
+        _, stop, begin, end = self._before(place)
+        return begin if place < stop else end + place - stop
+
+    def end(self, place: int) -> int:
+        """Return the original place behind the last character of a range."""
+        _, stop, _, end = self._before(place - 1)
+        return end if place <= stop else end + place - stop
+
+
+def _clusters(text: str) -> Iterator[tuple[int, str]]:
+    """Split a text into pieces that are normalized each by itself, with the place of each.
+
+    A mark belongs to what is before it, and so does a character that composes with that, as the letters of Hangul do.
+    """
+    begin = 0
+    for at in range(1, len(text)):
+        if unicodedata.combining(text[at]):
+            continue
+        before = text[max(begin, at - 3) : at]
+        if analysis.normalize(before + text[at]) == analysis.normalize(before) + analysis.normalize(text[at]):
+            yield begin, text[begin:at]
+            begin = at
+    yield begin, text[begin:]
+
+
+PREVIEW_LENGTH = 200
+LEAD = 50
+"""Characters of a preview that lead up to the first mark, at most."""
+
+_BLANK = re.compile(r"\s")
+_WIDE = re.compile(r"\s{2,}|\A\s")
+"""White space of which something is lost when every run of it becomes one blank, and none is left at the beginning."""
+
+_SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
+"""Numbers of the fields that have one value, an attribute of the item."""
+
+_BODY = TEXT_FIELDS.index("content")
+
+
+@dataclass(frozen=True, slots=True)
+class Matched:
+    """What of an item matched.
+
+    Attributes:
+        fields: Names of the fields, in field order.
+        highlights: Field → ``[start, end)`` ranges in the field's text; ``preview`` for the preview.
+        preview: The passage.
+    """
+
+    fields: tuple[str, ...]
+    highlights: Mapping[str, Ranges]
+    preview: str
+
+
+class Matches:
+    """The evaluated positive leaves of a query, with the fields that each has in the documents of a page.
+
+    Args:
+        leaves: The leaves.
+        docs: The documents, in any order.
+    """
+
+    def __init__(self, leaves: Sequence[Found], docs: Iterable[int]) -> None:
+        self._leaves = leaves = list(dict.fromkeys(leaves))  # equal ones are evaluated as one
+        self._plain = [isinstance(found.leaf.pattern, Run) and len(found.leaf.pattern.parts) == 1 for found in leaves]
+        self._everywhere: dict[tuple[int, ...], Sought] = {}
+        self._fields: dict[int, dict[int, list[int]]] = {}
+        ascending = np.asarray(sorted(docs), np.int64)
+        self._places: dict[int, Places] = {}
+        self._docs = ascending
+        for number, found in enumerate(leaves):
+            slots = found.slots_of(ascending)
+            for doc, field in zip(slots.docs.tolist(), slots.fields.tolist(), strict=True):
+                self._fields.setdefault(doc, {}).setdefault(field, []).append(number)
+
+    def wanted(self, doc: int, *, positions_hold: bool) -> dict[int, Sought]:
+        """Return per field number, ascending, what the leaves matched there in one of the documents."""
+        fields = self._fields.get(doc, {})
+        sought = {field: self._words(tuple(fields[field])) for field in sorted(fields)}
+        others = {number for numbers in fields.values() for number in numbers if not self._plain[number]}
+        for number in others if positions_hold else ():
+            if number not in self._places:
+                self._places[number] = self._leaves[number].places(self._docs)
+            for field, places in self._places[number].of(doc).items():
+                if number in fields.get(field, ()):
+                    sought[field] = Sought(sought[field].terms, (*sought[field].places, *places))
+        return sought
+
+    def _words(self, numbers: tuple[int, ...]) -> Sought:
+        """Return the terms of those of some leaves that are plain words; the same value for the same leaves."""
+        found = self._everywhere.get(numbers)
+        if found is None:
+            terms = (self._leaves[number].words for number in numbers if self._plain[number])
+            found = self._everywhere[numbers] = Sought(frozenset().union(*terms))
+        return found
+
+
+def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section: int | None = None) -> Matched:
+    """Return what the positive leaves of a query matched in one item.
+
+    Args:
+        item: The item as it is on disk now.
+        doc: Its number in the index.
+        matches: What was found; the item is one of its documents.
+        same_bytes: Whether the index was made from these bytes, so that its positions hold.
+        section: Ordinal of the section that the preview is to show; None or none of the item's: the best passage.
+    """
+    wanted = matches.wanted(doc, positions_hold=same_bytes)
+    marks: dict[str, Ranges] = {}
+    for number, what in wanted.items():
+        if number in _SINGLE and (found := mark(getattr(item, TEXT_FIELDS[number]), what)):
+            marks[TEXT_FIELDS[number]] = found
+    within = None if section is None else _section_span(item, section)
+    preview, ranges = _preview(item, _mark_body(item, wanted[_BODY], within) if _BODY in wanted else (), within)
+    if ranges:
+        marks["preview"] = ranges
+    return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
+
+
+def places(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Ranges:
+    """Return the character ranges of an item's body that leaves matched; arguments as for :func:`matched`."""
+    wanted = matches.wanted(doc, positions_hold=same_bytes)
+    return mark(item.body, wanted[_BODY]) if _BODY in wanted else ()
+
+
+def passage(text: str, ranges: Ranges) -> str:
+    """Return the best passage of a text, its white space made single.
+
+    Args:
+        text: The text.
+        ranges: What matched in it, ascending.
+    """
+    begin = max(0, _best_start(ranges) - LEAD) if ranges else 0
+    if begin:
+        space = _BLANK.search(text, begin, begin + LEAD)
+        begin = space.end() if space else begin
+    return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
+
+
+def _mark_body(item: Item, wanted: Sought, within: tuple[int, int] | None) -> Ranges:
+    """Return what to mark in the body; words are looked for only where the passage will be."""
+    if within is None or wanted.places:
+        return mark(item.body, wanted)
+    start, end = within
+    return tuple((start + first, start + last) for first, last in mark(item.body[start:end], wanted))
+
+
+def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
+    """Return where the text of a section begins and ends in the body; None where it has none."""
+    if not 0 <= ordinal < len(item.sections):
+        return None
+    section = item.sections[ordinal]
+    lines = item.body.split("\n")
+    first, last = section.line - item.body_line + (section.level > 0), section.end_line - item.body_line + 1
+    start = sum(len(line) + 1 for line in lines[: max(first, 0)])
+    text = "\n".join(lines[max(first, 0) : max(last, 0)])
+    begin = len(text) - len(text.lstrip())
+    return (start + begin, start + len(text)) if begin < len(text) else None
+
+
+def _preview(item: Item, ranges: Ranges, within: tuple[int, int] | None = None) -> tuple[str, Ranges]:
+    """Return the best passage of the body, its white space made single, and the ranges to mark in it.
+
+    Args:
+        item: The item.
+        ranges: What to mark, ascending.
+        within: Where the passage is to begin: at the best marks there, else at its beginning.
+    """
+    body = item.body
+    if within is not None:
+        ranges = tuple((start, end) for start, end in ranges if within[0] <= start < within[1])
+        if not ranges:
+            return _squeeze(body[within[0] : min(within[1], within[0] + 4 * PREVIEW_LENGTH)], (), PREVIEW_LENGTH)
+    if not ranges:
+        return _squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)
+    start = _best_start(ranges)
+    first = within[0] if within else 0
+    begin = max(first, start - LEAD)
+    if begin > first:
+        space = _BLANK.search(body, begin, start)
+        begin = space.end() if space else begin
+    stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
+    inside = tuple((a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop)
+    return _squeeze(body[begin:stop], inside, PREVIEW_LENGTH)
+
+
+def _best_start(ranges: Ranges) -> int:
+    """Return where the window with the most marks begins, what leads up to it left out; the first among equals."""
+    starts = [start for start, _ in ranges]
+    if starts[-1] < starts[0] + PREVIEW_LENGTH - LEAD:
+        return starts[0]
+    counts = [bisect_left(starts, start + PREVIEW_LENGTH - LEAD) - i for i, start in enumerate(starts)]
+    return starts[counts.index(max(counts))]
+
+
+def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:
+    """Make every run of white space one space and cut to ``limit``, moving the ranges along."""
+    for piece in (text[: 2 * limit], text):
+        squeezed = " ".join(piece.split())
+        if len(squeezed) > limit:
+            break
+    cut = squeezed[:limit].rstrip()
+    if len(squeezed) > limit and " " in cut:
+        cut = cut[: cut.rindex(" ")] + "…"
+    if ranges and len(squeezed) < len(piece):
+        ranges = _moved(piece, ranges)
+    return cut, tuple((start, min(end, len(cut))) for start, end in ranges if start < len(cut))
+
+
+def _moved(text: str, ranges: Ranges) -> Ranges:
+    """Return where ranges stand once every run of white space of a text is one space, and none at its beginning."""
+    ends, lost = [0], [0]
+    for run in _WIDE.finditer(text, 0, ranges[-1][1]):
+        ends.append(run.end())
+        lost.append(lost[-1] + run.end() - run.start() - (run.start() > 0))
+    return tuple(
+        (start - lost[bisect_right(ends, start) - 1], end - lost[bisect_right(ends, end) - 1]) for start, end in ranges
+    )

@@ -1,0 +1,326 @@
+"""From the request's text and dictionaries to the query of each relaxation stage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from rye import query
+from rye.errors import ArgumentError, QueryError
+from rye.index import analysis
+from rye.index import terms as strings
+from rye.index.arrays import unique
+from rye.index.reader import Reader
+from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
+from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.segment import Ints
+from rye.query import ast, loosen
+from rye.search.fields import TEXT_FIELDS, canonical
+from rye.search.relax import Dictionary
+from rye.search.request import Request
+from rye.search.score import Evaluation
+
+
+# -- A query that somebody is still typing: the word that it ends in may go on.
+class Unfinished(str):
+    """The text of a query whose last word is that word or the beginning of one; it names what it names as it is."""
+
+    __slots__ = ()
+
+
+def going_on(node: ast.Node, text: str) -> ast.Node | None:
+    """Return a query in which the word that its text ends in may go on; None where it ends in none."""
+    operands = node.operands if isinstance(node, ast.And) else (node,)
+    last = operands[-1]
+    word = last.operand if isinstance(last, ast.Field) else last
+    if not isinstance(word, ast.Word) or word.span[1] != len(text):
+        return None
+    open_end: ast.Node = ast.Or((word, ast.Wildcard(f"{strings.escape(word.text)}*", word.span)), word.span)
+    if isinstance(last, ast.Field):
+        open_end = replace(last, operand=open_end)
+    return replace(node, operands=(*operands[:-1], open_end)) if isinstance(node, ast.And) else open_end
+
+
+ANY_LIMIT = 10
+"""Hits that the last stage, ``any``, gives at most."""
+
+PROSE = 4
+"""More words than these are a sentence: by parts of words, long items would have all of them by accident."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One query to try, and its label."""
+
+    name: str
+    ast: ast.Node
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What to evaluate.
+
+    Attributes:
+        main: What the query says.
+        fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
+        bag: The words of a bare bag of words, or of ``asked``, which may name items; empty for any other query.
+        words: Those that may relax: none or all of them.
+        forgiving: Whether they may forgive typos when they relax.
+        dropped: What lenient parsing left out, and question marks that are punctuation.
+        warnings: Options that had nothing to act on.
+        asked: The query with question marks and ``type:id`` read as prose, for where it finds nothing as written.
+        begun: What the first stage looks for instead of ``main`` where the query is still typed.
+    """
+
+    main: ast.Node
+    fixed: tuple[tuple[str, ast.Parsed], ...]
+    bag: tuple[ast.Word, ...]
+    words: tuple[ast.Word, ...]
+    forgiving: bool
+    dropped: tuple[ast.Dropped, ...]
+    warnings: tuple[str, ...]
+    asked: Plan | None = None
+    begun: ast.Node | None = None
+
+    def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
+        """Yield the queries to try, from strict to broad; the first with a hit answers.
+
+        Args:
+            unknown: Whether the dictionary has nothing that a word stands for.
+            read: Returns what stage ``any`` looks for.
+        """
+        yield Stage("all", self.begun or self.main)
+        if not self.words:
+            return
+        lacking = [word for word in self.words if unknown(word.text)]
+        sentence = len(self.words) > PROSE
+        if self.forgiving and (lacking or not sentence):
+            targets = lacking or self.words
+            yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
+        if not sentence:
+            yield Stage("substring", _and(ast.Wildcard(f"*{strings.escape(w.text)}*", span=w.span) for w in self.words))
+        if len(self.words) > 1:
+            yield Stage("any", read())
+
+
+def make_plan(request: Request) -> Plan:
+    """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
+
+    Question marks at the ends of words ask among more than :data:`PROSE` words, and by meaning; so does the only one of
+    several words, at their end, and one by itself. Among so many words and no operator, ``type:id`` is a word that
+    names an item. Anything else is first taken as it is written, and as prose only where it finds nothing.
+
+    Raises:
+        QueryError: The query, or one of ``fields``, does not parse.
+        ArgumentError: ``proximity`` does not fit the query.
+    """
+    parsed = query.parse(request.query, lenient=request.lenient)
+    written = _plan(request, parsed.ast, parsed.dropped)
+    if not request.relax or request.proximity is not None:
+        return written
+    plain, types = _without_types(parsed.ast)
+    if len(_operands(plain)) < 2 or query.loosen(plain) is None:
+        plain, types = parsed.ast, []
+    bare, marks = query.without_question_marks(plain, request.query)
+    if bare == parsed.ast:
+        return written
+    asked = _plan(request, bare, (*parsed.dropped, *types, *marks))
+    words = sum(isinstance(one, ast.Word) for one in _operands(bare))
+    ended = len(marks) == 1 and words > 1 and request.query.rstrip().endswith("?")
+    alone = len(_operands(bare)) < len(_operands(plain))
+    if words > PROSE or alone or (not types and (ended or request.mode.name != "keyword")):
+        return replace(asked, dropped=(*parsed.dropped, *marks))
+    return replace(written, bag=asked.bag, asked=asked)
+
+
+def _operands(node: ast.Node) -> tuple[ast.Node, ...]:
+    return node.operands if isinstance(node, ast.And) else (node,)
+
+
+def _without_types(node: ast.Node) -> tuple[ast.Node, list[ast.Dropped]]:
+    """Return a query with ``type:id`` among its words read as the id, and what that leaves out of it."""
+    match node:
+        case ast.And(operands=operands):
+            read = [_without_types(operand) for operand in operands]
+            return replace(node, operands=tuple(one for one, _ in read)), [each for _, left in read for each in left]
+        case ast.Field(name=kind, operand=ast.Word() | ast.Wildcard()) if kind.casefold() in TYPE_NAMES:
+            left = ast.Dropped(node.span[0], f"{kind}:", "no item of that type has all the rest")
+            return replace(node.operand, span=node.span), [left]
+        case _:
+            return node, []
+
+
+def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> Plan:
+    """Apply what else the request says to a query as it was read."""
+    dropped, warnings = list(left_out), list[str]()
+    begun = going_on(main, request.query) if isinstance(request.query, Unfinished) else None
+    bag: tuple[ast.Word, ...] = ()
+    if request.proximity is not None:
+        main, begun = _near(main, request.proximity), begun and _near(begun, request.proximity)
+    elif not request.fuzzy:
+        found = query.loosen(main) if request.lenient else query.as_words(main)
+        bag = tuple(dict.fromkeys(found or ()))
+    if request.fuzzy:
+        fuzzed = _fuzz(main, request.fuzzy_distance)
+        if fuzzed == main and not isinstance(main, ast.Everything):
+            warnings.append("fuzzy had no effect: the query has no plain word in a text field")
+        main, begun = fuzzed, begun and _fuzz(begun, request.fuzzy_distance)
+    fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
+    dropped += [one for _, more in fixed for one in more.dropped]
+    words = bag if request.relax else ()
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), begun=begun)
+
+
+def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:
+    operands = tuple(nodes)
+    return operands[0] if len(operands) == 1 else ast.And(operands)
+
+
+def _field_query(name: str, text: str, *, lenient: bool) -> ast.Parsed:
+    """Parse one entry of ``fields``; an error names it, because its text is not the caller's query."""
+    try:
+        return query.parse(text, lenient=lenient)
+    except QueryError as error:
+        raise in_field(error, name) from None
+
+
+def in_field(error: QueryError, name: str) -> QueryError:
+    """Say in an error's message that it lies in an entry of ``fields``; its caret is drawn under that entry's text."""
+    error.message = f"fields[{name!r}]: {error.message}"
+    error.args = (error.message,)
+    return error
+
+
+def _fuzz(node: ast.Node, distance: int | None) -> ast.Node:
+    """Make every plain word fuzzy, except on fields that are compared as a whole."""
+    match node:
+        case ast.Word(text=text, span=span):
+            return ast.Fuzzy(text, distance, span)
+        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
+            return replace(node, operands=tuple(_fuzz(operand, distance) for operand in operands))
+        case ast.Field(name=name) if canonical(name) not in TEXT_FIELDS:
+            return node
+        case ast.Not(operand=operand) | ast.Boost(operand=operand) | ast.Field(operand=operand):
+            return replace(node, operand=_fuzz(operand, distance))
+        case _:
+            return node
+
+
+def _near(node: ast.Node, distance: int) -> ast.Node:
+    """Turn an AND of words, wildcards and phrases into a chain of NEAR."""
+    allowed = (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)
+    operands = node.operands if isinstance(node, ast.And) else (node,)
+    choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in operands]
+    if len(operands) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
+        return ast.Near(operands, (distance,) * (len(operands) - 1), node.span)
+    message = f"proximity needs at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
+    raise ArgumentError("bad-proximity", message, hint="write NEAR into the query: a NEAR/5 b")
+
+
+# -- Items that a query names: by id or name, as the whole query or inside a sentence.
+_ENDS = "?!.,;: "
+_MARKS = frozenset('"\\')
+
+LEAST_LETTERS = 4
+"""Letters of a plain word that can name an item inside a sentence."""
+
+
+def named_by(reader: Reader, text: str) -> Ints:
+    """Return the live documents, ascending, whose id, name or ``type:id`` equals a text, whatever its case.
+
+    Punctuation behind it counts where an item is so named, else it ends a sentence.
+    """
+    folded = fold_value(_said(text))
+    bare = folded.rstrip(_ENDS)
+    found = _equal(reader, folded)
+    return found if len(found) or bare == folded else _equal(reader, bare)
+
+
+def _said(text: str) -> str:
+    """Return a query that is ``type:id`` without the quotes and escapes that an id may need there."""
+    if _MARKS.isdisjoint(text) or text.partition(":")[0].strip().casefold() not in TYPE_NAMES:
+        return text
+    match query.parse(text, lenient=True).ast:
+        case ast.Field(name=kind, operand=ast.Word(text=said) | ast.Phrase(text=said, slop=None)):
+            return f"{kind}:{said}"
+    return text
+
+
+def _equal(reader: Reader, folded: str) -> Ints:
+    found = [docs for key in ("id", "name") if folded and len(docs := reader.having(key, folded))]
+    kind, _, item_id = folded.partition(":")
+    if item_id and kind in TYPE_NAMES:
+        docs = reader.having("id", item_id)
+        found.append(docs[[reader.key_of(doc)[0] == kind for doc in docs.tolist()]])
+    return unique(*found) if found else np.empty(0, np.int64)
+
+
+def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictionary) -> Ints:
+    """Return the live documents, ascending, whose id or name is one of several words.
+
+    An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
+    length and no other such word is rarer: ``search`` names no item in a question for restaurants.
+    """
+    found, few = [np.empty(0, np.int64)], len(words) <= PROSE
+    for word in words if len(words) > 1 else ():
+        if few and analysis.is_plain(word.text):
+            continue
+        for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
+            plain = len(analysis.parts(text)) < 2
+            if plain and (few or len(text) < LEAST_LETTERS):
+                continue
+            docs = named_by(reader, text)
+            if len(docs) and (not plain or _tells(text, words, dictionary)):
+                found.append(docs)
+    return unique(*found)
+
+
+def _tells(text: str, words: Sequence[ast.Word], dictionary: Dictionary) -> bool:
+    """Return whether a plain word is among the rarest long words of a sentence that items have."""
+    parts = {part for word in words for part in analysis.parts(word.text) if len(part) >= LEAST_LETTERS}
+    rarest = min((count for part in parts if (count := dictionary.frequency(part))), default=0)
+    return all(dictionary.frequency(part) <= rarest for part in analysis.parts(text))
+
+
+# -- What the caller may have meant: the query with words the dictionary lacks replaced by the nearest that it
+_ALL_FIELDS = np.ones(len(INDEXED_FIELDS), bool)
+
+
+def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
+    """Return a query that finds more than ``total``, or nothing.
+
+    Args:
+        plan: The query as planned.
+        evaluation: The one that answered; its reader is asked for nearest terms.
+        total: How many hits there were.
+        count: Counts the hits of a query under the same scope and filters.
+    """
+    corrected = _corrected(plan.main, Dictionary(evaluation.reader, _ALL_FIELDS))
+    if corrected != plan.main and count(corrected, plan) > (total if len(plan.words) < 1 else 0):
+        return str(corrected)
+    return "" if plan.words or total else _in_words(plan, count)
+
+
+def _in_words(plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
+    """Return what a query with operators says, in plain words, where a search for these finds anything.
+
+    Whoever quotes part of a sentence asks for a phrase and does not know it.
+    """
+    words = loosen(plan.main) or ()
+    return " ".join(map(str, words)) if len(words) > 1 and count(ast.Or(words), plan) else ""
+
+
+def _corrected(node: ast.Node, dictionary: Dictionary) -> ast.Node:
+    match node:
+        case ast.Word(text=text) if not dictionary.knows(text):
+            parts = analysis.parts(text)
+            near = dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
+            return replace(node, text=near) if near else node
+        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
+            return replace(node, operands=tuple(_corrected(operand, dictionary) for operand in operands))
+        case ast.Not(operand=operand) | ast.Boost(operand=operand):
+            return replace(node, operand=_corrected(operand, dictionary))
+        case _:
+            return node

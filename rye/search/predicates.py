@@ -1,0 +1,366 @@
+"""Filters on keyword fields: existence, globs and ranges, decided on the distinct values, then spread to items."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from rye.index import terms as strings
+from rye.index.reader import Part, Reader
+from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES
+from rye.index.segment import Bools, Ints, Numbers, Segment
+from rye.index.terms import ranges
+from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, verdict_column
+from rye.search import bound
+from rye.search.compare import between
+from rye.search.expand import similar
+from rye.search.graph import Graph, graph_of
+from rye.search.succession import Succession
+from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
+from rye.signing.reasons import foreign_copy
+
+# -- The values of a key by document, made of the keyword entries, of which each lists its documents.
+_COMMON = 8
+"""A column of the table is filled for one document in so many, at least."""
+
+_FEW = 8
+"""Up to so many different numbers, comparing with each takes less than :func:`numpy.bincount`."""
+
+
+def tally(numbers: Numbers, size: int) -> Ints:
+    """Return how often each number below ``size`` is among some."""
+    if size > _FEW:
+        return np.bincount(numbers, minlength=size)
+    return np.asarray([np.count_nonzero(numbers == number) for number in range(size)], np.int64)
+
+
+class Values:
+    """The values of one key in one segment, ascending and numbered from 0.
+
+    The first values of every document are a row of a table; what few documents have beyond its width stands behind one
+    another: the hybrid format of Bell and Garland (Implementing Sparse Matrix-Vector Multiplication on
+    Throughput-Oriented Processors, 2009).
+
+    Args:
+        segment: The segment.
+        key: The key.
+    """
+
+    def __init__(self, segment: Segment, key: str) -> None:
+        first, borders, owners = segment.entries_of(key)
+        self._entries, self._first, self._prefix = segment.entries, first, len(key) + len(SEPARATOR)
+        self._size = len(borders) - 1
+        lengths = np.bincount(owners, minlength=segment.docs)
+        self._without: Bools = lengths == 0
+        numbers = self._by_document(owners, np.diff(borders))
+        reach = np.cumsum(np.bincount(lengths)[::-1])[::-1]  # how many documents have as many values, or more
+        width = int(np.count_nonzero(reach[1:] * _COMMON >= segment.docs))
+        self._table = np.full((segment.docs, width), self._size, numbers.dtype)
+        self._rest, self._bounds = numbers[:0], np.zeros(segment.docs + 1, np.int64)
+        if width < len(reach) - 1:
+            place = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            numbers, self._rest = numbers[place < width], numbers[place >= width]
+            np.cumsum(np.maximum(lengths - width, 0), out=self._bounds[1:])
+        self._table[np.arange(width) < lengths[:, None]] = numbers
+        self._more: Bools = lengths > width
+        self._everywhere = not self._without.any()
+
+    def _by_document(self, owners: Numbers, sizes: Ints) -> Numbers:
+        """Return the numbers of the values of each document in turn, given the documents of each value in turn."""
+        bits = self._size.bit_length()
+        pairs = owners.astype(np.min_scalar_type(len(self._without) << bits)) << bits
+        pairs |= np.repeat(np.arange(self._size, dtype=pairs.dtype), sizes)
+        pairs.sort()
+        pairs &= (1 << bits) - 1
+        return pairs.astype(np.min_scalar_type(self._size))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def names(self, numbers: Ints) -> list[str]:
+        """Return some of the values."""
+        return [entry[self._prefix :] for entry in self._entries.take(numbers + self._first)]
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """The number of each value."""
+        return {name: at for at, name in enumerate(self.names(np.arange(self._size)))}
+
+    def of(self, doc: int) -> list[str]:
+        """Return the values of one document."""
+        row = np.concatenate([self._table[doc], self._rest[self._bounds[doc] : self._bounds[doc + 1]]])
+        return self.names(row[row < self._size].astype(np.int64))
+
+    def count(self, docs: Ints) -> tuple[Ints, int]:
+        """Return how many of some documents have each value, and how many have none."""
+        found: Numbers = self._table.take(docs, axis=0).ravel()
+        counts = tally(found, self._size + 1)[: self._size]
+        if len(self._rest):
+            having = docs[self._more.take(docs)]
+            rest = self._rest[ranges(self._bounds.take(having), self._bounds.take(having + 1))]
+            counts += np.bincount(rest, minlength=self._size)
+        return counts, 0 if self._everywhere else int(np.count_nonzero(self._without.take(docs)))
+
+
+_kept: WeakKeyDictionary[Segment, dict[str, Values]] = WeakKeyDictionary()
+
+
+def values_of(segment: Segment, key: str) -> Values:
+    """Return the values of a key by document, made once for each segment that is open."""
+    kept = _kept.setdefault(segment, {})
+    if key not in kept:
+        kept[key] = Values(segment, key)
+    return kept[key]
+
+
+# -- What ``is:`` and ``signer:`` ask: verdicts, states the items declare, shadowing between spaces, and
+_kept_states: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
+
+
+class States:
+    """The states of the documents of a reader.
+
+    Args:
+        reader: The spaces searched.
+        everywhere: All spaces of the registry, highest priority first: what may shadow what.
+        trust: Returns the keys; called only when a verdict is asked for.
+        now: The time that expiry is judged at.
+    """
+
+    def __init__(self, reader: Reader, everywhere: Reader, trust: Callable[[], TrustSet], now: datetime) -> None:
+        self._reader = reader
+        self._everywhere = everywhere
+        self._trust = trust
+        self._now = now
+
+    def having(self, state: str) -> Bools:
+        """Return a mask of the documents in one of :data:`rye.search.fields.STATES`."""
+        if state in HIDDEN_STATES:
+            mask = np.zeros(self._reader.size, bool)
+            mask[self._reader.hidden[state]] = True
+            return mask
+        if state == "signed":
+            signed: Bools = self.verdicts != VERDICT_NUMBER[Verdict.UNSIGNED]
+            return signed
+        if state in VERDICT_NUMBER:
+            found: Bools = self.verdicts == VERDICT_NUMBER[state]
+            return found
+        if state in {"orphan", "dangling"}:
+            return self.here(self.graph.masks[state])
+        return self._shadow("higher" if state == "shadowed" else "lower")
+
+    @property
+    def graph(self) -> Graph:
+        """The relations between the items of all spaces."""
+        return graph_of(self._everywhere)
+
+    def standing(self, doc: int) -> tuple[tuple[str, ...], str]:
+        """Return which of :data:`HIDDEN_STATES` a document is in, and what takes its place, as far as it is known."""
+        found = tuple(state for state, docs in self._reader.hidden.items() if _holds(docs, doc))
+        if not found:
+            return (), ""
+        return found, self._succession.of(self.there(doc))
+
+    def told(self, doc: int) -> str:
+        """Return a sentence: that a document is hidden and why, and what takes its place."""
+        itself, heir = self._succession.told(self.there(doc))
+        instead = f"; see {heir}" if heir else ""
+        return f"{itself} is {' and '.join(self.standing(doc)[0])}, so hidden{instead}"
+
+    def doubts(self, doc: int) -> list[str]:
+        """Return sentences on what takes the place of a document, where that is not trusted or not to be believed."""
+        return self._succession.doubts(self.there(doc)) if self.standing(doc)[0] else []
+
+    @cached_property
+    def _succession(self) -> Succession:
+        return Succession(self._everywhere, signature=self._signature, trust=self._trust, now=self._now)
+
+    def there(self, doc: int) -> int:
+        """Return the number of a document among those of all spaces."""
+        part, local = self._reader.locate(doc)
+        return local + next(each.base for each in self._everywhere.parts if each.listed is part.listed)
+
+    def hiding(self, item_type: str, item_id: str) -> tuple[str, ...]:
+        """Return a sentence for each copy that the winning copy of an item hides though another key signed it."""
+        copies = list(self._everywhere.having_key(item_type, item_id))
+        signed = [self._signature(part, local) for part, local in copies]
+        hider = copies[0][0].root.source if copies else ""
+        sentences = (
+            foreign_copy(f"{item_type}:{item_id}", (hider, signed[0]), (part.root.source, signature))
+            for (part, _), signature in zip(copies, signed, strict=True)
+            if part.root.source != hider
+        )
+        return tuple(filter(None, sentences))
+
+    def _signature(self, part: Part, doc: int) -> Signature:
+        segment, root = part.segment, part.root
+        origin = Origin(root.space, root.bundle, TYPE_NAMES[segment.types[doc]], segment.ids[doc])
+        evidence = segment.evidence[doc]
+        return judge(evidence, origin=origin, trust=self._trust(), now=self._now, verify=remembering_verify)
+
+    def here(self, mask: Bools) -> Bools:
+        """Return a mask of the documents of all spaces as one of those of the spaces searched."""
+        if self._reader is self._everywhere:
+            return mask
+        bases = {id(part.listed): part.base for part in self._everywhere.parts}
+        starts = [(bases[id(part.listed)], part.segment.docs) for part in self._reader.parts]
+        return np.concatenate([np.zeros(0, bool), *(mask[start : start + docs] for start, docs in starts)])
+
+    @cached_property
+    def _columns(self) -> list[VerdictColumn]:
+        trust = self._trust()
+        digest = trust.digest(self._now)[:16]
+        return [self._column(part, part.file(f".{digest}.ryx"), trust) for part in self._reader.parts]
+
+    def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:
+        """Return the verdicts on a segment; the last ones stay with the segment as long as it is open."""
+        kept = _kept_states.get(part.segment)
+        if kept is None or kept[0] != path:
+            column = verdict_column(path, part.segment, part.root, trust=trust, now=self._now)
+            kept = _kept_states[part.segment] = path, column
+        return kept[1]
+
+    @cached_property
+    def verdicts(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
+        """Shape ``(size,)``: the verdict number of every document."""
+        return np.concatenate([column.verdicts for column in self._columns] or [np.zeros(0, np.uint8)])
+
+    def signers(self, docs: Ints) -> dict[str, int]:
+        """Return how many of some documents, ascending, each signer signed; the empty name stands for nobody."""
+        found: dict[str, int] = {}
+        borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
+        for at, (part, column) in enumerate(zip(self._reader.parts, self._columns, strict=True)):
+            here = docs[borders[at] : borders[at + 1]] - part.base
+            counts = tally(column.signer_of.take(here), len(column.signers))
+            for number in np.flatnonzero(counts).tolist():
+                name = column.signers[number]
+                found[name] = found.get(name, 0) + int(counts[number])
+        return found
+
+    def signed_by(self, glob: str) -> Bools:
+        """Return a mask of the documents whose signer's fingerprint matches a glob; no signer matches nothing."""
+        masks = [np.zeros(0, bool)]
+        for column in self._columns:
+            pick = np.zeros(len(column.signers), bool)
+            pick[column.signers.matching(glob)] = True
+            pick[[number for number, name in enumerate(column.signers.everything) if not name]] = False
+            masks.append(pick[column.signer_of])
+        return np.concatenate(masks)
+
+    def _shadow(self, direction: str) -> Bools:
+        """Return which documents have the same type and id in a root of higher (or lower) priority."""
+        keys = [_living(part) for part in self._everywhere.parts]
+        rank = self._rank
+        mask = np.zeros(self._reader.size, bool)
+        for part in self._reader.parts:
+            own = rank[part.root.source]
+            others: set[str] = set()
+            for other, found in zip(self._everywhere.parts, keys, strict=True):
+                place = rank[other.root.source]
+                if place < own if direction == "higher" else place > own:
+                    others |= found.keys()
+            mine = _living(part) if others else {}
+            entries = np.asarray([mine[key] for key in mine.keys() & others], np.int64)
+            docs = part.segment.entry_docs(np.sort(entries)) if len(entries) else entries
+            mask[docs[part.live[docs]] + part.base] = True
+        return mask
+
+    def copies(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
+        """Return the source of every live document with this type and id, by priority.
+
+        Args:
+            item_type: Of the document.
+            item_id: Of the document.
+            known: A part that is known to have such a document.
+        """
+        entry, sources = f"key{SEPARATOR}{item_type}:{item_id}", list[str]()
+        for part in self._everywhere.parts:
+            segment = part.segment
+            if known is not None and segment is known.segment and not segment.has_twins:
+                sources.append(part.root.source)
+            elif (at := segment.entries.find(entry)) >= 0:
+                docs = segment.entry_docs(np.asarray([at]))
+                sources += [part.root.source] * int(part.live[docs].sum())
+        return sources
+
+    def sharing(self, copies: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return ``(shadows, shadowed_by)``: of the sources of all copies those of lower and of higher priority."""
+        if len(copies) == 1 and copies[0] == source:
+            return (), ()
+        rank = self._rank
+        ordered = sorted({*copies} - {source}, key=rank.__getitem__)
+        own = rank.get(source, len(rank))
+        return tuple(s for s in ordered if rank[s] > own), tuple(s for s in ordered if rank[s] < own)
+
+    @cached_property
+    def _rank(self) -> dict[str, int]:
+        return {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
+
+
+def _holds(ordered: Ints, number: int) -> bool:
+    at = int(ordered.searchsorted(number)) if len(ordered) else 0
+    return at < len(ordered) and int(ordered[at]) == number
+
+
+def _living(part: Part) -> dict[str, int]:
+    """Return ``type:id`` of every live document of one segment, and the number of that keyword entry."""
+    first, bounds, docs = part.segment.entries_of("key")
+    if not len(docs):
+        return {}
+    some = first + np.flatnonzero(np.logical_or.reduceat(part.live[docs], bounds[:-1]))
+    return dict(zip(part.segment.entries.take(some), some.tolist(), strict=True))
+
+
+def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
+    """Return which documents a filter accepts; deleted ones may be among them."""
+    match node:
+        case bound.State(name=name):
+            return states.having(name)
+        case bound.Changed(since=since, before=before):
+            after = reader.times >= (-math.inf if since is None else since)
+            return after & (reader.times < (math.inf if before is None else before))
+        case bound.Has(name=name, text=True):
+            lengths = [part.segment.lengths[FIELD_NUMBER[name]] > 0 for part in reader.parts]
+            return np.concatenate([np.zeros(0, bool), *lengths])
+        case bound.Has(name="signer"):
+            return states.signed_by("*")
+        case bound.Glob(name="signer", pattern=pattern):
+            return states.signed_by(pattern)
+        case bound.Has(name="references"):
+            return states.here(states.graph.masks["referring"])
+        case bound.Has(name="referenced-by"):
+            return states.here(states.graph.masks["referred"])
+        case bound.Refers(name=name, pattern=pattern):
+            graph = states.graph
+            return states.here(graph.referring_to(pattern) if name == "references" else graph.referred_to_by(pattern))
+    return _by_value(reader, node)
+
+
+def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bound.Between) -> Bools:
+    """Return which live documents have a keyword value that the node accepts."""
+    found = []
+    for part in reader.parts:
+        entries = part.segment.entries
+        low, high = part.segment.entry_range(node.name)
+        match node:
+            case bound.Has():
+                ids = np.arange(low, high)
+            case bound.Glob(pattern=pattern):
+                ids = entries.matching(f"{strings.escape(node.name)}{SEPARATOR}{pattern}", within=(low, high))
+            case bound.Similar(text=text, distance=distance):
+                prefix = len(f"{node.name}{SEPARATOR}")
+                found_at = similar(text, [entry[prefix:] for entry in entries.take(np.arange(low, high))], distance)
+                ids = low + np.asarray(list(found_at), np.int64)
+            case bound.Between():
+                accepts = between(node.kind, (node.low, node.include_low), (node.high, node.include_high))
+                start = len(node.name) + len(SEPARATOR)
+                values = enumerate(entries.take(np.arange(low, high)), start=low)
+                ids = np.asarray([at for at, entry in values if accepts(entry[start:])], np.int64)
+        found.append(part.segment.entry_docs(ids))
+    return reader.mark(found)

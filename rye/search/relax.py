@@ -1,0 +1,205 @@
+"""How the words of a sentence are read when no item has them all: the query of stage ``any``.
+
+Function words are told from the rest by rarity, as everywhere, and by brevity: frequent words are short (Zipf's law of
+abbreviation), and descriptions lack many words that are frequent in questions, so that rarity alone overrates them. For
+the same reason a short word that no item has is rather a frequent word of the language than a slip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from rapidfuzz.distance import OSA
+
+from rye.index import analysis
+from rye.index.reader import Reader
+from rye.index.segment import Bools
+from rye.query import ast
+from rye.search.bind import words_of
+from rye.search.expand import How, Pattern, document_frequencies, expand
+from rye.search.match import Found
+from rye.search.phrase import Effort, Leaf, Run
+
+FULL_LENGTH = 6
+"""Letters from which on a word counts in full; one of fewer by its share. For each so many, one slip is fixed."""
+
+LEAST_HALF = 4
+"""Letters that each half of a word has at least, where an unknown word is read as two."""
+
+LEAST_JOINED = 3
+"""Letters that each of two neighbouring words has at least, where both are also looked for written as one."""
+
+MAX_NAMED = 5
+"""Words that a warning names."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A bag of words as stage ``any`` reads it.
+
+    Attributes:
+        query: Any of the words, each with what it counts for as a boost.
+        corrected: Words that no item has → what was looked for instead, one word or two.
+        missing: Words that no item has and that resemble none.
+        words: The bag.
+    """
+
+    query: ast.Node
+    corrected: Mapping[str, str]
+    missing: tuple[str, ...]
+    words: tuple[ast.Word, ...]
+
+    @property
+    def suggestion(self) -> str:
+        """The bag with its words corrected; empty where none was."""
+        if not self.corrected:
+            return ""
+        texts = (self._as_read(word.text) for word in self.words)
+        return " ".join(str(ast.Word(text)) for read in texts for text in read)
+
+    def _as_read(self, text: str) -> list[str]:
+        parts = analysis.parts(text)
+        if self.corrected.keys().isdisjoint(parts):
+            return [text]
+        return " ".join(self.corrected.get(part, part) for part in parts).split()
+
+    @property
+    def notes(self) -> list[str]:
+        """What to tell about words that no item has, a sentence for each kind."""
+        read = [f"{word!r} as {instead!r}" for word, instead in self.corrected.items()]
+        lacking = [repr(word) for word in self.missing]
+        return [f"{start} {_listed(found)}" for start, found in (("read", read), ("no item has", lacking)) if found]
+
+
+def _listed(found: Sequence[str]) -> str:
+    more = f" and {len(found) - MAX_NAMED} more" if len(found) > MAX_NAMED else ""
+    return ", ".join(found[:MAX_NAMED]) + more
+
+
+class Dictionary:
+    """The words that live items have in some fields, as far as a query asks for them."""
+
+    def __init__(self, reader: Reader, fields: Bools) -> None:
+        self._reader = reader
+        self._fields = fields
+        self._known: dict[str, bool] = {}
+        self._effort = Effort()
+
+    def frequency(self, part: str, how: How = How.INFLECTED) -> int:
+        """Return in how many items a part stands, added up over the terms it expands to."""
+        return expand(self._reader, Pattern(part, how), self._fields).frequency(self._fields)
+
+    def has(self, text: str) -> bool:
+        """Return whether some item has a word as a whole: its parts in a row, maybe inflected, or its joined form."""
+        run = words_of(text)
+        return run is not None and bool(self._found(run, text).docs)
+
+    def _found(self, run: Run, text: str) -> Found:
+        return Found(self._reader, Leaf(run, self._fields, 1.0, "", ast.Word(text)), self._effort)
+
+    def knows(self, text: str) -> bool:
+        """Return whether items have every part of a word, itself or inflected, wherever; or its joined form."""
+        if text not in self._known:
+            run = words_of(text)
+            joined = run is not None and run.joined is not None and self._has_exactly(run.joined.text)
+            parts = run.parts if run is not None else ()
+            self._known[text] = joined or all(self._has_exactly(one.text) or self.frequency(one.text) for one in parts)
+        return self._known[text]
+
+    def _has_exactly(self, part: str) -> bool:
+        """Return whether a part stands in any item as written, which is soon known."""
+        return self.frequency(part, How.EXACT) > 0
+
+    def nearest(self, part: str, start: str = "") -> tuple[str, float]:
+        """Return the term nearest to a part among those with a start, the most frequent among equals.
+
+        Two letters that changed places are one edit here, as people make it. The second value is the weight: one minus
+        the edits for each letter; 0 where there is no such term.
+        """
+        rows: dict[str, tuple[float, int]] = {}
+        found = expand(self._reader, Pattern(part, How.FUZZY), self._fields)
+        for one, (ids, _) in zip(self._reader.parts, found.choices, strict=True):
+            counts = document_frequencies(one, ids, self._fields)
+            for term, df in zip(one.segment.terms.take(ids), counts.tolist(), strict=True):
+                rows[term] = (1.0 - OSA.distance(part, term) / len(part), rows.get(term, (0.0, 0))[1] + df)
+        alive = [(weight, df, term) for term, (weight, df) in rows.items() if df and term.startswith(start)]
+        weight, _, term = max(alive, default=(0.0, 0, ""))
+        return term, weight
+
+
+def read_prose(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool = True) -> Reading:
+    """Return what to look for where no item has all words.
+
+    A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
+    nearest term of the same first letter, which slips seldom change, within one edit for each six letters, or as two
+    words written as one. Neighbours that some item writes as one word are looked for in that form too.
+    """
+    loud = not any(ch.islower() for word in words for ch in word.text)
+    weights: dict[str, float] = {}
+    corrected: dict[str, str] = {}
+    missing: list[str] = []
+    spans: dict[str, ast.Span] = {}
+    for word in words:
+        capital = not loud and sum(ch.isupper() for ch in word.text) > 1
+        for piece in _pieces(word.text, dictionary):
+            read = [(piece, 1.0)]
+            if not dictionary.knows(piece):
+                read = (_resembling(piece, dictionary) if forgiving else []) or _halves(piece, dictionary)
+            if read and read[0][0] != piece:
+                corrected[piece] = " ".join(text for text, _ in read)
+            elif not read:
+                missing.append(piece)
+            for text, weight in read or [(piece, 1.0)]:
+                worth = round(weight * (1.0 if capital else _brevity(text)), 2)
+                weights[text] = max(worth, weights.get(text, 0.0))
+                spans.setdefault(text, word.span)
+    for one, other in pairwise(words):
+        if joined := _joined(one.text, other.text, dictionary):
+            weights.setdefault(joined, round(_brevity(joined), 2))
+            spans.setdefault(joined, one.span)
+    nodes = [
+        ast.Word(text, spans[text]) if weight == 1.0 else ast.Boost(ast.Word(text, spans[text]), weight)
+        for text, weight in weights.items()
+    ]
+    query = nodes[0] if len(nodes) == 1 else ast.Or(tuple(nodes or words))
+    return Reading(query, corrected, tuple(dict.fromkeys(missing)), tuple(words))
+
+
+def _pieces(text: str, dictionary: Dictionary) -> list[str]:
+    """Return a word as it is to be looked for: its one part, or the whole where some item has it, or its parts."""
+    parts = analysis.parts(text)
+    return [text] if len(parts) > 1 and dictionary.has(text) else parts
+
+
+def _resembling(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
+    """Return the known word that an unknown one may be a slip of, with its weight; nothing where there is none."""
+    near, weight = dictionary.nearest(part, start=part[0])
+    slip = near and OSA.distance(part, near) * FULL_LENGTH <= max(len(part), len(near))
+    return [(near, weight)] if slip else []
+
+
+def _halves(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
+    """Return the two known words an unknown one is made of: of several ways that whose rarer half is most frequent."""
+    best, halves = 0, list[tuple[str, float]]()
+    for cut in range(LEAST_HALF, len(part) - LEAST_HALF + 1):
+        rarer = dictionary.frequency(part[:cut])
+        if rarer > best and (rarer := min(rarer, dictionary.frequency(part[cut:]))) > best:
+            best, halves = rarer, [(part[:cut], 1.0), (part[cut:], 1.0)]
+    return halves
+
+
+def _brevity(text: str) -> float:
+    """Return what a word counts for by its length; scripts without small letters are not measured by it."""
+    letters = "".join(analysis.parts(text))
+    return min(1.0, len(letters) / FULL_LENGTH) if letters.islower() or letters.isdigit() else 1.0
+
+
+def _joined(one: str, other: str, dictionary: Dictionary) -> str:
+    """Return two words written as one, where both are plain and some item has that term."""
+    parts = [analysis.parts(text) for text in (one, other)]
+    if any(len(each) != 1 or len(each[0]) < LEAST_JOINED for each in parts):
+        return ""
+    term = analysis.joined([parts[0][0], parts[1][0]])
+    return term if dictionary.frequency(term, How.EXACT) else ""

@@ -1,0 +1,261 @@
+"""The text of a signature line: what a well-formed one says, and how one is written."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+import unicodedata
+from collections.abc import Mapping
+from datetime import datetime
+from types import MappingProxyType
+from typing import Final, NamedTuple
+
+from rye._text import BOM, find_envelope
+from rye.errors import SigningError
+from rye.signing.keys import SigningKey
+from rye.signing.model import EnvelopeFormat, Origin
+from rye.signing.trust import as_utc
+
+__all__ = [
+    "COMMENT_MARKS",
+    "CONTEXT",
+    "ParsedLine",
+    "decode_signature",
+    "encode_signature",
+    "foreign_mark",
+    "line_elsewhere",
+    "parse_line",
+    "sign_bytes",
+    "signed_message",
+    "unsigned_bytes",
+]
+
+_HASH: Final = ("# ", "")
+_SLASHES: Final = ("// ", "")
+
+COMMENT_MARKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        ".cjs": _SLASHES,
+        ".js": _SLASHES,
+        ".md": ("<!-- ", " -->"),
+        ".mjs": _SLASHES,
+        ".py": _HASH,
+        ".sh": _HASH,
+        ".toml": _HASH,
+        ".ts": _SLASHES,
+        ".yaml": _HASH,
+        ".yml": _HASH,
+    }
+)
+"""What stands before and after the envelope on its line, by file extension."""
+
+_MARKS: Final = {suffix: before.rstrip() for suffix, (before, _) in COMMENT_MARKS.items()}
+
+_TIME: Final = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)"
+_TAIL: Final = r":([0-9a-f]{64}):([A-Za-z0-9+/=_-]+):"
+_OWNER: Final = r"(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?"
+
+
+def _commented(envelope: str) -> re.Pattern[str]:
+    """Return the pattern of a whole line that is a comment of one envelope; ``<!--`` has to be closed."""
+    return re.compile(rf"(?:(?P<open><!--)|#|//)[ \t]*{envelope}[ \t]*(?(open)-->[ \t]*)", re.ASCII)
+
+
+_OLDER: Final = _commented(rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}}){_OWNER}")
+_NEWER: Final = _commented(rf"rye:signed:v2:(\d{{4}}-\d\d-\d\dT\d\d:\d\d:\d\dZ){_TAIL}([0-9a-f]{{64}})")
+_V2: Final = EnvelopeFormat.V2
+_SIGNS: Final = frozenset("-_")
+_LAST: Final = "AQgw"
+"""What the 86th character of 64 bytes in base64 may be: the others have unused bits that are not zero."""
+
+_ELSEWHERE: Final = re.compile(rb"^[ \t]*((?:<!--|#|//)[ \t]*rye(?:os)?:signed:[^\n]{100,400}?)\r?$", re.MULTILINE)
+
+
+class ParsedLine(NamedTuple):
+    """What a well-formed signature line states; ``signature`` is still text. A ``|provider@user`` suffix is dropped.
+
+    A named tuple, as :class:`rye.spaces.ItemFile` and for the same reason: one is made for each of ten thousand files.
+    """
+
+    format: EnvelopeFormat
+    signed_at: str
+    digest: str
+    signature: str
+    fingerprint: str
+
+
+def parse_line(line: str) -> ParsedLine | None:
+    """Return what a signature line states, or None when it is malformed.
+
+    The whole line must be a comment mark, one envelope, and for ``<!--`` the closing ``-->``; nothing may follow.
+    """
+    if match := _NEWER.fullmatch(line):
+        parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5])
+    elif match := _OLDER.fullmatch(line):
+        form = EnvelopeFormat.V1 if match[2] == "rye" else EnvelopeFormat.RYEOS
+        parsed = ParsedLine(form, match[3], match[4], match[5], match[6])
+    else:
+        return None
+    try:
+        datetime.fromisoformat(parsed.signed_at)
+    except ValueError:
+        return None
+    return parsed
+
+
+def foreign_mark(line: str, suffix: str) -> str:
+    """Say in words what is wrong with the comment mark of a well-formed line in a file of this extension.
+
+    No signature binds the mark, which is part of the line, and with that of another language the file means another
+    thing, or nothing. Empty where it is right.
+    """
+    mark = _MARKS.get(suffix)
+    if mark is not None and line.startswith(mark):
+        return ""
+    said = f"its comments begin with {mark}" if mark else "it has no comments"
+    return f"a {suffix} file cannot hold this line: {said}"
+
+
+def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:
+    """Return the 64 bytes of a signature, or None when the text is not their canonical base64.
+
+    v2 is base64url without padding. The older formats may use either alphabet, but not both at once, and either all
+    padding or none. Unused bits must be zero, so that one signature has one spelling.
+    """
+    bare = text if form is _V2 else text.removesuffix("==")
+    standard = "+" in bare or "/" in bare
+    if len(bare) != 86 or bare[-1] not in _LAST or (standard and (form is _V2 or not _SIGNS.isdisjoint(bare))):
+        return None
+    try:
+        return binascii.a2b_base64(bare.replace("-", "+").replace("_", "/") + "==", strict_mode=True)
+    except ValueError:
+        return None
+
+
+def encode_signature(raw: bytes) -> str:
+    """Return bytes as base64url without padding."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode("ascii")
+
+
+def line_elsewhere(data: bytes) -> int:
+    """Return the 1-based number of the first line that has the form of a signature line wherever it is, else 0."""
+    if b"rye" not in data:
+        return 0
+    for match in _ELSEWHERE.finditer(data):
+        if parse_line(match[1].decode("utf-8", "replace")) is not None:
+            return data.count(b"\n", 0, match.start()) + 1
+    return 0
+
+
+# -- The bytes that are signed.
+CONTEXT: Final = "rye:signed:v2"
+"""Label that opens every v2 message. No v1 message, 64 hex digits, begins so."""
+
+
+def signed_message(form: str, digest: str, *, item_type: str, item_id: str, signed_at: str) -> bytes:
+    r"""Return the exact bytes an Ed25519 signature is over.
+
+    v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding::
+
+        message = "rye:signed:v2" part(type) part(id) part(time) part(digest)
+        part(s) = SP LEN(s) SP s
+
+    where ``s`` is UTF-8, ``LEN(s)`` its length in bytes as a decimal number without leading zeros, SP one space
+    (0x20), ``id`` in Unicode normal form C, ``time`` as in the line and ``digest`` 64 hex digits. As each part carries
+    its length, two different lists of parts never give the same message.
+
+        >>> signed_message(EnvelopeFormat.V2, "0" * 64, item_type="tool", item_id="a/b",
+        ...                signed_at="2026-01-01T00:00:00Z")[:53]
+        b'rye:signed:v2 4 tool 3 a/b 20 2026-01-01T00:00:00Z 64'
+    """
+    if form != _V2:
+        return digest.encode("ascii")
+    head = f"{CONTEXT} {len(item_type)} {item_type} {len(item_id)} {item_id}"
+    text = f"{head} {len(signed_at)} {signed_at} {len(digest)} {digest}"
+    if text.isascii():
+        return text.encode("ascii")
+    parts = (item_type, unicodedata.normalize("NFC", item_id), signed_at, digest)
+    message = CONTEXT.encode("ascii")
+    for part in parts:
+        raw = part.encode("utf-8", "surrogatepass")
+        message += b" %d %b" % (len(raw), raw)
+    return message
+
+
+# -- Putting a signature line into the bytes of a file.
+_SHEBANG: Final = re.compile(rb"#![^\n]*\n?")
+
+
+def sign_bytes(
+    data: bytes,
+    *,
+    suffix: str,
+    origin: Origin,
+    key: SigningKey,
+    form: EnvelopeFormat = EnvelopeFormat.V2,
+    now: datetime,
+) -> bytes:
+    """Return the file with a signature line over all the rest of it; one that is there is replaced.
+
+    The line stands first, or below a shebang; a byte order mark stays in front, and the line ends as the first line of
+    the file does. Signing twice with the same arguments gives the same bytes.
+
+    Args:
+        data: All bytes of the file.
+        suffix: The extension, which gives the comment mark.
+        origin: Type and id that a v2 signature binds.
+        key: Who signs.
+        form: v2, or v1 for readers that know no better.
+        now: The time to write, to the second.
+
+    Raises:
+        SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``format`` when the
+            format is only read; ``not-utf-8`` when the file is not text.
+    """
+    before, after = _marks(suffix, data)
+    head, rest, line_break = _split(unsigned_bytes(data))
+    digest = hashlib.sha256(head + rest).hexdigest()
+    signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
+    message = signed_message(form, digest, item_type=origin.item_type, item_id=origin.item_id, signed_at=signed_at)
+    signature = encode_signature(key.sign(message))
+    if form is EnvelopeFormat.V2:
+        envelope = f"rye:signed:v2:{signed_at}:{digest}:{signature}:{key.public.fingerprint}"
+    elif form is EnvelopeFormat.V1:
+        envelope = f"rye:signed:{signed_at}:{digest}:{signature}==:{key.public.fingerprint[:16]}"
+    else:
+        raise SigningError("format", f"the {form} format is read, not written", hint="use v2 or v1")
+    return head + f"{before}{envelope}{after}".encode() + line_break + rest
+
+
+def unsigned_bytes(data: bytes) -> bytes:
+    """Return the file without its signature line, and without any that then comes to stand in its place."""
+    while envelope := find_envelope(data):
+        data = data[: envelope.start] + data[envelope.end :]
+    return data
+
+
+def _marks(suffix: str, data: bytes) -> tuple[str, str]:
+    if suffix.lower() not in COMMENT_MARKS:
+        raise SigningError(
+            "no-comment",
+            f"a {suffix or 'file without extension'} file cannot hold a signature line: it has no known comments",
+            hint=f"signable are {', '.join(COMMENT_MARKS)}; write JSON tools as YAML",
+        )
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
+    return COMMENT_MARKS[suffix.lower()]
+
+
+def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
+    """Return what stands before the envelope line, what follows it, and the line break to use."""
+    first = data.find(b"\n")
+    line_break = b"\r\n" if first > 0 and data[first - 1] == 0x0D else b"\n"
+    start = len(BOM) if data.startswith(BOM) else 0
+    if shebang := _SHEBANG.match(data, start):
+        head = data[: shebang.end()]
+        return head if head.endswith(b"\n") else head + line_break, data[shebang.end() :], line_break
+    return data[:start], data[start:], line_break

@@ -1,0 +1,375 @@
+"""Trust files on disk, and how a file is written; this and ``vault`` alone read or write any in this room."""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import stat
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.signing.keys import refuse_key_text
+from rye.signing.trust import Scope, TrustEntry, TrustSet
+from rye.signing.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
+
+__all__ = [
+    "TRUSTED_FOLDER",
+    "TrustLoad",
+    "UnreadTrust",
+    "leads_out",
+    "load_trust",
+    "read_trust_bytes",
+    "refuse_links",
+    "sweep",
+    "sync_folder",
+    "system_clock",
+    "trust_paths",
+    "write_atomically",
+]
+
+_FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+_TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
+_LEFT: Final = 3600.0
+"""Seconds without a change after which a temporary file is nobody's."""
+
+_REMEDY: Final = "check the permissions of the folder"
+_REMEDIES: Final = MappingProxyType(
+    {
+        errno.ENAMETOOLONG: "give it a shorter name",
+        errno.EISDIR: "remove the folder that stands in its place, or name another file",
+        errno.ENOENT: "make the folder first; a link on the way to it may lead nowhere",
+        errno.ENOSPC: "make room on the disk",
+        errno.EDQUOT: "make room: your quota of the disk is used up",
+        errno.EROFS: "the disk can only be read: write elsewhere",
+    }
+)
+"""What to do about a file that cannot be written, by what the system said."""
+
+TRUSTED_FOLDER: Final = Path("config", "keys", "trusted")
+"""Where trust files stand below the root of a space."""
+
+
+def system_clock() -> datetime:
+    """Return the present moment in UTC; the :class:`rye.signing.Clock` of a real run."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class UnreadTrust:
+    """A trust file, or a folder of them, that cannot be read: where it stands, whose it is, and why.
+
+    Attributes:
+        path: The file or folder.
+        message: The sentence that warns of it.
+        scope: As that of its entry would be; so are ``bundle`` and ``endorsed_by``.
+        fault: Why it cannot be read.
+        name: The fingerprint that its name tells, else empty.
+    """
+
+    path: Path
+    message: str
+    scope: Scope
+    fault: RyeError
+    bundle: str = ""
+    endorsed_by: str = ""
+    name: str = ""
+
+    def entries(self, known: Iterable[TrustEntry]) -> Iterator[TrustEntry]:
+        """Yield what stands for the file in a trust set, if its key is among those that are known."""
+        for public in dict.fromkeys(entry.public for entry in known):
+            if self.name in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
+                yield TrustEntry(
+                    public,
+                    "",
+                    self.scope,
+                    bundle=self.bundle,
+                    endorsed_by=self.endorsed_by,
+                    source=str(self.path),
+                    unread=self.fault.message,
+                )
+
+
+@dataclass(frozen=True, slots=True)
+class TrustLoad:
+    """The trust set of a run, and a sentence for each file that could not be taken into it.
+
+    Attributes:
+        trust: The set.
+        warnings: The sentences, also on named folders that hold no trust file.
+        doubts: Named files and folders and those of the user that cannot be read and do not tell by their name which
+            key they are about: what they revoke is not known.
+    """
+
+    trust: TrustSet
+    warnings: tuple[str, ...] = ()
+    doubts: tuple[UnreadTrust, ...] = ()
+
+    @property
+    def emptiness(self) -> str:
+        """A sentence when the set holds no key at all, else nothing."""
+        if any(not entry.unread for entry in self.trust.entries):
+            return ""
+        why = "no trust file could be read" if self.warnings else "there is no trust file"
+        return f"no key is trusted, so no signature counts: {why}"
+
+
+def load_trust(
+    *,
+    user: Path | None = None,
+    project: Path | None = None,
+    others: Mapping[str, Path] | None = None,
+    bundles: Mapping[str, Path] | None = None,
+    named: Sequence[Path] = (),
+) -> TrustLoad:
+    """Read the trust files of all spaces.
+
+    A file that cannot be read is taken to revoke the key that its name tells, as far as it could: what was meant to
+    revoke or limit a key does not let it count by being broken.
+
+    Args:
+        user: Root of the user space: the folder that holds ``config/keys/trusted``.
+        project: Root of the project space.
+        others: Root of each other project, by its name.
+        bundles: Root of each bundle, by bundle id.
+        named: Trust files, or folders of them, that the caller trusts for this run.
+
+    Returns:
+        The set, and what could not be read.
+
+    Raises:
+        NotFoundError: ``trust-not-found`` when a named path does not exist.
+        SigningError: When a file that the caller named itself cannot be taken.
+    """
+    found = _Found()
+    for path in named:
+        found.add_named(path)
+    if user is not None:
+        found.add_folder(user / TRUSTED_FOLDER, Scope.USER)
+    anchors = tuple(found.entries)
+    for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
+        found.add_folder(root / TRUSTED_FOLDER, Scope.PROJECT, root=root, bundle=name, anchors=anchors)
+    for bundle, root in (bundles or {}).items():
+        found.add_folder(root / TRUSTED_FOLDER, Scope.BUNDLE, root=root, bundle=bundle)
+    return found.load()
+
+
+class _Found:
+    """What the trust files said that have been read so far, and those that cannot be read."""
+
+    def __init__(self) -> None:
+        self.entries: list[TrustEntry] = []
+        self._unread: list[UnreadTrust] = []
+        self._empty: list[str] = []
+
+    def load(self) -> TrustLoad:
+        """Return all of it."""
+        barring = [entry for each in self._unread if each.name for entry in each.entries(self.entries)]
+        warnings = [each.message for each in self._unread]
+        doubts = tuple(each for each in self._unread if each.scope.is_anchor and not each.name)
+        return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), doubts)
+
+    def add_named(self, path: Path) -> None:
+        """Read a file, or a folder of files, that the caller names."""
+        if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises for a text that is too long for a name
+            before = len(self.entries) + len(self._unread)
+            self.add_folder(path, Scope.NAMED)
+            if len(self.entries) + len(self._unread) == before:
+                self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
+        elif not os.path.exists(path):  # noqa: PTH110 - as above
+            refuse_key_text(str(path))
+            raise NotFoundError(
+                "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
+            )
+        else:
+            self.entries.append(parse_trust_file(_read(path, MAX_TRUST_FILE), scope=Scope.NAMED, source=str(path)))
+
+    def add_folder(
+        self,
+        folder: Path,
+        scope: Scope,
+        *,
+        root: Path | None = None,
+        bundle: str = "",
+        anchors: Sequence[TrustEntry] = (),
+    ) -> None:
+        """Read the trust files of a folder; of a ``root``, none that a link leads out of it to."""
+        try:
+            _refuse_leading_out(folder, root)
+            paths = trust_paths(folder)
+        except NotADirectoryError:
+            return
+        except OSError as error:
+            if isinstance(error, FileNotFoundError) and not _dangles(folder):
+                return
+            message = f"trust files in {folder} cannot be read: {error.strerror}"
+            fault = EnvironmentFault("unreadable", message, hint="check its permissions")
+            self._unread.append(UnreadTrust(folder, message, scope, fault, bundle))
+            return
+        except SigningError as error:
+            self._unread.append(UnreadTrust(folder, error.message, scope, error, bundle))
+            return
+        for path in paths:
+            endorsed_by = ""
+            try:
+                if path.is_symlink():
+                    _refuse_leading_out(path, root)
+                data = _read(path, MAX_TRUST_FILE)
+                endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
+                entry = parse_trust_file(data, scope=scope, bundle=bundle, endorsed_by=endorsed_by, source=str(path))
+            except (SigningError, EnvironmentFault) as fault:
+                message, stem = f"trust file {path} is left out: {fault.message}", path.stem.casefold()
+                name = stem if _FINGERPRINT.fullmatch(stem) else ""
+                self._unread.append(UnreadTrust(path, message, scope, fault, bundle, endorsed_by, name))
+            else:
+                self.entries.append(entry)
+
+
+def _dangles(folder: Path) -> bool:
+    """Return whether a folder is missing because a link on the way leads nowhere."""
+    return any(place.is_symlink() and not place.exists() for place in (folder, *folder.parents))
+
+
+def _refuse_leading_out(path: Path, root: Path | None) -> None:
+    if root is not None and leads_out(path, root):
+        message = f"{path} leads out of {root}, by a link, and is not read"
+        raise SigningError("not-a-file", message, hint="put the files themselves in its place")
+
+
+def leads_out(path: Path, root: Path) -> bool:
+    """Return whether links on the way lead a path below a root to somewhere else."""
+    base = os.path.realpath(root)
+    return not os.path.realpath(path).startswith(base.rstrip(os.sep) + os.sep)
+
+
+def trust_paths(folder: Path) -> list[Path]:
+    """Return what counts as a trust file in a folder of them, by name: ``.toml`` at its end, in letters of any case.
+
+    Raises:
+        OSError: The folder is not there or cannot be listed.
+    """
+    return sorted(path for path in folder.iterdir() if path.suffix.lower() == ".toml" and path.name[0] not in "._")
+
+
+def read_trust_bytes(path: Path) -> bytes:
+    """Return the bytes of a trust file or public key.
+
+    Raises:
+        SigningError: ``not-a-file``.
+        EnvironmentFault: ``unreadable``.
+    """
+    return _read(path, MAX_TRUST_FILE)
+
+
+def _read(path: Path, most: int) -> bytes:
+    """Return a regular file's bytes, at most one more than ``most``; a pipe or device is not waited for."""
+    try:
+        if not path.is_file():
+            raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
+        with path.open("rb") as stream:
+            return stream.read(most + 1)
+    except OSError as fault:
+        raise EnvironmentFault(
+            "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"
+        ) from fault
+
+
+def refuse_links(path: Path) -> None:
+    """Refuse to write where a link leads that a stranger could have laid: the working directory is often a checkout.
+
+    The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that checkout.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``.
+    """
+    here = Path.cwd()
+    checkout = _checkout(here)
+    whole = here / path
+    for place in (whole, *whole.parents):
+        if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):  # noqa: PTH114 - never raises
+            message = f"{place} is a link; what it leads to is not written to"
+            raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
+
+
+def _checkout(here: Path) -> Path:
+    """Return the outermost folder upwards that has a ``.git`` or ``.ai``, as a checkout can hold others; else this one.
+
+    The user's home is none, though it has a ``.ai``: links there are the user's own.
+    """
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    found = here
+    for folder in (here, *here.parents):
+        if os.path.realpath(folder) == home:
+            break
+        if any(os.path.lexists(folder / name) for name in (".git", ".ai")):
+            found = folder
+    return found
+
+
+def _is_within(folder: Path, base: Path) -> bool:
+    """Return whether a folder is another one or below it, however either is spelled."""
+    real = folder.resolve()
+    return any(above.samefile(base) for above in (real, *real.parents))
+
+
+def write_atomically(path: Path, data: bytes) -> None:
+    """Replace a file's content, or create it: whoever looks sees the old bytes or the new, never a part.
+
+    The bytes go to a hidden file beside it, reach the disk, and take the name in one step. The mode is kept; a link
+    stays a link.
+
+    Raises:
+        EnvironmentFault: ``cannot-write``; the old file is untouched.
+    """
+    target = Path(os.path.realpath(path))
+    # a name of its own, as one made from the target's may be too long where that is not
+    temporary = target.with_name(f".{os.urandom(8).hex()}.tmp")
+    try:
+        mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+        try:
+            # what others may not read is not theirs to read while it is written either
+            opened = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666 if mode is None else mode & 0o600)
+            with os.fdopen(opened, "wb") as stream:
+                stream.write(data)
+                stream.flush()
+                os.fsync(stream.fileno())
+            if mode is not None:
+                temporary.chmod(mode)
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+        sync_folder(target.parent)
+    except OSError as fault:
+        raise EnvironmentFault(
+            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint=_REMEDIES.get(fault.errno or 0, _REMEDY)
+        ) from fault
+
+
+def sweep(folder: Path) -> None:
+    """Remove what killed writes have left in a folder: temporary files that nobody has written to for an hour.
+
+    What cannot be removed stays; it is hidden, and no reader takes it for anything.
+    """
+    with suppress(OSError):
+        for left in folder.glob(".*.tmp"):
+            found = left.lstat()
+            old = time.time() - found.st_mtime > _LEFT
+            if old and stat.S_ISREG(found.st_mode) and _TEMPORARY.fullmatch(left.name):
+                left.unlink()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make sure that a new name in a folder outlives a loss of power."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

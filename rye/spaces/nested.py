@@ -1,0 +1,209 @@
+"""Projects below a folder: each ``.ai`` in it, and what could not be looked at."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections import deque
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rye.errors import EnvironmentFault, ItemError, RyeError
+from rye.spaces.bundles import Gathered, has_items, identify, is_looked_into
+from rye.spaces.discover import check_project
+from rye.spaces.model import FOLDER, Root, Space
+
+__all__ = ["MAX_FOLDERS", "Below", "look_below"]
+
+# ruff: noqa: PTH116, PTH118, PTH119 - paths are text here, for there may be many
+
+
+MAX_FOLDERS = 100_000
+"""Folders in which projects are looked for, at most; some seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Below:
+    """What lies below a folder.
+
+    Attributes:
+        roots: The project or bundle that the folder itself is, then the projects in it.
+        problems: What may be a project, or hold one, and could not be looked at, with its ``path``.
+    """
+
+    roots: tuple[Root, ...]
+    problems: tuple[RyeError, ...] = ()
+
+
+def look_below(folder: Path, *, taken: Collection[str] = ()) -> Below:
+    """Return the projects in a folder, and the bundle that it may be itself, importing nothing.
+
+    Whatever has a ``.ai`` is a project, also when that holds no items; only a folder that has none, and is none, can be
+    a bundle. Projects are looked for beside and below others, too, so that none can hide one. Links are followed to
+    folders inside ``folder``, each real folder once; what one that leads out of it leads to is looked through, and a
+    project there is a problem. Hidden folders and what lies in a ``.ai`` are reached by links alone.
+
+    Args:
+        folder: Where to look.
+        taken: Names that others have already.
+    """
+    search = _Search(Path(os.path.abspath(folder)), taken)  # noqa: PTH100 - links stay
+    search.run()
+    return search.result()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """A folder to look into: its path, where it really is, and, outside, the link that leads out on the way there."""
+
+    path: str
+    real: str
+    out: str = ""
+
+
+class _Search:
+    """A walk by levels, first along the folders' own paths, then along links, at last outside."""
+
+    def __init__(self, folder: Path, taken: Collection[str]) -> None:
+        self._folder = folder
+        self._real = os.path.realpath(folder)
+        self._gathered = Gathered(taken)
+        self._queue: deque[_Place] = deque()
+        self._links: list[_Place] = []
+        self._outside: deque[_Place] = deque()
+        self._escaped: set[str] = set()
+        self._seen = {self._real}
+        self._problems: list[RyeError] = []
+
+    def run(self) -> None:
+        """Look at the folder itself, then into it."""
+        if self._folder.name == FOLDER:
+            self._add_project(self._folder)
+            return
+        if os.path.basename(self._real) == FOLDER:
+            self._add_project(Path(self._real))
+            return
+        if not os.path.lexists(self._folder / FOLDER) and has_items(self._folder):
+            self._add_flat()
+        self._queue.append(_Place(str(self._folder), self._real))
+        while place := self._next():
+            if len(self._seen) > MAX_FOLDERS:
+                self._give_up(place.path)
+                return
+            self._look_into(place)
+
+    def _next(self) -> _Place | None:
+        while self._links and not self._queue:
+            links, self._links = self._links, []
+            for link in links:
+                self._follow(link)
+        queue = self._queue or self._outside
+        return queue.popleft() if queue else None
+
+    def _give_up(self, path: str) -> None:
+        message = (
+            f"more than {MAX_FOLDERS:,} folders are in {str(self._folder)!r}, or where links in it lead; "
+            f"not looked into: {path!r} and others"
+        )
+        hint = "name the projects in it that are to be verified"
+        self._problems.append(ItemError("too-many-folders", message, hint=hint, path=path))
+
+    def _closed(self, path: str, error: OSError) -> None:
+        message = f"{path!r} cannot be read, so what lies there is not known: {error.strerror}"
+        too_long = error.errno == errno.ENAMETOOLONG
+        hint = "give the folders around it shorter names" if too_long else "check its permissions"
+        self._problems.append(ItemError("unreadable", message, hint=hint, path=path))
+
+    def _look_into(self, place: _Place) -> None:
+        """Take the ``.ai`` of a folder, and queue the folders in it; a link out to a project need lead to no other."""
+        if place.out in self._escaped:
+            return
+        try:
+            names = _list(place.path)
+        except (FileNotFoundError, NotADirectoryError):
+            return
+        except OSError as error:
+            self._closed(place.path, error)
+            return
+        for name, is_link in names:
+            path = os.path.join(place.path, name)
+            if name == FOLDER and place.out and not self._holds(os.path.realpath(path)):
+                self._escape(place.out, place.real)
+            elif name == FOLDER:
+                self._add_project(Path(path))
+            elif is_link:
+                self._links.append(_Place(path, os.path.realpath(path), place.out))
+            else:
+                self._enter(_Place(path, os.path.join(place.real, name), place.out))
+
+    def _enter(self, place: _Place) -> None:
+        if place.real not in self._seen:
+            self._seen.add(place.real)
+            (self._outside if place.out else self._queue).append(place)
+
+    def _follow(self, link: _Place) -> None:
+        """Go where a link leads; it may lead out, and one there may lead in again."""
+        inside = self._holds(link.real)
+        out = "" if inside else link.out or link.path
+        if os.path.basename(link.real) != FOLDER:
+            self._enter(replace(link, out=out))
+        elif inside:
+            self._add_project(Path(link.real))
+        else:
+            self._escape(out, link.real)
+
+    def _holds(self, real: str) -> bool:
+        """Return whether a real path is that of the folder, or of what lies in it."""
+        return f"{real}{os.sep}".startswith(self._real.rstrip(os.sep) + os.sep)
+
+    def _escape(self, link: str, project: str) -> None:
+        self._escaped.add(link)
+        message = f"{link!r} leads out of {str(self._folder)!r}, to the project {project!r}"
+        hint = "name the project by its own path, or remove the link"
+        self._problems.append(ItemError("link-escape", message, hint=hint, path=link))
+
+    def _add_project(self, path: Path) -> None:
+        try:
+            check_project(path.parent)
+        except EnvironmentFault as fault:
+            self._problems.append(fault)
+        else:
+            self._gathered.add(Root(Space.PROJECT, path, bundle=identify(path.parent).bundle))
+
+    def _add_flat(self) -> None:
+        """Take the folder itself as a bundle; inside a ``.ai`` it is a part of a project all the same."""
+        identity = identify(self._folder)
+        root = Root(Space.SYSTEM, self._folder, bundle=identity.bundle, version=identity.version)
+        if FOLDER in Path(self._real).parts:
+            root = replace(root, space=Space.PROJECT, version="")
+        self._gathered.add(root)
+
+    def result(self) -> Below:
+        """Return what was found."""
+        roots, _ = self._gathered.result()
+        return Below(roots, tuple(self._problems))
+
+
+def _list(folder: str) -> list[tuple[str, bool]]:
+    """Return the names in a folder that are to be looked at, and whether they are links."""
+    names = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            name = entry.name
+            if name == FOLDER or (is_looked_into(name) and entry.is_dir(follow_symlinks=False)):
+                names.append((name, False))
+            elif is_looked_into(name) and entry.is_symlink() and _may_lead_to_folder(entry.path):
+                names.append((name, True))
+    return sorted(names)
+
+
+def _may_lead_to_folder(link: str) -> bool:
+    """Return whether a link leads to a folder, or to what cannot be told, as in a folder that may not be entered."""
+    try:
+        return stat.S_ISDIR(os.stat(link).st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        return error.errno != errno.ELOOP

@@ -1,0 +1,183 @@
+"""What the words after ``rye verify`` and ``rye sign`` name: paths, ``type:id`` references, or scopes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from rye import spaces
+from rye.errors import ArgumentError, RyeError
+from rye.items import ItemType
+from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
+from rye.spaces import Below, ItemFile, Root
+from rye.spaces.layout import Layout
+
+Accepts = Callable[[Root, ItemFile], bool]
+Covers = Callable[[Root, str], bool]
+
+_TYPES = {each.folder: each.value for each in ItemType}
+_WILD = re.compile(r"[*?\[]")
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """One of the words: the text itself, the roots to look in, and which of their files it names.
+
+    ``covers`` tells of a path below a root that could not be listed whether what it names may be there; ``problems``
+    are of what may be a project, or hold one, below a folder that was named; ``whole`` are the roots of which it names
+    everything.
+    """
+
+    text: str
+    roots: tuple[Root, ...]
+    accepts: Accepts
+    covers: Covers = lambda _root, _path: True
+    problems: tuple[RyeError, ...] = ()
+    whole: tuple[Root, ...] = ()
+
+
+def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
+    """Return what each word names; no words name everything.
+
+    A word is a reference when it starts with an item type and a colon, or is an id with a slash and a ``*``; a path
+    when it exists on disk or looks like one; else a scope.
+
+    Raises:
+        ArgumentError: ``bad-scope`` or ``bad-target``.
+    """
+    given: tuple[object, ...] = texts
+    wrong = [text for text in given if not (isinstance(text, str) and text.strip())]
+    if wrong:
+        message = f"target is {wrong[0]!r}"
+        raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
+    roots = layout.in_space(space)
+    if not texts:
+        return (Target("*", roots, lambda _root, _file: True, whole=roots),)
+    known = list(layout.roots)
+    return tuple(_read(text, roots, known) for text in texts)
+
+
+def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
+    """Return what a word names, and add the roots that it alone has named to those that are known."""
+    kind, separator, item_id = text.partition(":")
+    if separator and kind in tuple(ItemType):
+        return Target(
+            text,
+            roots,
+            lambda _root, file: file.item_type == kind and fnmatchcase(file.item_id, item_id),
+            lambda _root, rel: _type_of(rel) == kind and _may_match(rel, item_id),
+        )
+    path = Path(text)
+    if "/" in text and "*" in text and not path.exists():
+        return Target(
+            text,
+            roots,
+            lambda _root, file: fnmatchcase(file.item_id, text),
+            lambda _root, rel: _may_match(rel, text),
+        )
+    if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
+        return _path_target(text, path.expanduser(), known)
+    try:
+        scopes = parse_scope(text)
+    except ArgumentError as error:
+        raise error.preceded(f"there is no file or folder {text!r}, and as a scope ") from None
+    return Target(
+        text,
+        roots,
+        lambda _root, file: any(scope.holds(file.item_type, file.item_id) for scope in scopes),
+        lambda _root, rel: any(_may_hold(scope, rel) for scope in scopes),
+        whole=roots if scopes == EVERY_SCOPE else (),
+    )
+
+
+def _type_of(rel: str) -> str:
+    return _TYPES[rel.partition("/")[0]]
+
+
+def _may_match(rel: str, pattern: str) -> bool:
+    """Return whether a file or folder may be, or have below it, an item whose id matches."""
+    below = rel.partition("/")[2]
+    if fnmatchcase(os.path.splitext(below)[0], pattern):  # noqa: PTH122 - text, and below a root
+        return True
+    return _meet(f"{below}/" if below else "", _WILD.split(pattern, maxsplit=1)[0])
+
+
+def _may_hold(scope: Scope, rel: str) -> bool:
+    """Return whether a file or folder may be, or have below it, an item of a scope."""
+    kind, below = _type_of(rel), rel.partition("/")[2]
+    if scope.holds(kind, os.path.splitext(below)[0]):  # noqa: PTH122 - as above
+        return True
+    return scope.item_type in ("", kind) and _meet(f"{below}/" if below else "", scope.prefix)
+
+
+def _meet(one: str, other: str) -> bool:
+    return one.startswith(other) or other.startswith(one)
+
+
+def _path_target(text: str, path: Path, known: list[Root]) -> Target:
+    """A file or folder: inside a known root its items, else a bundle or project of its own."""
+    place = os.path.abspath(path)  # noqa: PTH100 - a link in a root is judged where it stands, not where it leads
+    if not os.path.lexists(place):
+        message = f"there is no file or folder {text!r}"
+        raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope such as tool.rye.*")
+    if inside := _inside(place, known):
+        return Target(
+            text,
+            tuple(inside),
+            lambda root, file: _within(str(root.path / file.rel_path), inside[root]),
+            lambda root, rel: _meets(str(root.path / rel), inside[root]),
+            whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),  # noqa: PTH100
+        )
+    below = _below(path, known)
+    if not (below.roots or below.problems):
+        message = f"{text!r} is in none of the spaces, and no items lie below it"
+        raise ArgumentError(
+            "bad-target", message, hint="name a file below .ai or a bundle's root, or a bundle's folder"
+        )
+    known += [root for root in below.roots if root not in known]
+    return Target(text, below.roots, lambda _root, _file: True, problems=below.problems, whole=below.roots)
+
+
+def _inside(place: str, known: list[Root]) -> dict[Root, str]:
+    """Return the roots that a place lies in, each with the place as seen from it: as written, else where it leads."""
+    written = {root: place for root in known if _within(place, os.path.abspath(root.path))}  # noqa: PTH100 - as above
+    if written:
+        return written
+    real = os.path.realpath(place)
+    bases = {root: os.path.realpath(root.path) for root in known}
+    return {
+        root: os.path.normpath(root.path / os.path.relpath(real, base))
+        for root, base in bases.items()
+        if _within(real, base)
+    }
+
+
+def _below(path: Path, known: list[Root]) -> Below:
+    """Return the known roots below a folder, and those that it alone names.
+
+    A ``.ai`` there is a project, for whose keys somebody must vouch; only a folder that is a root without being called
+    so is a bundle, whose own keys speak for its items.
+    """
+    if not path.is_dir():
+        return Below(())
+    written, real = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - as above
+    around = {
+        root: os.path.realpath(root.path)
+        for root in known
+        if _within(os.path.abspath(root.path), written) or _within(os.path.realpath(root.path), real)  # noqa: PTH100
+    }
+    found = spaces.look_below(path, taken={root.bundle for root in known})
+    new = [root for root in found.roots if os.path.realpath(root.path) not in around.values()]
+    return replace(found, roots=(*around, *new))
+
+
+def _meets(place: str, other: str) -> bool:
+    return _within(place, other) or _within(other, place)
+
+
+def _within(place: str, folder: str) -> bool:
+    return place == folder or place.startswith(folder.rstrip(os.sep) + os.sep)

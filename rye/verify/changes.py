@@ -1,0 +1,224 @@
+"""Which files differ from a revision in git: the one place of rye that starts another program."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rye._process import find_program
+from rye._text import inline
+from rye.errors import ArgumentError, EnvironmentFault, ItemError
+from rye.signing import TRUSTED_FOLDER
+from rye.spaces import ItemFile, Root, read_file
+
+__all__ = ["changed_since", "is_blob", "staged"]
+
+_TIMEOUT = 120
+_SETTINGS = (
+    "core.commitGraph=false",
+    "core.fsmonitor=false",
+    "core.hooksPath=/dev/null",
+    "core.warnAmbiguousRefs=true",
+    "safe.bareRepository=explicit",
+)
+"""No setting of the repository may start a program, and no folder that only looks like a repository is one."""
+
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",  # beats protocol.NAME.allow of the repository, as protocol.allow does not
+    "GIT_GRAFT_FILE": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+"""A revision is what its name says: nothing in the repository stands in for a commit, a parent or a file."""
+
+_HASHES = {40: hashlib.sha1, 64: hashlib.sha256}
+"""What git names a content by, from the number of digits. Whoever can forge SHA-1 can forge the revision as well."""
+
+
+def changed_since(
+    revision: str, folder: Path, *, roots: Sequence[Root], named: Sequence[Root] = ()
+) -> Callable[[Root, ItemFile], bool]:
+    """Return what tells whether the bytes of a file differ from those in a git revision, or are not in it at all.
+
+    The repository is the one around ``folder``; what lies outside it has not changed, unless it is ``named``. What
+    stands behind a link, be it that of a root or above it, or in a repository of its own counts as changed. Where a
+    root's trust files have changed, so may the verdict on each of its items, so all of them count as changed.
+
+    Git only lists the revision: to compare the files itself, it would run the filters that its settings name, and
+    believe an index that says of a file that it is unchanged. Where the files are is not asked of it either.
+
+    Raises:
+        ArgumentError: ``bad-revision``: there is no such revision, its name has two meanings, there is no repository,
+            or nothing that is looked at is in it.
+        EnvironmentFault: ``no-git``: git is not installed, failed, or refuses to work there.
+    """
+    git = find_program("git")
+    if git is None:
+        raise EnvironmentFault("no-git", "git is not installed", hint="install it, or leave out --changed-since")
+    repository = _Repository.find(git, folder)
+    commit = repository.commit(revision)
+    where = {root.source: _locate(root.path, repository.top) for root in roots}
+    if not named and not any(where.values()):
+        message = f"nothing that is looked at is in the git repository {repository.top!r}"
+        raise ArgumentError("bad-revision", message, hint="leave out --changed-since, or name another --space")
+    places = {source: place for source, place in where.items() if place and os.path.realpath(place) == place}
+    committed = repository.files(commit, list(places.values()))
+    whole = {root.source for root in named} | {source for source, place in where.items() if place}
+    for root in roots:
+        if root.source in places and not _trust_changed(root, places[root.source], committed):
+            whole.discard(root.source)
+
+    def is_changed(root: Root, file: ItemFile) -> bool:
+        if root.source in whole:
+            return True
+        place = places.get(root.source)
+        return place is not None and not _is_same(root, file.rel_path, f"{place}/{file.rel_path}", committed)
+
+    return is_changed
+
+
+def staged(folder: Path) -> dict[str, str]:
+    """Return the digest that git's index has of each regular file below a folder, by its path below that.
+
+    Empty where there is no git, no repository, or it cannot be read: it only tells what git could bring back.
+    """
+    git = find_program("git")
+    try:
+        if git is None or not folder.is_dir():
+            return {}
+        out, ok, _ = _Repository.find(git, folder).run("ls-files", "--stage", "-z")
+    except (ArgumentError, EnvironmentFault, OSError):
+        return {}
+    rows = (row.partition(b"\t") for row in out.split(b"\0") if ok and row.startswith(b"100"))
+    return {os.fsdecode(path): facts.split()[1].decode("ascii") for facts, _, path in rows}
+
+
+def is_blob(content: bytes, name: str) -> bool:
+    """Return whether git names a content so."""
+    return _HASHES[len(name)](b"blob %d\0%b" % (len(content), content)).hexdigest() == name
+
+
+def _locate(root: Path, top: str) -> str:
+    """Return where a root is below a work tree, as it is called there and links unfollowed; empty where it is not."""
+    called = Path(os.path.abspath(root))  # noqa: PTH100 - resolve() would follow the links that are looked for
+    for above in (*reversed(called.parents), called):
+        if os.path.realpath(above) == top:
+            return str(Path(top, called.relative_to(above)))
+    return str(called) if _is_below(os.path.realpath(called), top) else ""
+
+
+def _is_below(place: str, base: str) -> bool:
+    return place == base or place.startswith(f"{base.rstrip('/')}/")
+
+
+def _is_same(root: Root, rel_path: str, place: str, committed: Mapping[str, str]) -> bool:
+    """Tell whether a file is the regular one of the revision, byte for byte, and no link leads to it."""
+    name = committed.get(place)
+    if name is None or os.path.realpath(place) != place:
+        return False
+    try:
+        content = read_file(root, rel_path)
+    except ItemError:
+        return False  # verification says what is wrong with it
+    return is_blob(content, name)
+
+
+def _trust_changed(root: Root, base: str, committed: Mapping[str, str]) -> bool:
+    place = f"{base}/{TRUSTED_FOLDER.as_posix()}"
+    files = {str(path) for path in Path(place).rglob("*") if path.is_symlink() or not path.is_dir()}
+    known = {path for path in committed if path.startswith(f"{place}/")}
+    same = (_is_same(root, path.removeprefix(f"{base}/"), path, committed) for path in files)
+    return os.path.realpath(place) != place or files != known or not all(same)
+
+
+@dataclass(frozen=True, slots=True)
+class _Repository:
+    """The work tree around a folder, and git in that folder."""
+
+    git: str
+    folder: Path
+    top: str
+
+    @classmethod
+    def find(cls, git: str, folder: Path) -> _Repository:
+        """Return the nearest one; where its files are is told by where ``.git`` is, not by its settings.
+
+        Raises:
+            ArgumentError: ``bad-revision``.
+            EnvironmentFault: ``no-git``: git refuses to work there, in its own words.
+        """
+        real = Path(os.path.realpath(folder))
+        top = next((above for above in (real, *real.parents) if os.path.lexists(above / ".git")), None)
+        if top is not None:
+            found = cls(git, folder, str(top))
+            used, ok, said = found.run("rev-parse", "--absolute-git-dir")
+            own, own_ok, own_said = found.run("rev-parse", "--resolve-git-dir", str(top / ".git"))
+            if ok and own_ok and len({os.path.realpath(path.removesuffix(b"\n")) for path in (used, own)}) == 1:
+                return found
+            if why := inline((said or own_said).decode("utf-8", "replace")):
+                message = f"git refuses to work in {str(folder)!r}: {why.removeprefix('fatal: ')}"
+                raise EnvironmentFault("no-git", message, hint="fix that, or leave out --changed-since")
+        message = f"{str(folder)!r} is in no git repository"
+        raise ArgumentError("bad-revision", message, hint="run it inside one, or leave out --changed-since")
+
+    def commit(self, revision: str) -> str:
+        """Return the commit that a revision names.
+
+        Raises:
+            ArgumentError: ``bad-revision``.
+        """
+        commit, ok, said = self.run("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
+        if not ok or not commit.strip():
+            hint = "fetch it first (a shallow checkout has only one commit), or name a commit, branch or tag"
+            raise ArgumentError("bad-revision", f"git knows no revision {revision!r} here", hint=hint)
+        if b"is ambiguous" in said:
+            hint = "name it in full, as refs/heads/NAME, refs/tags/NAME or refs/remotes/NAME, or by its commit"
+            raise ArgumentError("bad-revision", f"{revision!r} is the name of several things in git", hint=hint)
+        return commit.strip().decode("ascii")
+
+    def files(self, commit: str, places: Sequence[str]) -> dict[str, str]:
+        """Return the digest that git has of each regular file below some folders, by its path.
+
+        Raises:
+            EnvironmentFault: ``no-git``.
+        """
+        if not places:
+            return {}
+        below = () if self.top in places else tuple(os.path.relpath(place, self.top) for place in places)
+        out, ok, _ = self.run(
+            "--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", "--full-name", commit, "--", *below
+        )
+        if not ok:
+            raise EnvironmentFault("no-git", "git ls-tree failed", hint="run it by hand to see why")
+        rows = (row.partition(b"\t") for row in out.split(b"\0") if row.startswith(b"100"))
+        return {f"{self.top}/{os.fsdecode(path)}": facts.split()[2].decode("ascii") for facts, _, path in rows}
+
+    def run(self, *words: str) -> tuple[bytes, bool, bytes]:
+        """Run git without a shell, and without what settings or the environment could make it do besides."""
+        settings = [part for setting in _SETTINGS for part in ("-c", setting)]
+        env = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith("GIT_") or key == "GIT_CEILING_DIRECTORIES"
+        }
+        try:
+            done = subprocess.run(  # noqa: S603 - no shell, and the revision is behind --end-of-options
+                [self.git, *settings, *words],
+                cwd=self.folder,
+                env=env | _ENVIRONMENT | {"GIT_WORK_TREE": self.top},
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                timeout=_TIMEOUT,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            hint = "run it by hand to see why"
+            raise EnvironmentFault("no-git", f"git could not be run: {error}", hint=hint) from None
+        return done.stdout, done.returncode == 0, done.stderr

@@ -1,0 +1,210 @@
+"""The command that fixes a finding, as it can be copied into a shell, with a comment where a command is not all.
+
+Where no command can fix it, the whole is a comment that says what to do.
+
+Names of files are a stranger's: each is one quoted word, an id that would read as a pattern is named by its path, and
+none stands where an option could.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Protocol
+
+from rye import spaces
+from rye._text import inline, quote
+from rye.errors import EnvironmentFault, ItemError
+from rye.items import ItemType
+from rye.manifest.model import MAX_MANIFEST_FILE
+from rye.signing import REASONS, Signature
+from rye.verify.changes import is_blob, staged
+
+if TYPE_CHECKING:
+    from rye.manifest import Finding
+    from rye.verify.manifests import Amiss
+
+__all__ = ["Fixing"]
+
+_FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
+_PATTERN: Final = re.compile(r"[*?\[]")
+_MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")
+_SIGN: Final = "rye sign "
+_LONGEST: Final = 500
+"""How many characters of what keeps an item from being signed are told; ``rye sign`` tells all."""
+
+_OF_POLICY: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "signer": "rye sign {ref}  # with a key that is demanded: name it with --key",
+        "envelope": "rye sign {ref} --format {form}",
+        "undated": "rye sign {ref}",
+        "too-old": "rye sign --force {ref}  # once you have seen that it still holds",
+        "dated-ahead": "rye sign --force {ref}  # once the clocks are right",
+    }
+)
+"""What fixes an item that a policy refuses, by code; templates as those of :data:`rye.signing.REASONS`."""
+
+_COMMITTED: Final = frozenset(
+    {
+        "digest",
+        "encoding",
+        "line-ends",
+        "malformed",
+        "signature",
+        "two-envelopes",
+        "item-changed",
+        "item-removed",
+        "item-rolled-back",
+        "item-swapped",
+        "manifest-gone",
+        "manifest-malformed",
+        "manifest-mixed",
+    }
+)
+"""Codes of files that were well before: what was committed may be what is wanted."""
+
+
+class _Item(Protocol):
+    """A file with a verdict."""
+
+    @property
+    def ref(self) -> str: ...
+    @property
+    def space(self) -> str: ...
+    @property
+    def bundle(self) -> str: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def signature(self) -> Signature: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Fixing:
+    """Writes commands for someone in the folder ``here``, where they find ``project``."""
+
+    here: str
+    project: str = ""
+    _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
+    """What git could bring back below each root that something was found in."""
+
+    @classmethod
+    def find(cls) -> Fixing:
+        """Return it for the working directory."""
+        try:
+            here = Path.cwd()
+            project = spaces.find_project(here, user=spaces.user_space())
+        except (OSError, EnvironmentFault):
+            return cls("")
+        return cls(str(here), "" if project is None else str(project))
+
+    def of_item(self, item: _Item, code: str, *, formats: tuple[str, ...] = ()) -> str:
+        """Return what fixes an item's verdict or what a policy has against it; empty where nothing needs fixing.
+
+        Args:
+            item: The file.
+            code: Of the reason or of the policy's demand.
+            formats: Of the signature line that the policy accepts; empty for any.
+        """
+        reason = REASONS.get(code)
+        template = reason.remedy if reason is not None else _OF_POLICY[code]
+        if not template:
+            return ""
+        root = _root_of(item.ref, item.path)
+        if item.space == "system" and template.startswith(_SIGN):
+            fix = f"rye sign --bundle {quote(root)} --new-key  # for its publisher; else install the bundle anew"
+        else:
+            facts = {"ref": self._ref(item, root), "project": self._project(item.space, root)}
+            form = next((form for form in ("v2", "v1") if form in formats), "v2")
+            fix = template.format(**facts, key=quote(item.signature.signer), form=form)
+        if template.startswith(_SIGN) and (why := _why_unsignable(item, root)):
+            fix = f"# {why}; fix that, then: {fix}"
+        return self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix)
+
+    def of_manifest(self, amiss: Amiss, found: Finding) -> str:
+        """Return what fixes that a manifest has something against an item, or that itself is not well."""
+        path = found.path or "config/manifest"
+        root = amiss.path.removesuffix(f"/{path}")
+        where = f" --bundle {quote(root)}" if amiss.space == "system" else self._project(amiss.space, root)
+        where += " --space user" if amiss.space == "user" else ""
+        fix = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
+        fix = self._restoring(found.code, root, path, fix)
+        if found.path and os.path.isdir(amiss.path):  # noqa: PTH112 - never raises
+            return f"# a folder stands in the place of a file: remove {quote(amiss.path)}; then: {fix}"
+        return fix
+
+    def _ref(self, item: _Item, root: str) -> str:
+        named = item.path if _PATTERN.search(item.ref) else item.ref
+        space = " --space user" if item.space == "user" else ""
+        return f"{quote(named)}{space}{self._project(item.space, root)}"
+
+    def _project(self, space: str, root: str) -> str:
+        """Return the option that names the project, where a command would not find it by itself."""
+        project = root.removesuffix(f"/{spaces.FOLDER}")
+        if space != "project" or (project in {self.project, self.project or self.here}):
+            return ""
+        return f" --project {quote(project)}"
+
+    def _restoring(self, code: str, root: str, path: str, fix: str) -> str:
+        """Put the command first that brings a file back as git has it, where that is not what stands there."""
+        if code not in _COMMITTED or not self._is_restorable(root, path):
+            return fix
+        folder = root.removeprefix(f"{self.here}/") if self.here else root
+        folder = f"./{folder}" if folder.startswith("-") else folder
+        name = f"./{path}" if path.startswith(":") else path
+        literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
+        back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
+        if fix.startswith("# "):
+            return f"{back}  # what git has of it; or {fix.removeprefix('# ')}"
+        command, _, said = fix.partition("  # ")
+        when = said.partition(";")[0] or "once it is reviewed"
+        return f"{back}  # what git has of it, if that was well; or {when}: {command}"
+
+    def _is_restorable(self, root: str, path: str) -> bool:
+        """Return whether git has another content for a file, or any file of the manifest."""
+        if not _is_in_repository(root):
+            return False
+        if root not in self._staged:
+            self._staged[root] = staged(Path(root))
+        known = self._staged[root]
+        if path not in known:
+            return any(name.startswith(f"{path}/") for name in known)
+        place = Path(root, path)
+        try:
+            if place.is_symlink() or not place.is_file() or place.stat().st_size > MAX_MANIFEST_FILE:
+                return True
+            return not is_blob(place.read_bytes(), known[path])
+        except (OSError, ValueError):
+            return True
+
+
+def _why_unsignable(item: _Item, root: str) -> str:
+    """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
+    from rye.index.reading import read_item  # loads NumPy, and what is well needs no fix
+    from rye.keys.validate import faults, lent
+
+    path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
+    where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle)
+    try:
+        problems = (*faults(read_item(where, path, ItemType(kind), item_id)), *lent(where, path))
+    except ItemError as error:
+        if error.code == "vanished":
+            return ""
+        problems = (error.message.removeprefix(f"{path}: "),)
+    words = inline("; ".join(problems))
+    return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}…"
+
+
+def _root_of(ref: str, path: str) -> str:
+    kind, _, item_id = ref.partition(":")
+    at = path.rfind(f"/{_FOLDERS[kind]}/{item_id}.")
+    return path[:at] if at > 0 else os.path.dirname(path)  # noqa: PTH120 - text, as the path is
+
+
+def _is_in_repository(folder: str) -> bool:
+    place = Path(folder)
+    return any(os.path.lexists(above / ".git") for above in (place, *place.parents))

@@ -1,0 +1,157 @@
+"""What the manifests of the spaces under verification say against them, as findings beside those of single items."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from rye.errors import EnvironmentFault
+from rye.keys import manifests as inventory
+from rye.manifest import Finding, ListedItem
+from rye.manifest.space import Observed
+from rye.spaces import ItemFile, Root
+from rye.verify.check import Outcome
+from rye.verify.reports import Unchecked, VerifiedItem
+
+if TYPE_CHECKING:
+    from rye.keys.manifests import ManifestReport
+    from rye.verify.pool import Checking
+
+__all__ = ["Amiss", "Manifests"]
+
+STATE = "amiss"
+"""What stands in the place of a verdict."""
+
+
+@dataclass(frozen=True, slots=True)
+class Amiss:
+    """What a manifest has something against: an item, or the manifest itself.
+
+    Attributes:
+        type, id: Of the item; empty for the manifest itself.
+        space, bundle: Where it is.
+        path: The file, which may be gone, or the folder of the manifest.
+        digest: SHA-256 of the file, as it is listed where it is gone; or of all files of the manifest, of what was last
+            seen of it where it is gone. Empty where there never was any.
+        line: Always 1.
+    """
+
+    type: str
+    id: str
+    space: str
+    bundle: str
+    path: str
+    digest: str
+    line: int = 1
+
+    @property
+    def ref(self) -> str:
+        """``type:id``, or ``manifest``."""
+        return f"{self.type}:{self.id}" if self.id else "manifest"
+
+    @property
+    def source(self) -> str:
+        """``project``, ``user`` or ``system:<bundle>``."""
+        return f"{self.space}:{self.bundle}" if self.bundle else self.space
+
+    @property
+    def state(self) -> str:
+        """The word in the place of a verdict."""
+        return STATE
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the attributes, with the word in the place of a verdict."""
+        place = {"type": self.type, "id": self.id, "space": self.space, "bundle": self.bundle, "path": self.path}
+        return place | {"line": self.line, "digest": self.digest, "verdict": STATE}
+
+
+@dataclass(slots=True)
+class Manifests:
+    """The manifests of one run, told of every outcome while it goes on; iterate over it once when that has ended.
+
+    What an item's bytes were found to be when it was judged is what its manifest is compared with: no file is read
+    twice, and none can be another one by then. Only of roots that have or had a manifest, and where one is demanded, is
+    anything kept: what a manifest says of each item, no contents.
+
+    Attributes:
+        checking: Whose roots are looked at.
+        require: Whether a root that has items but no manifest is a finding, if one may be demanded of it; and whether
+            the manifests of roots of which only a part was named are looked at.
+        reports: What was found in each root, once it was looked for.
+    """
+
+    checking: Checking
+    require: bool = False
+    reports: tuple[ManifestReport, ...] = field(default=())
+    _observed: tuple[Observed, ...] = ()
+    _missed: list[Unchecked] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._observed = tuple(
+            Observed(root)
+            for root in (self.checking.roots if self.require else self.checking.whole)
+            if (self.require and self.checking.layout.may_demand(root)) or inventory.concerns(root)
+        )
+        if self._observed:
+            self.checking.tell_all(self._read, [observed.root for observed in self._observed])
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader should know and does not fail the check."""
+        return tuple(
+            f"{report.source}: {found.message} [{found.code}]"
+            for report in self.reports
+            for found in report.check.findings
+            if found not in report.errors
+        )
+
+    def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
+        """Yield the outcomes, and take down what they say of roots that a manifest is about."""
+        places = [(f"{observed.root.path}/", observed) for observed in self._observed]
+        for outcome in outcomes:
+            for prefix, observed in places:
+                if not outcome.path.startswith(prefix):
+                    continue
+                if isinstance(outcome, Unchecked):
+                    observed.unread[outcome.path.removeprefix(prefix)] = outcome.message
+                elif outcome.source == observed.root.source:
+                    observed.take(_listed(outcome, outcome.path.removeprefix(prefix)))
+            yield outcome
+
+    def _read(self, root: Root, file: ItemFile) -> None:
+        """Read a file on which no verdict is wanted, but which the manifest may list."""
+        for observed in self._observed:
+            if observed.root == root:
+                observed.read(file)
+                if why := observed.unread.get(file.rel_path):
+                    path = f"{root.path}/{file.rel_path}"
+                    self._missed.append(Unchecked(why, "unreadable-items", "fix or remove it", path))
+
+    def __iter__(self) -> Iterator[tuple[Amiss, Finding] | Unchecked]:
+        """Yield what each manifest has something against and why, and what could not be read."""
+        yield from self._missed
+        for observed in self._observed:
+            root, verifier = observed.root, self.checking.verifier
+            if not (observed.found or observed.unread or inventory.concerns(root)):
+                continue
+            observed.read_trust()
+            try:
+                report = inventory.check_root(root, trust=verifier.trust, now=verifier.now, observed=observed)
+            except EnvironmentFault as fault:
+                yield Unchecked(fault.message, fault.code, fault.hint, str(root.path))
+                continue
+            self.reports = (*self.reports, report)
+            for found in report.errors:
+                yield _amiss(root, found, report.digest), found
+
+
+def _listed(item: VerifiedItem, path: str) -> ListedItem:
+    return ListedItem(path, item.type, item.id, item.length, item.digest, item.signature.signed_at)
+
+
+def _amiss(root: Root, found: Finding, manifest_digest: str) -> Amiss:
+    path = str(root.path / (found.path or "config/manifest"))
+    if not (found.item_id and found.path):
+        return Amiss("", "", str(root.space), root.bundle, path, found.sha256 or manifest_digest)
+    return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, found.sha256)

@@ -1,0 +1,279 @@
+"""What is demanded of items besides a verdict: whose signature, in which format, how old, by scope.
+
+A policy is a YAML file that is named, never one that is found:
+
+.. code-block:: yaml
+
+    require: trusted          # or signed
+    envelope: v2              # or a list
+    max_age: 365d             # of the signature; also not_before: 2026-01-01
+    scopes:
+      - scope: tool.ops.*
+        signers: [4b987fd4e40303ac]
+
+The first entry of ``scopes`` that holds an item replaces, of the demands above it, those that it states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
+from rye.items import yaml_safe
+from rye.items.scope import Scope, parse_scope
+from rye.signing import EnvelopeFormat, refuse_key_text
+from rye.verify.reports import VerifiedItem
+
+__all__ = ["MAX_POLICY_FILE", "POLICY_REASONS", "WELL", "Demand", "Fault", "Policy", "check_signers", "load_policy"]
+
+MAX_POLICY_FILE: Final = 65_536
+"""How large a policy file may be."""
+
+WELL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
+    {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untrusted"})}
+)
+"""What ``require`` asks → the verdicts that meet it."""
+
+POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "signer": "it is signed with a key that is not among the signers demanded here",
+        "envelope": "its signature line is of a format that is not accepted here",
+        "undated": "its signature line does not sign its time, so its age is not known",
+        "too-old": "it was signed longer ago than is accepted here",
+        "dated-ahead": "its signature is dated in the future",
+    }
+)
+"""Code of each demand that a well signed item may still not meet, and what it means."""
+
+_SKEW: Final = timedelta(minutes=10)
+_UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
+_AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+_SIGNER: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
+_DEMANDS: Final = ("require", "signers", "envelope", "max_age", "not_before")
+
+
+class Fault(NamedTuple):
+    """A demand that is not met: its code, one of :data:`POLICY_REASONS`, and words."""
+
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Demand:
+    """What one item must meet. Empty or None demands nothing of the kind.
+
+    Attributes:
+        require: ``trusted`` or ``signed``.
+        signers: Fingerprints, 64 or 16 hex digits; one of them must have signed.
+        envelopes: Formats of the line that are accepted.
+        max_age: How long ago it may have been signed. Only a v2 line says that under its signature.
+        not_before: Moment before which it must not have been signed.
+    """
+
+    require: str = "trusted"
+    signers: tuple[str, ...] = ()
+    envelopes: tuple[str, ...] = ()
+    max_age: timedelta | None = None
+    not_before: datetime | None = None
+
+    def accepts_verdict(self, item: VerifiedItem) -> bool:
+        """Return whether the verdict meets ``require``."""
+        return item.signature.verdict.value in WELL[self.require]
+
+    def fault(self, item: VerifiedItem, now: datetime) -> Fault | None:
+        """Return the first of the other demands that an item of an accepted verdict does not meet."""
+        signature = item.signature
+        if self.signers and (signature.code == "unknown-key" or not self._is_signer(signature.signer)):
+            return Fault("signer", f"signed with key {signature.signer[:16]}, not by one of the signers demanded")
+        if self.envelopes and signature.format not in self.envelopes:
+            words = " or ".join(self.envelopes)
+            return Fault("envelope", f"its signature line is {signature.format}, {words} is demanded")
+        if self.max_age is None and self.not_before is None:
+            return None
+        return self._age_fault(signature.signed_at, signature.format, now)
+
+    def _is_signer(self, fingerprint: str) -> bool:
+        return any(fingerprint == signer or fingerprint[:16] == signer for signer in self.signers)
+
+    def _age_fault(self, signed_at: str, form: str, now: datetime) -> Fault | None:
+        if form != EnvelopeFormat.V2:
+            return Fault("undated", f"a {form} line does not sign its time, so its age is not known")
+        signed = datetime.fromisoformat(signed_at)
+        if signed > now + _SKEW:
+            return Fault("dated-ahead", f"signed at {signed_at}, which is in the future")
+        oldest = max(filter(None, (self.not_before, now - self.max_age if self.max_age else None)))
+        if signed < oldest:
+            return Fault("too-old", f"signed at {signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}")
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What is demanded of every item, what of those in a scope, and what the caller demands on top of either."""
+
+    default: Demand = Demand()
+    scoped: tuple[tuple[tuple[Scope, ...], Demand], ...] = ()
+    also: Demand | None = None
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether nothing but a verdict is demanded."""
+        demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
+        return all(replace(demand, require="trusted") == Demand() for demand in demands)
+
+    @property
+    def names_signers(self) -> bool:
+        """Whether signers are demanded of every item."""
+        return bool(self.default.signers or (self.also is not None and self.also.signers))
+
+    def demands(self, item: VerifiedItem) -> tuple[Demand, ...]:
+        """Return all that an item must meet."""
+        fitting = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))
+        demand = next(fitting, self.default)
+        return (demand,) if self.also is None else (demand, self.also)
+
+
+def check_signers(signers: tuple[str, ...]) -> tuple[str, ...]:
+    """Return fingerprints in lower case.
+
+    Raises:
+        ArgumentError: ``bad-signer``, ``key-text``.
+    """
+    for signer in signers:
+        refuse_key_text(signer)
+    found = tuple(signer.casefold() for signer in signers)
+    for signer in found:
+        if not _SIGNER.fullmatch(signer):
+            hint = "give the 64 hex digits of a fingerprint, or its first 16"
+            raise ArgumentError("bad-signer", f"signer is {signer!r}", hint=hint)
+    return found
+
+
+def load_policy(path: Path) -> Policy:
+    """Read a policy file.
+
+    Raises:
+        NotFoundError: ``policy-not-found``.
+        ArgumentError: ``bad-policy`` with the file and, where known, the line.
+        EnvironmentFault: ``unreadable``.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(MAX_POLICY_FILE + 1)
+    except FileNotFoundError:
+        raise NotFoundError("policy-not-found", f"there is no policy file {str(path)!r}", hint="name one") from None
+    except OSError as error:
+        message = f"the policy file {str(path)!r} cannot be read: {error.strerror}"
+        raise EnvironmentFault("unreadable", message, hint="name a file that can be read") from None
+    if len(data) > MAX_POLICY_FILE:
+        raise _bad(path, f"it has more than {MAX_POLICY_FILE:,} bytes")
+    try:
+        text = data.decode("utf-8-sig")
+        values = yaml_safe.load(text)
+        ambiguous = yaml_safe.ambiguity(text)
+    except UnicodeDecodeError:
+        raise _bad(path, "it is not UTF-8") from None
+    except ItemError as error:
+        raise _bad(path, error.message, error.details.get("line", 0)) from None
+    if ambiguous is not None:
+        raise _bad(path, *ambiguous)
+    return _Reader(path, text).policy(values)
+
+
+def _bad(path: Path, problem: str, line: int = 0) -> ArgumentError:
+    place = f"{path}:{line}" if line else str(path)
+    problem = problem.removeprefix(f"line {line}: ")
+    hint = "see the knowledge item rye/ci for what a policy may hold"
+    return ArgumentError("bad-policy", f"{place}: {problem}", hint=hint, path=str(path), line=line)
+
+
+class _Reader:
+    """Takes the values of a policy file apart; whatever is not understood is a fault, nothing is passed over."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self._path = path
+        self._lines = text.splitlines()
+
+    def policy(self, values: Any) -> Policy:
+        """Return the policy."""
+        if not isinstance(values, dict) or not values:
+            raise _bad(self._path, "it demands nothing; it must be a mapping such as 'require: trusted'", 1)
+        self._only(values, (*_DEMANDS, "scopes"))
+        default = self._demand(Demand(), values)
+        entries = values.get("scopes", [])
+        if not isinstance(entries, list):
+            raise self._fault("scopes", "scopes must be a list of mappings")
+        return Policy(default, tuple(self._scoped(default, entry) for entry in entries))
+
+    def _scoped(self, default: Demand, entry: Any) -> tuple[tuple[Scope, ...], Demand]:
+        if not isinstance(entry, dict) or not isinstance(entry.get("scope"), str):
+            raise self._fault("scopes", "each entry of scopes must be a mapping with a scope")
+        self._only(entry, (*_DEMANDS, "scope"))
+        if len(entry) == 1:
+            raise self._fault(entry["scope"], f"the scope {entry['scope']!r} demands nothing of its own")
+        try:
+            scopes = parse_scope(entry["scope"])
+        except ArgumentError as error:
+            raise self._fault(entry["scope"], error.message) from None
+        return scopes, self._demand(default, entry)
+
+    def _demand(self, base: Demand, values: Mapping[str, Any]) -> Demand:
+        if "require" in values:
+            if values["require"] not in tuple(WELL):
+                raise self._fault("require", f"require is {values['require']!r}, valid are {', '.join(WELL)}")
+            base = replace(base, require=values["require"])
+        if "signers" in values:
+            base = replace(base, signers=self._signers(values["signers"]))
+        if "envelope" in values:
+            base = replace(base, envelopes=self._envelopes(values["envelope"]))
+        if "max_age" in values:
+            base = replace(base, max_age=self._age(values["max_age"]))
+        if "not_before" in values:
+            base = replace(base, not_before=self._moment(values["not_before"]))
+        return base
+
+    def _signers(self, value: Any) -> tuple[str, ...]:
+        signers = value if isinstance(value, list) else [value]
+        if not signers or not all(isinstance(signer, str) for signer in signers):
+            raise self._fault("signers", "signers must be fingerprints, at least one; put digits alone into quotes")
+        try:
+            return check_signers(tuple(signers))
+        except ArgumentError as error:
+            raise self._fault("signers", f"{error.message}: {error.hint}") from None
+
+    def _envelopes(self, value: Any) -> tuple[str, ...]:
+        formats = value if isinstance(value, list) else [value]
+        known = tuple(map(str, EnvelopeFormat))
+        if not formats or not all(form in known for form in formats):
+            raise self._fault("envelope", f"envelope is {value!r}, valid are {', '.join(known)}")
+        return tuple(map(str, formats))
+
+    def _age(self, value: Any) -> timedelta:
+        match = _AGE.fullmatch(value) if isinstance(value, str) else None
+        if match is None:
+            raise self._fault("max_age", f"max_age is {value!r}; write a number with h, d or w, such as 365d")
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+    def _moment(self, value: Any) -> datetime:
+        try:
+            moment = datetime.fromisoformat(value if isinstance(value, str) else "")
+            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+        except (ValueError, OverflowError):
+            message = f"not_before is {value!r}; write a date such as 2026-01-01"
+            raise self._fault("not_before", message) from None
+
+    def _only(self, values: Mapping[str, Any], known: tuple[str, ...]) -> None:
+        for key in values:
+            if key not in known:
+                raise self._fault(key, f"{key!r} is not known, valid are {', '.join(known)}")
+
+    def _fault(self, word: str, problem: str) -> ArgumentError:
+        line = next((number for number, text in enumerate(self._lines, 1) if word in text), 1)
+        return _bad(self._path, problem, line)
