@@ -20,13 +20,13 @@ it did.
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 
-from rye.query._bare import read_bare
-from rye.query._prose import without_question_marks
-from rye.query.ast import Parsed, children, fold, walk
-from rye.query.limits import LIMITS
-from rye.query.tree import as_words, dump, leaves, loosen, to_dict
+from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk
+from rye.query.escaping import is_field_name
+from rye.query.limits import LIMITS, MAX_CHARS, MAX_LEAVES
+from rye.query.tree import as_words, dump, leaves, loosen, to_dict, without_question_marks
 
 __all__ = [
     "LIMITS",
@@ -35,6 +35,7 @@ __all__ = [
     "children",
     "dump",
     "fold",
+    "is_field_name",
     "leaves",
     "loosen",
     "parse",
@@ -42,6 +43,10 @@ __all__ = [
     "walk",
     "without_question_marks",
 ]
+
+_OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR", "TO"})
+_BARE_WORDS = re.compile(r" *[A-Za-z0-9]+(?: +[A-Za-z0-9]+)* *")
+_BARE_PHRASE = re.compile(r' *("( *[A-Za-z0-9][A-Za-z0-9 ]*)") *')
 
 
 def parse(text: str, *, lenient: bool = False) -> Parsed:
@@ -54,12 +59,29 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
     Raises:
         QueryError: The text is no query; never when ``lenient``.
     """
-    return read_bare(text) or _parsed(text, lenient)
+    return _parse_bare(text) or _parse(text, lenient)
+
+
+def _parse_bare(text: str) -> Parsed | None:
+    """Parse ASCII letters, digits and spaces, or one phrase of them; None where only the grammar can tell.
+
+    Most queries are that. Importing Lark and building its tables takes 70 ms, a tenth of a short command.
+    """
+    if len(text) > MAX_CHARS:
+        return None
+    if quoted := _BARE_PHRASE.fullmatch(text):
+        return Parsed(text, Phrase(quoted[2], span=quoted.span(1)))
+    if not _BARE_WORDS.fullmatch(text):
+        return None
+    words = tuple(Word(match.group(), match.span()) for match in re.finditer(r"\S+", text))
+    if len(words) > MAX_LEAVES or not _OPERATORS.isdisjoint(word.text for word in words):
+        return None
+    return Parsed(text, words[0] if len(words) == 1 else And(words, (words[0].span[0], words[-1].span[1])))
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str, lenient: bool) -> Parsed:  # noqa: FBT001 - a key of the cache
+def _parse(text: str, lenient: bool) -> Parsed:  # noqa: FBT001 - a key of the cache
     """Parse by the grammar; an agent asks the same again, page by page, and a tree never changes."""
-    from rye.query import _manners  # lark is costly to import, and most of this room works without it
+    from rye.query.recovery import parse_leniently, parse_strictly
 
-    return _manners.forgive(text) if lenient else _manners.insist(text)
+    return parse_leniently(text) if lenient else parse_strictly(text)

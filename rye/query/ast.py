@@ -10,10 +10,10 @@ back the same.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias, TypeVar, cast
 
-from rye.query import _text
+from rye.query import escaping
 
 __all__ = [
     "And",
@@ -37,6 +37,7 @@ __all__ = [
     "children",
     "fold",
     "walk",
+    "with_children",
 ]
 
 T = TypeVar("T")
@@ -214,6 +215,17 @@ def children(node: Node) -> tuple[Node, ...]:
             return ()
 
 
+def with_children(node: Node, below: Sequence[Node]) -> Node:
+    """Return ``node`` with other nodes directly below it, as many as it has."""
+    match node:
+        case And() | Or() | Near():
+            return replace(node, operands=tuple(below))
+        case Not() | Boost() | Field():
+            return replace(node, operand=below[0])
+        case _:
+            return node
+
+
 def walk(node: Node) -> Iterator[Node]:
     """Yield ``node`` and everything below it, each before what is below it, in the order of the text."""
     waiting = [node]
@@ -255,34 +267,34 @@ def _print(node: Node, inside: Sequence[str]) -> str:
             return " ".join((first, *(f"NEAR/{distance} {other}" for distance, other in steps)))
         case Not():
             (operand,) = _parts(node, inside, _BINDING[Not])
-            return f"NOT {operand}" if operand[0] in _text.NOT_AFTER_MINUS else f"-{operand}"
+            return f"NOT {operand}" if operand[0] in escaping.NOT_AFTER_MINUS else f"-{operand}"
         case Boost():
             (operand,) = _parts(node, inside, _BINDING[Field])
-            return f"{_text.guard_colons(operand)}^{str(node.factor).removesuffix('.0')}"
+            return f"{escaping.guard_colons(operand)}^{str(node.factor).removesuffix('.0')}"
         case Field(name, operand):
-            return f"{name}:{_print_atom(operand, _text.VALUE) or _text.group(inside[0])}"
+            return f"{name}:{_print_atom(operand, escaping.VALUE) or escaping.group(inside[0])}"
         case _:
-            return _print_atom(node, _text.WORD) or _print_condition(node)
+            return _print_atom(node, escaping.WORD) or _print_condition(node)
 
 
 def _parts(node: Node, inside: Sequence[str], least: int) -> list[str]:
     """Return the texts of the children, in parentheses where they bind less tightly than ``least``."""
     pairs = zip(children(node), inside, strict=True)
-    return [text if _BINDING.get(type(child), _ATOM) >= least else _text.group(text) for child, text in pairs]
+    return [text if _BINDING.get(type(child), _ATOM) >= least else escaping.group(text) for child, text in pairs]
 
 
-def _print_atom(node: Node, place: _text.Place) -> str:
+def _print_atom(node: Node, spelling: escaping.Spelling) -> str:
     """Print what may stand directly after ``name:``; empty for anything else."""
     match node:
         case Word(text):
-            return _text.spell(_text.literal(text), place)
+            return escaping.spell(escaping.literal(text), spelling)
         case Wildcard(pattern):
-            return _text.spell(_text.pattern_units(pattern), place)
+            return escaping.spell(escaping.pattern_units(pattern), spelling)
         case Fuzzy(text, distance):
-            word = _text.guard_colons(_text.spell(_text.literal(text), place))
+            word = escaping.guard_colons(escaping.spell(escaping.literal(text), spelling))
             return f"{word}~" if distance is None else f"{word}~{distance}"
         case Phrase(text, slop):
-            return _text.quote(text) if slop is None else f"{_text.quote(text)}~{slop}"
+            return escaping.quote(text) if slop is None else f"{escaping.quote(text)}~{slop}"
         case _:
             return ""
 
@@ -292,10 +304,10 @@ def _print_condition(node: Node) -> str:
         case Exists(name):
             return f"{name}:*"
         case Compare(name, op, value):
-            return f"{name}:{op}{_text.spell_compared(value)}"
+            return f"{name}:{op}{escaping.spell_value(value, escaping.COMPARED)}"
         case Range(name, low, high):
             opening, closing = "[" if node.include_low else "{", "]" if node.include_high else "}"
-            ends = ("*" if bound is None else _text.spell_bound(bound) for bound in (low, high))
+            ends = ("*" if bound is None else escaping.spell_value(bound, escaping.BOUND) for bound in (low, high))
             return f"{name}:{opening}{' TO '.join(ends)}{closing}"
         case _:
             return "*"

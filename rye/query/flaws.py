@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
+from rye.errors import QueryError
 from rye.query import limits
+from rye.query.ast import Dropped
 
-__all__ = ["FLAWS", "Flaw"]
+__all__ = ["FLAWS", "Fault", "Flaw"]
 
 _OPERANDS = ("a word", "a phrase", "a group in parentheses", "a field condition")
 _VALUES = ("a word", "a phrase", "a group in parentheses", "a comparison", "a range", "*")
@@ -351,3 +355,46 @@ _TABLE = (
 
 FLAWS = {flaw.code: flaw for flaw in _TABLE}
 """Error code → its flaw, in the order in which the documentation lists them."""
+
+_LONGEST = 40
+_SLOT = re.compile(r"\{([a-z]+)\}")
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A flaw at one place of a query: ``token`` is the offending text, ``facts`` fill the messages beside it."""
+
+    code: str
+    position: int
+    token: str
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    def _fill(self, template: str) -> str:
+        facts = {"token": self.token, **self.facts}
+        return _SLOT.sub(lambda slot: _show(str(facts[slot[1]])), template)
+
+    def dropped(self) -> Dropped:
+        """Return what lenient parsing reports about it."""
+        flaw = FLAWS[self.code]
+        return Dropped(self.position, self.token, f"{self._fill(flaw.message)}; {self._fill(flaw.fixed)}")
+
+    def error(self, text: str, suggestion: str) -> QueryError:
+        """Return what strict parsing raises for it."""
+        flaw = FLAWS[self.code]
+        place = "" if self.code == "too-long" else f", at character {self.position + 1}"
+        return QueryError(
+            self.code,
+            f"{self._fill(flaw.message)}{place}",
+            text=text,
+            position=self.position,
+            token=self.token,
+            expected=flaw.expected,
+            hint=self._fill(flaw.hint),
+            suggestion=suggestion,
+        )
+
+
+def _show(text: str) -> str:
+    """Return ``text`` fit for one line of a message: short, and nothing in it that a terminal would obey."""
+    short = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode("ascii") for char in short)

@@ -14,91 +14,107 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any
 
-from rye.query._text import pattern_units
-from rye.query.ast import (
-    And,
-    Boost,
-    Compare,
-    Exists,
-    Field,
-    Fuzzy,
-    Near,
-    Node,
-    Phrase,
-    Range,
-    Wildcard,
-    Word,
-    children,
-    fold,
-    walk,
-)
+from rye.query import ast
+from rye.query.escaping import pattern, pattern_units
 
-__all__ = ["as_words", "dump", "leaves", "loosen", "to_dict"]
+__all__ = ["as_words", "dump", "leaves", "loosen", "to_dict", "without_question_marks"]
 
 
-def leaves(node: Node) -> Iterator[Node]:
+def leaves(node: ast.Node) -> Iterator[ast.Node]:
     """Yield what has nothing below it: words, wildcards, fuzzy words, phrases, conditions and everything."""
-    return (each for each in walk(node) if not children(each))
+    return (each for each in ast.walk(node) if not ast.children(each))
 
 
-def as_words(node: Node) -> tuple[Word, ...] | None:
+def as_words(node: ast.Node) -> tuple[ast.Word, ...] | None:
     """Return the words of a bare bag of words, or None when the query is anything more."""
-    operands = node.operands if isinstance(node, And) else (node,)
-    words = [operand for operand in operands if isinstance(operand, Word)]
+    operands = node.operands if isinstance(node, ast.And) else (node,)
+    words = [operand for operand in operands if isinstance(operand, ast.Word)]
     return tuple(words) if len(words) == len(operands) else None
 
 
-def loosen(node: Node) -> tuple[Word, ...] | None:
+def loosen(node: ast.Node) -> tuple[ast.Word, ...] | None:
     """Return the words of a query that may be prose, or None when it holds any operator.
 
     Prose is made of words, quoted words and question marks: a phrase gives its words, ``?`` is a plain character.
     """
-    words: list[Word] = []
-    for operand in node.operands if isinstance(node, And) else (node,):
+    words: list[ast.Word] = []
+    for operand in node.operands if isinstance(node, ast.And) else (node,):
         match operand:
-            case Word():
+            case ast.Word():
                 words.append(operand)
-            case Phrase(text, None):
-                words.extend(Word(word, operand.span) for word in text.split())
-            case Wildcard(pattern) if ("*", True) not in pattern_units(pattern):
-                words.append(Word("".join(char for char, _ in pattern_units(pattern)), operand.span))
+            case ast.Phrase(text, None):
+                words.extend(ast.Word(word, operand.span) for word in text.split())
+            case ast.Wildcard(pattern) if ("*", True) not in pattern_units(pattern):
+                words.append(ast.Word("".join(char for char, _ in pattern_units(pattern)), operand.span))
             case _:
                 return None
     return tuple(words)
 
 
-def dump(node: Node) -> str:
+def without_question_marks(node: ast.Node, text: str) -> tuple[ast.Node, list[ast.Dropped]]:
+    """Take the question marks at the end of words as punctuation, but not inside of groups and fields.
+
+    ``what's new?`` asks; it does not mean a word with one more letter.
+
+    Returns:
+        The query without them, and one report for each word that lost some.
+    """
+    kept: list[ast.Node] = []
+    dropped: list[ast.Dropped] = []
+    for operand in node.operands if isinstance(node, ast.And) else (node,):
+        bare = _without_last_marks(operand) if isinstance(operand, ast.Wildcard) else operand
+        if bare != operand:
+            place = text.rindex("?", *operand.span)
+            dropped.append(ast.Dropped(place, "?", "a question mark at the end of a word is punctuation here"))
+        if bare is not None:
+            kept.append(bare)
+    if len(kept) > 1:
+        return ast.And(tuple(kept), node.span), dropped
+    return kept[0] if kept else ast.Everything(), dropped
+
+
+def _without_last_marks(node: ast.Wildcard) -> ast.Node | None:
+    """Return a word without its last question marks; None when it is nothing but those."""
+    word = pattern_units(node.pattern)
+    last = max((index for index, (char, live) in enumerate(word) if char.isalnum() and not live), default=-1)
+    rest = [unit for index, unit in enumerate(word) if index < last or unit != ("?", True)]
+    if any(live for _, live in rest):
+        return replace(node, pattern=pattern(rest))
+    return ast.Word("".join(char for char, _ in rest), node.span) if rest else None
+
+
+def dump(node: ast.Node) -> str:
     """Return the tree as indented lines, one node each: its kind, its values, and below it what it holds."""
     lines: list[str] = []
     waiting = [(node, 0)]
     while waiting:
         current, depth = waiting.pop()
         lines.append("  " * depth + _label(current))
-        waiting.extend((child, depth + 1) for child in reversed(children(current)))
+        waiting.extend((child, depth + 1) for child in reversed(ast.children(current)))
     return "\n".join(lines)
 
 
-def _label(node: Node) -> str:
+def _label(node: ast.Node) -> str:
     """Return the kind of a node and what it itself says."""
     kind = type(node).__name__
     match node:
-        case Word(text) | Wildcard(text) | Fuzzy(text, None) | Phrase(text, None):
+        case ast.Word(text) | ast.Wildcard(text) | ast.Fuzzy(text, None) | ast.Phrase(text, None):
             return f"{kind} {_quoted(text)}"
-        case Fuzzy(text, number) | Phrase(text, number):
+        case ast.Fuzzy(text, number) | ast.Phrase(text, number):
             return f"{kind} {_quoted(text)} ~{number}"
-        case Near():
+        case ast.Near():
             return f"{kind} {' '.join(map(str, node.distances))}"
-        case Field(name) | Exists(name):
+        case ast.Field(name) | ast.Exists(name):
             return f"{kind} {name}"
-        case Compare():
+        case ast.Compare():
             return f"{kind} {node.name} {node.op} {_quoted(node.value)}"
-        case Range():
+        case ast.Range():
             opening, closing = "[" if node.include_low else "{", "]" if node.include_high else "}"
             return f"{kind} {node.name} {opening}{_quoted(node.low)} TO {_quoted(node.high)}{closing}"
-        case Boost():
+        case ast.Boost():
             return f"{kind} {node.factor:g}"
         case _:
             return kind
@@ -108,12 +124,12 @@ def _quoted(text: str | None) -> str:
     return "*" if text is None else json.dumps(text, ensure_ascii=not text.isprintable())
 
 
-def to_dict(node: Node) -> dict[str, Any]:
+def to_dict(node: ast.Node) -> dict[str, Any]:
     """Return the tree as JSON-able values: ``type``, the node's own fields, ``span``, and what is below it."""
-    return fold(node, _to_dict)
+    return ast.fold(node, _to_dict)
 
 
-def _to_dict(node: Node, below: Sequence[dict[str, Any]]) -> dict[str, Any]:
+def _to_dict(node: ast.Node, below: Sequence[dict[str, Any]]) -> dict[str, Any]:
     data: dict[str, Any] = {"type": type(node).__name__.lower()}
     for each in fields(node):
         value = getattr(node, each.name)

@@ -16,7 +16,7 @@ from rye.index import analysis
 from rye.index import terms as strings
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Bools
-from rye.query import ast
+from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
 from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Refers, Similar, State, without
 from rye.search.compare import EXAMPLES, readable
@@ -33,9 +33,6 @@ from rye.search.fields import (
     nearest,
 )
 from rye.search.phrase import Leaf, Nearby, Run, Window
-
-_WRITABLE = re.compile(r"[^\W\d][\w-]*(?:\.[\w-]+)*")
-"""Names that the grammar takes for a field; a metadata key may have others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +159,7 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     metadata = context.metadata_keys()
     if name in metadata:
         return name
-    writable = filter(_WRITABLE.fullmatch, sorted(metadata))
+    writable = filter(is_field_name, sorted(metadata))
     near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
     start, end = node.span[0], node.span[0] + len(name)
     guess = f"did you mean {' or '.join(near)}? " if near else ""

@@ -138,7 +138,7 @@ def _builder(rows: Sequence[Row]) -> SegmentBuilder:
 
 def _ask(world: World, query: Query) -> Answer:
     """Go the whole way of a search but for reading the ten files of the page; a query asked before is parsed again."""
-    rye.query._parsed.cache_clear()
+    rye.query._parse.cache_clear()
     filters = {"type": query.item_type} if query.item_type else None
     search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
     answer = search._first_answer(make_plan(search.request), search.allowed())

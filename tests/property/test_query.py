@@ -10,7 +10,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from rye.errors import QueryError
-from rye.query import _manners, as_words, dump, fold, leaves, loosen, parse, to_dict, walk
+from rye.query import as_words, dump, fold, leaves, loosen, parse, to_dict, walk
 from rye.query.ast import (
     And,
     Boost,
@@ -30,6 +30,7 @@ from rye.query.ast import (
 )
 from rye.query.flaws import FLAWS
 from rye.query.limits import MAX_CHARS, MAX_LEAVES
+from rye.query.recovery import parse_leniently, parse_strictly
 
 PIECES = [
     *[
@@ -291,7 +292,7 @@ def test_showing_a_tree_shows_each_node(query: Node) -> None:
 def test_bare_words_and_phrases_mean_what_the_grammar_says(words: list[str], form: str, lenient: bool) -> None:  # noqa: FBT001 - as drawn
     """The short cut for text without any other mark gives the tree, spans and errors that the grammar gives."""
     text = form.format("  ".join(words))
-    read = _manners.forgive if lenient else _manners.insist
+    read = parse_leniently if lenient else parse_strictly
     refused = ""
     try:
         expected = read(text)

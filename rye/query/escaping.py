@@ -11,13 +11,18 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 from typing import TypeAlias
 
+from rye import _resources
+
 __all__ = [
+    "BOUND",
+    "COMPARED",
     "ODD_WORDS",
     "VALUE",
     "WORD",
-    "Place",
+    "Spelling",
     "Units",
     "guard_colons",
     "literal",
@@ -26,8 +31,7 @@ __all__ = [
     "plain",
     "quote",
     "spell",
-    "spell_bound",
-    "spell_compared",
+    "spell_value",
     "units",
     "unquote",
 ]
@@ -44,28 +48,29 @@ ODD_WORDS = {
 """What the grammar takes for a word although it was most likely meant as something else: error code → its look."""
 
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
-_FIELD = re.compile(r"[^\W\d][\w-]*(?:\.[\w-]+)*(?=:(?![\s/:]|\Z))")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
 _ODD = "|".join(look.pattern for look in ODD_WORDS.values())
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where text is spelled: what needs an escape everywhere, what not at the start, and what starts wrongly."""
+class Spelling:
+    """How text is spelled at some place: what needs an escape, what not at the start, and what must not begin it."""
 
     specials: str
     free_at_start: str
     hazard: re.Pattern[str]
 
 
-WORD = Place('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|TO|NEAR)\Z|NEAR/|-(?![->]|\Z)"))
+WORD = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|TO|NEAR)\Z|NEAR/|-(?![->]|\Z)"))
 """A word by itself."""
 NOT_AFTER_MINUS = "->"
 """What would read differently directly after the ``-`` of an exclusion."""
-VALUE = Place('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|NEAR)\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]"))
+VALUE = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|NEAR)\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]"))
 """A word directly after ``name:``."""
-_COMPARED = Place('()"~^', "", re.compile(r"[<>=!]"))
-_BOUND = Place('()[]{}"', "", re.compile(r"TO\Z"))
+COMPARED = Spelling('()"~^', "", re.compile(r"[<>=!]"))
+"""The value of a comparison."""
+BOUND = Spelling('()[]{}"', "", re.compile(r"TO\Z"))
+"""One end of a range."""
 
 
 def units(raw: str) -> Units:
@@ -94,40 +99,48 @@ def pattern_units(text: str) -> Units:
     return [(m[0][-1], m[0] in "*?") for m in re.finditer(r"\\[*?\\]|[\s\S]", text)]
 
 
-def _spell_unit(word: Units, index: int, place: Place) -> str:
+@cache
+def terminal(name: str) -> str:
+    """Return the pattern of a terminal as the grammar has it; printing a query needs it, and does not need Lark."""
+    (pattern,) = re.findall(rf"^{name}[.\d]*: /(.+)/$", _resources.grammar_text(), re.MULTILINE)
+    return str(pattern)
+
+
+def _field_before(text: str) -> str:
+    """Return the name of the field that ``text`` begins with, empty for none."""
+    field = re.match(terminal("FIELD"), text)
+    return field[0][:-1] if field else ""
+
+
+def is_field_name(name: str) -> bool:
+    """Return whether a query can name this field."""
+    return _field_before(f"{name}:x") == name != ""
+
+
+def _spell_unit(word: Units, index: int, spelling: Spelling) -> str:
     char, live = word[index]
     if live:
         return char
     if char == "\\":
         following, live = word[index + 1] if index + 1 < len(word) else ("", False)
         return char if index and following.isalnum() and not live else "\\\\"
-    special = char in place.specials and (index > 0 or char not in place.free_at_start)
+    special = char in spelling.specials and (index > 0 or char not in spelling.free_at_start)
     return f"\\{char}" if special or char in "*?" or char.isspace() else char
 
 
-def spell(word: Units, place: Place) -> str:
+def spell(word: Units, spelling: Spelling) -> str:
     """Spell a word so that, at that place, it reads as just these characters and wildcards."""
-    spelled = "".join(_spell_unit(word, index, place) for index in range(len(word)))
-    if place.hazard.match(spelled):
+    spelled = "".join(_spell_unit(word, index, spelling) for index in range(len(word)))
+    if spelling.hazard.match(spelled):
         return f"\\{spelled}"
-    if place is WORD and (name := _FIELD.match(spelled)):
-        return f"{name[0]}\\{spelled[name.end() :]}"
+    if spelling is WORD and (field := _field_before(spelled)):
+        return f"{field}\\{spelled.removeprefix(field)}"
     return spelled
 
 
-def spell_compared(text: str) -> str:
-    """Spell the value of a comparison."""
-    return _spell_value(text, _COMPARED)
-
-
-def spell_bound(text: str) -> str:
-    """Spell one end of a range."""
-    return _spell_value(text, _BOUND)
-
-
-def _spell_value(text: str, place: Place) -> str:
-    """Spell a value with escapes, or in quotes where it has white space or that is shorter."""
-    spelled = spell(literal(text), place)
+def spell_value(text: str, spelling: Spelling) -> str:
+    """Spell a compared value or an end of a range: with escapes, or in quotes if it has spaces or that is shorter."""
+    spelled = spell(literal(text), spelling)
     return quote(text) if re.search(r"\s", text) or len(quote(text)) < len(spelled) else spelled
 
 

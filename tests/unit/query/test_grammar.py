@@ -1,11 +1,19 @@
-"""Where a word begins and ends, and what makes an operator or a field of it."""
+"""What the grammar makes of a text: where words begin and end, operators, fields; and the one parser of a process."""
 
 from __future__ import annotations
 
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
+from rye.errors import QueryError
 from rye.query import as_words, parse
 from rye.query.ast import And, Everything, Exists, Field, Near, Node, Not, Or, Phrase, Wildcard, Word
+from rye.query.grammar import parser
+from tests.conformance.corpus import entries
 
 
 def ast(text: str) -> Node:
@@ -106,3 +114,47 @@ def test_hyphen_directly_after_a_group_or_phrase_excludes_nothing(text: str) -> 
 def test_tilde_and_caret_that_follow_nothing_directly_begin_a_word(text: str, words: list[str]) -> None:
     """They are marks only directly behind what they mark."""
     assert [word.text for word in as_words(ast(text)) or ()] == words
+
+
+@pytest.mark.parametrize(
+    "query", [entry.query for entry in entries("ok") if not re.search(r"(^|[\s(:])[~^]", entry.query)]
+)
+def test_good_queries_are_read_by_the_grammar_alone(query: str) -> None:
+    """Nothing has to be repaired in them; only a word that begins with ~ or ^ is a mark to the grammar."""
+    assert (parser().parse(query) if query.strip() else Everything()) == parse(query).ast
+
+
+LATE = """
+import sys
+import rye.query
+from rye.query.ast import And, Field, Word
+str(And((Word("a"), Field("title", Word("b")))))
+sys.exit("lark" in sys.modules)
+"""
+
+
+def outcome(text: str) -> str:
+    """Return the canonical text of a query, or the code and suggestion of its error."""
+    try:
+        return str(parse(text).ast)
+    except QueryError as error:
+        return f"{error.code} {error.suggestion}"
+
+
+def test_importing_and_printing_load_no_parser() -> None:
+    """Commands that parse no query do not pay for Lark."""
+    assert subprocess.run([sys.executable, "-c", LATE], check=False).returncode == 0
+
+
+def test_threads_parse_at_the_same_time_without_mixing() -> None:
+    """Each gets the answer that it gets alone."""
+    texts = [f"w{n} (title:x{n} OR -y{n}^{n + 1})" + ("" if n % 3 else " AND") for n in range(60)]
+    alone = [outcome(text) for text in texts]
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(outcome, texts * 5)) == alone * 5
+
+
+def test_a_refused_query_leaves_nothing_for_the_next() -> None:
+    """Neither open groups nor pending operators."""
+    assert outcome("a AND (b OR").startswith("missing-right-operand")
+    assert outcome("c") == "c"

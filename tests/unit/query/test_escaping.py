@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from rye.query import leaves, parse
+from rye.query import is_field_name, leaves, parse
 from rye.query.ast import And, Compare, Field, Fuzzy, Node, Phrase, Range, Wildcard, Word
 
 
@@ -85,3 +85,14 @@ def test_every_word_can_be_printed_in_every_place(text: str, context: str) -> No
     ast = parse(context.format(escaped)).ast
     assert text in {leaf.text for leaf in leaves(ast) if isinstance(leaf, Word | Fuzzy)}
     assert parse(str(ast)).ast == ast
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("a", True), ("_x", True), ("título", True), ("a.b-c.d", True)]
+    + [(name, False) for name in ("", "1a", "a b", "a:b", "a.", "a/b", "a:", "-a")],
+)
+def test_field_names_are_those_of_the_grammar(name: str, expected: bool) -> None:  # noqa: FBT001 - from the table
+    """A name that a query can write before a colon."""
+    assert is_field_name(name) is expected
+    assert (parse(f"{name}:x", lenient=True).ast == Field(name, Word("x"))) is expected

@@ -1,0 +1,245 @@
+"""What is made of a bad query: the error, its place, words and suggestion; and what a search reads instead."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from rye.errors import QueryError
+from rye.query import loosen, parse
+from rye.query.ast import And, Everything, Field, Node, Or, Phrase, Wildcard, Word
+from rye.query.flaws import FLAWS
+from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
+
+EXAMPLES = {flaw.code: flaw.example for flaw in FLAWS.values()} | {
+    "too-long": "word " * MAX_CHARS,
+    "too-deep": "(" * (MAX_NESTING + 1) + "a" + ")" * (MAX_NESTING + 1),
+    "too-many-leaves": "a " * (MAX_LEAVES + 1),
+}
+
+
+def refused(text: str) -> QueryError:
+    """Return the error that a bad query raises."""
+    with pytest.raises(QueryError) as caught:
+        parse(text)
+    return caught.value
+
+
+@pytest.mark.parametrize("code", FLAWS)
+def test_example_of_each_flaw_raises_just_it(code: str) -> None:
+    """The table is true."""
+    assert refused(EXAMPLES[code]).code == code
+
+
+@pytest.mark.parametrize("code", FLAWS)
+def test_each_error_says_what_where_and_what_to_do(code: str) -> None:
+    """No slot of a message is left open, the token is the writer's own text, and the suggestion parses."""
+    error = refused(EXAMPLES[code])
+    assert error.text[error.position :].startswith(error.token)
+    assert error.hint
+    assert error.suggestion
+    assert not re.search(r"\{[a-z]+\}", error.message + error.hint.replace("{names}", ""))
+    parse(error.suggestion)
+    assert error.to_dict()["caret"].splitlines()[-1].strip(" ^") == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "suggestion"),
+    [
+        ("a OR", "a"),
+        ("a AND AND b", "a b"),
+        ("file (dir OR bin", "file (dir OR bin)"),
+        ('title:"file sys', 'title:"file sys"'),
+        ('5" disk', '5 "disk"'),
+        ('version:>="2', "version:>=2"),
+        ("NOT a NEAR/5 b", "-(a NEAR/5 b)"),
+        ("title:a NEAR/5 b", "title:(a NEAR/5 b)"),
+        ("a NEAR b", "a NEAR/5 b"),
+        ("direcive~5", "direcive~2"),
+        ("a^5000", "a^1000"),
+        ("title:NOT draft", "-title:draft"),
+        ("title:-draft", "-title:draft"),
+        ("!draft", "-draft"),
+        ("a && b || c", "a b OR c"),
+        ("version:!=2", "-version:2"),
+        ("version:>= 2.0", "version:>=2.0"),
+        ("version:=>2", "version:>=2"),
+        ("version:(>=2.0 <3)", "version:(version:>=2.0 version:<3)"),
+        ("version:^1.0", "version:1.0"),
+        ("tag:[api, mcp]", "tag:(api OR mcp)"),
+        ("n:[1..5]", "n:[1 TO 5]"),
+        ("created:[2026-01 to 2026-03}", "created:[2026-01 TO 2026-03}"),
+        ("created:[2026-01-01 10:00 TO *]", 'created:["2026-01-01 10:00" TO *]'),
+        ("main()", "main"),
+        ("AND", '"AND"'),
+        ("NOT (", '"NOT"'),
+        ("()", "*"),
+        ("a\0b", "a b"),
+    ],
+)
+def test_suggestion_is_what_was_meant(text: str, suggestion: str) -> None:
+    """The fixed query, as close to the text as can be."""
+    assert refused(text).suggestion == suggestion
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ('title:"', "unclosed-quote"),
+        ("title:\\", "trailing-backslash"),
+        ("a OR \\", "trailing-backslash"),
+        ("(title:)", "field-without-value"),
+        ("title:)", "field-without-value"),
+        ("not (a or b)) c", "stray-paren"),
+        ("a NEAR/5 (b OR -c)", "near-operand"),
+        ("a OR (b AND", "missing-right-operand"),
+        ("(a", "unclosed-paren"),
+    ],
+)
+def test_the_error_names_the_real_cause(text: str, code: str) -> None:
+    """Where two things are wrong at once, the one that explains the other is told."""
+    assert refused(text).code == code
+
+
+def test_first_of_several_errors_is_told() -> None:
+    """The reader meets them in the order of the text, and the suggestion fixes all."""
+    error = refused("a AND OR b) c~9")
+    assert (error.code, error.position) == ("doubled-operator", 6)
+    assert error.suggestion == "a b c~2"
+
+
+def test_attack_with_terminal_escapes_reaches_no_message() -> None:
+    """Neither message, caret nor suggestion carries a control character back to a terminal."""
+    error = refused("a \x1b[31m\x07 (b")
+    for words in (error.message, error.hint, error.caret().replace("\n", ""), error.suggestion, str(error)):
+        assert words.isprintable()
+
+
+def test_long_tokens_are_cut_in_messages_only() -> None:
+    """The message stays one short line; ``token`` is whole."""
+    error = refused(f"a^{'x' * 500}")
+    assert len(error.message) < 120
+    assert len(error.token) == 501
+
+
+def test_error_of_a_huge_query_stays_small() -> None:
+    """What is far beyond the limit is not carried along."""
+    error = refused("a" * 1_000_000)
+    assert error.code == "too-long"
+    assert len(error.text) <= 2 * MAX_CHARS
+    assert len(error.suggestion) == MAX_CHARS
+
+
+def words(text: str) -> list[str]:
+    """Return the words that prose is read as."""
+    found = loosen(parse(text, lenient=True).ast)
+    assert found is not None
+    return [word.text for word in found]
+
+
+def test_prose_is_read_as_its_words() -> None:
+    """Punctuation stays with the words, where it means nothing; quotes make phrases, parentheses groups."""
+    text = 'Find books with "mystery" (2nd ed.): what\'s new?'
+    assert words(text) == ["Find", "books", "with", "mystery", "2nd", "ed.", ":", "what's", "new"]
+    assert Phrase("mystery") in parse(text, lenient=True).ast.operands  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("What is this?", ["What", "is", "this"]),
+        ("Really?! Yes, really!", ["Really!", "Yes,", "really!"]),
+        ("(why?) how??", ["why", "how"]),
+        ('Find "it"? Now ?', ["Find", "it", "Now"]),
+        ("C++? .net?", ["C++", ".net"]),
+        ("a?b c?", ["a?b", "c"]),
+        ("send \"don't forget the cat.", ["send", "don't", "forget", "the", "cat."]),
+        ("smile :) or (: frown", ["smile", ":", "or", ":", "frown"]),
+        ("warning: results: none", ["warning:", "results:", "none"]),
+        ("call main() now", ["call", "main", "now"]),
+        ("a - b -- c", ["a", "b", "--", "c"]),
+        ("wow !important !", ["wow", "!important"]),
+        ("x >= 5 and y<3, >90%", ["x", ">=", "5", "and", "y<3,", ">90%"]),
+        ("ends in a backslash\\", ["ends", "in", "a", "backslash"]),
+        ("nul\0byte", ["nul", "byte"]),
+    ],
+)
+def test_punctuation_of_prose_costs_no_word(text: str, expected: list[str]) -> None:
+    """Question marks at the end of words, stray quotes, parentheses and dashes are dropped."""
+    assert words(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("fi?e OR foo?", Or((Wildcard("fi?e"), Wildcard("foo?")))),
+        ("title:foo?", Field("title", Wildcard("foo?"))),
+        ("foo? bar*", And((Wildcard("foo?"), Wildcard("bar*")))),
+    ],
+)
+def test_question_mark_is_a_wildcard_beside_any_operator(text: str, expected: Node) -> None:
+    """Who writes operators means them."""
+    parsed = parse(text, lenient=True)
+    assert parsed.ast == expected
+    assert parsed.dropped == ()
+
+
+@pytest.mark.parametrize(
+    "text", ["a b", "a OR (b NOT c)", 'title:"x y"~2^3', "a NEAR/5 b", "version:>=2", "*", "", "fi?e*", "n:[1 TO *}"]
+)
+def test_good_queries_are_read_as_strictly(text: str) -> None:
+    """There is nothing to forgive."""
+    assert parse(text, lenient=True) == parse(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("a AND", "a"),
+        ("OR a", "a"),
+        ("a OR (b", "a OR b"),
+        ("a) b", "a b"),
+        ('title:"a b', "title:a b"),
+        ("a NEAR b", "a NEAR/5 b"),
+        ("a~7 b^0", "a~2 b"),
+        ("title:-x", "-title:x"),
+        ("tag:[a, b]", "tag:(a OR b)"),
+        ("tag:[!a ~b AND]~1", "tag:(\\!a OR ~b)"),
+        ("tag:[,]", "tag:*"),
+        ('version:!="a b"~2', '-version:"a b"~2'),
+        ('version:>="2 x', "version:>=2 x"),
+        ("version:(>=2.* [1 TO *})", "version:(version:>=2 version:[1 TO *})"),
+        ("AND OR NOT", "*"),
+        ("NOT ()", "*"),
+        ("((((", "*"),
+    ],
+)
+def test_fixed_queries(text: str, canonical: str) -> None:
+    """What can be understood is kept."""
+    assert str(parse(text, lenient=True).ast) == canonical
+
+
+def test_each_drop_says_where_what_and_why() -> None:
+    """In the order of the text."""
+    dropped = parse('a) "b (c OR', lenient=True).dropped
+    assert [(each.position, each.text) for each in dropped] == [(1, ")"), (3, '"'), (6, "("), (9, "OR")]
+    assert all("; " in each.reason for each in dropped)
+    (mark,) = parse("what?", lenient=True).dropped
+    assert (mark.position, mark.text) == (4, "?")
+
+
+def test_nothing_but_question_marks_is_everything() -> None:
+    """No word is left."""
+    parsed = parse("? ??", lenient=True)
+    assert parsed.ast == Everything()
+    assert [each.position for each in parsed.dropped] == [0, 3]
+
+
+def test_spans_point_into_the_original_text() -> None:
+    """Also after something was dropped or replaced."""
+    text = 'a\0 "b) ccc?'
+    parsed = parse(text, lenient=True)
+    assert parsed.text == text
+    assert [text[slice(*word.span)] for word in loosen(parsed.ast) or ()] == ["a", "b", "ccc?"]
+    assert Word("ccc") in parsed.ast.operands  # type: ignore[union-attr]
