@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from rye.errors import RyeError, SigningError
-from rye.signing import PASSPHRASE_VARIABLE, hide_keys
+from rye.keys.key_store import PASSPHRASE_VARIABLE
+from rye.signing import hide_keys
 
 __all__ = ["ask_new_passphrase", "ask_passphrase", "hide_keys_in"]
 

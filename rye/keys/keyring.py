@@ -20,6 +20,7 @@ from typing import Any
 
 from rye import signing
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keys import key_store
 from rye.keys.trust_changes import write_own_trust_file
 from rye.keys.trust_files import Trust
 from rye.signing import Clock, PublicKey, Scope, SigningKey
@@ -27,7 +28,7 @@ from rye.spaces.layout import Layout
 
 __all__ = ["ENVIRONMENT", "KeyFacts", "Keyring", "Passphrase"]
 
-ENVIRONMENT = signing.KEY_VARIABLE
+ENVIRONMENT = key_store.KEY_VARIABLE
 """Name under which the key of the environment is listed."""
 
 Passphrase = bytes | Callable[[str], bytes] | None
@@ -92,7 +93,7 @@ class Keyring:
         self._environ = os.environ if environ is None else environ
         self._user = layout.user
         self._clock = clock
-        self.folder = layout.user / signing.SIGNING_FOLDER
+        self.folder = layout.user / key_store.SIGNING_FOLDER
         self.trust = Trust(layout, named=named, clock=clock)
 
     @classmethod
@@ -106,7 +107,7 @@ class Keyring:
 
     def generate(
         self,
-        name: str = signing.DEFAULT_KEY,
+        name: str = key_store.DEFAULT_KEY,
         *,
         owner: str = "",
         namespaces: tuple[str, ...] | None = None,
@@ -137,7 +138,7 @@ class Keyring:
     def import_key(
         self,
         data: bytes,
-        name: str = signing.DEFAULT_KEY,
+        name: str = key_store.DEFAULT_KEY,
         *,
         owner: str = "",
         trust: bool | None = None,
@@ -178,10 +179,10 @@ class Keyring:
                 hint="give the new key another name, or replace the old one with --force",
             )
         if encrypt is None:
-            encrypt = bool(self._environ.get(signing.PASSPHRASE_VARIABLE))
+            encrypt = bool(self._environ.get(key_store.PASSPHRASE_VARIABLE))
         if encrypt and secret is None:
             secret = self._secret(f"the new key {name}")
-        path = signing.save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
+        path = key_store.save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
         trust_file = ""
         if first if trust is None else trust:
             trust_file = str(write_own_trust_file(self._user, key.public, entry))
@@ -206,7 +207,7 @@ class Keyring:
         first = (self.show(ENVIRONMENT),) if self.in_environment else ()
         return (*first, *map(self.show, names))
 
-    def show(self, name: str = signing.DEFAULT_KEY) -> KeyFacts:
+    def show(self, name: str = key_store.DEFAULT_KEY) -> KeyFacts:
         """Return what may be told about one key; no passphrase is asked for.
 
         Raises:
@@ -217,9 +218,9 @@ class Keyring:
             return self._facts_of_environment()
         path = self._path(name)
         try:
-            data = signing.read_key_file(path) if self._folder_is_safe() else b""
+            data = key_store.read_key_file(path) if self._folder_is_safe() else b""
             encrypted = _ENCRYPTED in data
-            public = signing.read_public_beside(path) if encrypted else signing.load_key_file(path).public
+            public = key_store.read_public_beside(path) if encrypted else key_store.load_key_file(path).public
         except NotFoundError:
             raise
         except RyeError as error:
@@ -235,14 +236,14 @@ class Keyring:
         )
 
     def _folder_is_safe(self) -> bool:
-        signing.check_private_folder(self.folder)
+        key_store.check_private_folder(self.folder)
         return True
 
     def _facts_of_environment(self) -> KeyFacts:
         given = self._environ.get(ENVIRONMENT, "").strip()
         path = given if os.path.isfile(given) else ""  # noqa: PTH113 - Path.is_file raises for a long text
         try:
-            public = signing.find_signing_key(self._user, environ=self._environ).public
+            public = key_store.find_signing_key(self._user, environ=self._environ).public
         except RyeError as error:
             waiting = error.code == "passphrase-needed"
             return KeyFacts(ENVIRONMENT, path=path, encrypted=waiting, problem=str(error))
@@ -281,13 +282,13 @@ class Keyring:
 
         def open_(secret: bytes | None) -> SigningKey:
             if which is None:
-                return signing.find_signing_key(self._user, environ=self._environ, passphrase=secret)
+                return key_store.find_signing_key(self._user, environ=self._environ, passphrase=secret)
             if self._is_name(which):
-                return signing.load_signing_key(self.folder, name=str(which), passphrase=secret)
-            return signing.load_key_file(Path(which).expanduser(), passphrase=secret)
+                return key_store.load_signing_key(self.folder, name=str(which), passphrase=secret)
+            return key_store.load_key_file(Path(which).expanduser(), passphrase=secret)
 
         signing.refuse_key_text(str(which))
-        given = self._environ.get(signing.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
+        given = self._environ.get(key_store.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
         try:
             return open_(given)
         except SigningError as error:
@@ -304,11 +305,13 @@ class Keyring:
         """
         signing.refuse_key_text(str(which))
         if which is None and not self.in_environment:
-            which = signing.DEFAULT_KEY
+            which = key_store.DEFAULT_KEY
         if isinstance(which, str) and _NAME.fullmatch(which) and (self.folder / f"{which}.pem").exists():
             path = self._path(which)
-            locked = _ENCRYPTED in signing.read_key_file(path) and not self._environ.get(signing.PASSPHRASE_VARIABLE)
-            return (signing.read_public_beside(path) if locked else None) or self.signing_key(which).public
+            locked = _ENCRYPTED in key_store.read_key_file(path) and not self._environ.get(
+                key_store.PASSPHRASE_VARIABLE
+            )
+            return (key_store.read_public_beside(path) if locked else None) or self.signing_key(which).public
         if which is not None and (named := self.trust.read_public(str(which))):
             return named
         return self.signing_key(which).public
@@ -337,7 +340,7 @@ class Keyring:
                 )
         return signing.write_trust_file(public, owner=owner)
 
-    def export_private(self, name: str = signing.DEFAULT_KEY) -> bytes:
+    def export_private(self, name: str = key_store.DEFAULT_KEY) -> bytes:
         """Return the private key as its file holds it: behind a passphrase if it is behind one there.
 
         Raises:
@@ -345,18 +348,18 @@ class Keyring:
             SigningError: ``unsafe-permissions``.
         """
         path = self._path(name)
-        signing.check_private_folder(self.folder)
-        return signing.read_key_file(path)
+        key_store.check_private_folder(self.folder)
+        return key_store.read_key_file(path)
 
     def _secret(self, what: str) -> bytes:
-        given = self._environ.get(signing.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape")
+        given = self._environ.get(key_store.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape")
         asked = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
         secret = given or (asked if isinstance(asked, bytes) else b"")
         if not secret:
             raise SigningError(
                 "passphrase-needed",
                 f"{what} needs a passphrase",
-                hint=f"set {signing.PASSPHRASE_VARIABLE}, or run this on a terminal to be asked",
+                hint=f"set {key_store.PASSPHRASE_VARIABLE}, or run this on a terminal to be asked",
             )
         return secret
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from rye import signing
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keys import key_store
 from rye.keys.trust_changes import (
     by_a_link,
     read_key,
@@ -422,9 +423,9 @@ class Trust:
             raise ArgumentError("ambiguous-key", message, hint="give all 64 digits")
         if found:
             return found[0]
-        public = self._layout.user / signing.SIGNING_FOLDER
+        public = self._layout.user / key_store.SIGNING_FOLDER
         for path in sorted(public.glob("*.pub")):
-            own = signing.read_public_beside(path)
+            own = key_store.read_public_beside(path)
             if own and fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
                 return TrustEntry(own, "", Scope.USER)
         message = f"no trust file of any space names key {fingerprint!r}"

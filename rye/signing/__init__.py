@@ -1,8 +1,8 @@
 r"""From (bytes, keys, moment, place) to a verdict; keys, trust and signing.
 
 :func:`inspect` finds what the bytes of a file prove by themselves, :func:`judge` what that is worth under a trust set.
-Neither touches a disk or asks a clock. :mod:`rye.signing.trust_store` alone reads and writes
-trust files, ``vault`` keys.
+Neither touches a disk or asks a clock. :mod:`rye.signing.trust_store` alone reads and
+writes files: trust files. Private keys on disk are the business of :mod:`rye.keys.key_store`.
 Importing this room does not load the cryptography library; the first signature that is checked or made does.
 
     >>> from datetime import UTC, datetime
@@ -38,28 +38,10 @@ from rye.signing.trust_store import (
     trust_paths,
     write_atomically,
 )
-from rye.signing.vault import (
-    DEFAULT_KEY,
-    KEY_VARIABLE,
-    PASSPHRASE_VARIABLE,
-    SIGNING_FOLDER,
-    check_private_folder,
-    find_signing_key,
-    load_key_file,
-    load_signing_key,
-    read_key_file,
-    read_public_beside,
-    save_signing_key,
-    write_secret,
-)
 
 __all__ = [
     "COMMENT_MARKS",
-    "DEFAULT_KEY",
-    "KEY_VARIABLE",
-    "PASSPHRASE_VARIABLE",
     "REASONS",
-    "SIGNING_FOLDER",
     "TRUSTED_FOLDER",
     "Account",
     "Clock",
@@ -80,28 +62,21 @@ __all__ = [
     "UnreadTrust",
     "Verdict",
     "account",
-    "check_private_folder",
     "disagreements",
     "endorse",
     "endorser",
-    "find_signing_key",
     "hide_keys",
     "in_namespaces",
     "inspect",
     "judge",
     "last_moment",
     "leads_out",
-    "load_key_file",
-    "load_signing_key",
     "load_trust",
     "parse_trust_file",
-    "read_key_file",
-    "read_public_beside",
     "read_trust_bytes",
     "refuse_key_text",
     "refuse_links",
     "remembering_verify",
-    "save_signing_key",
     "sign_bytes",
     "sweep",
     "system_clock",
@@ -110,6 +85,5 @@ __all__ = [
     "unsigned_bytes",
     "with_declared",
     "write_atomically",
-    "write_secret",
     "write_trust_file",
 ]

@@ -11,6 +11,7 @@ import pytest
 
 from rye import signing
 from rye.cli.app import main
+from rye.keys import key_store
 from tests.support.attacks import HELLO, TEXT
 from tests.support.signed import ANN, BEA
 from tests.support.spacesim import SpaceSim
@@ -27,7 +28,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     monkeypatch.setenv("RYE_CACHE_DIR", str(found.cache))
     monkeypatch.delenv("RYE_SIGNING_KEY", raising=False)
     found.save_user_key()
-    signing.save_signing_key(found.root("user") / signing.SIGNING_FOLDER, BEA, name="bea")
+    key_store.save_signing_key(found.root("user") / key_store.SIGNING_FOLDER, BEA, name="bea")
     found.add("project", HELLO, TEXT)
     found.add("project", "tools/other/one.py", TEXT.replace("demo", "other"))
     return found
@@ -112,7 +113,7 @@ def test_a_delegation_can_demand_several_keys(sim: SpaceSim, rye: Rye) -> None:
     from tests.support.signed import key
 
     bea, cem, dee = (sim.trust(who, owner=name) for name, who in zip("bcd", (BEA, key("cem"), key("dee")), strict=True))
-    other = str(signing.save_signing_key(sim.folder / "keys", key("cem")))
+    other = str(key_store.save_signing_key(sim.folder / "keys", key("cem")))
     delegate = ("--delegate", f"other/*=2:{bea},{cem},{dee}")
     status, report = rye("manifest", "write", *delegate, "--key", "private_key", "--key", "bea", "--key", other)
     assert (status, report["missing"]) == (0, {})
@@ -204,7 +205,7 @@ def test_a_bundle_has_a_manifest_of_its_own(sim: SpaceSim, rye: Rye) -> None:
     from tests.support.signed import key
 
     sim.add("system:shop", HELLO, TEXT)
-    path = signing.save_signing_key(sim.folder / "keys", key("shop"))
+    path = key_store.save_signing_key(sim.folder / "keys", key("shop"))
     bundle = ("--bundle", str(sim.bundles["shop"]))
     assert rye("manifest", "write", *bundle, "--key", str(path))[0] == 0
     status, answer = rye("manifest", "check", *bundle)

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keys.key_store import load_key_file
 from rye.keys.sign_items import sign_bundle
-from rye.signing import Scope, load_key_file, parse_trust_file
+from rye.signing import Scope, parse_trust_file
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
 from tests.support.spacesim import SpaceSim

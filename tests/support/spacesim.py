@@ -23,6 +23,7 @@ import pytest
 from rye import Registry, items, signing
 from rye.items import ItemType
 from rye.items.filenames import split_name
+from rye.keys import key_store
 from rye.signing import EnvelopeFormat, Origin, SigningKey
 from tests.support.naive_docs import NaiveDoc
 from tests.support.signed import ANN, EVE, SIGNED_AT, WHEN, key, replace_once
@@ -188,7 +189,7 @@ class SpaceSim:
 
     def save_user_key(self, who: SigningKey = ANN) -> Path:
         """Put a private key where ``sign`` looks for it."""
-        return signing.save_signing_key(self.root("user") / signing.SIGNING_FOLDER, who)
+        return key_store.save_signing_key(self.root("user") / key_store.SIGNING_FOLDER, who)
 
     # reading
 

@@ -16,6 +16,7 @@ import pytest
 
 from rye import Registry, signing
 from rye.errors import ArgumentError, ItemError, NotFoundError, RyeError, SigningError
+from rye.keys import key_store
 from rye.signing import Verdict
 from tests.support.signed import ANN, EVE, verdict
 from tests.support.spacesim import SpaceSim
@@ -36,7 +37,7 @@ def sim(tmp_path: Path) -> SpaceSim:
     sim = SpaceSim(tmp_path, bundles=())
     for rel, text in GOOD.items():
         sim.write("project", rel, text)
-    signing.save_signing_key(sim.root("user") / signing.SIGNING_FOLDER, ANN)
+    key_store.save_signing_key(sim.root("user") / key_store.SIGNING_FOLDER, ANN)
     return sim
 
 
@@ -165,7 +166,7 @@ def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
     assert found == {"demo/hello": False, "demo/note": True, "demo/release": True}
     public = sim.folder / "ann.pem"
     public.write_text(ANN.public.pem)
-    for path in (sim.root("user") / signing.SIGNING_FOLDER).iterdir():
+    for path in (sim.root("user") / key_store.SIGNING_FOLDER).iterdir():
         path.unlink()
     assert not registry.sign("tool:demo/*", check=True, key=public).items[0].changed
     assert registry.sign("*", dry_run=True).fingerprint == ""
@@ -194,8 +195,8 @@ def test_a_dry_run_reads_the_key_of_the_environment(sim: SpaceSim, monkeypatch: 
 
 def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:
     """Comparing takes the public half beside it; signing takes the passphrase."""
-    folder = sim.root("user") / signing.SIGNING_FOLDER
-    signing.save_signing_key(folder, EVE, name="eve", passphrase=b"secret")
+    folder = sim.root("user") / key_store.SIGNING_FOLDER
+    key_store.save_signing_key(folder, EVE, name="eve", passphrase=b"secret")
     registry = registry_of(sim)
     assert registry.sign("*", key="eve", dry_run=True).fingerprint == EVE.public.fingerprint
     with pytest.raises(SigningError) as caught:

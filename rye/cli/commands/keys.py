@@ -54,7 +54,8 @@ def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
     from rye.cli.secrets import ask_new_passphrase
-    from rye.signing import DEFAULT_KEY, last_moment
+    from rye.keys.key_store import DEFAULT_KEY
+    from rye.signing import last_moment
 
     until = options["not_after"]
     made = _keyring(ask_new_passphrase).generate(
@@ -90,7 +91,7 @@ def list_keys(*, as_json: bool) -> int:
 def show(name: str | None, *, as_json: bool) -> int:
     """Show all that may be told of one key: its fingerprints and its public half."""
     from rye.cli.render.keys import render_key
-    from rye.signing import DEFAULT_KEY
+    from rye.keys.key_store import DEFAULT_KEY
 
     key = _keyring().show(name or DEFAULT_KEY)
     return _answer(key.to_dict(), render_key(key, Terminal.of(sys.stdout)), as_json=as_json)
@@ -123,7 +124,8 @@ def export(name: str | None, **options: Any) -> int:
     if output is None:
         say_raw(data.decode("utf-8", "surrogateescape"))
         return 0
-    from rye.signing import refuse_links, write_secret
+    from rye.keys.key_store import write_secret
+    from rye.signing import refuse_links
 
     refuse_links(output)
     if options["private"]:
@@ -137,7 +139,7 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
     import base64
 
     from rye.cli.secrets import ask_passphrase
-    from rye.signing import DEFAULT_KEY
+    from rye.keys.key_store import DEFAULT_KEY
 
     keyring = _keyring(ask_passphrase)
     if options["private"]:
@@ -170,7 +172,8 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Take over the private key in FILE (PEM; - for standard input) under NAME; a passphrase stays the same."""
     from rye.cli.render.keys import render_made
     from rye.cli.secrets import ask_passphrase
-    from rye.signing import DEFAULT_KEY, read_key_file, refuse_key_text
+    from rye.keys.key_store import DEFAULT_KEY, read_key_file
+    from rye.signing import refuse_key_text
 
     refuse_key_text(str(file))
     data = _standard_input() if str(file) == "-" else read_key_file(file.expanduser())

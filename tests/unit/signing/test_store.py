@@ -10,19 +10,15 @@ from pathlib import Path
 import pytest
 
 from rye.errors import EnvironmentFault, NotFoundError, SigningError
+from rye.keys.key_store import SIGNING_FOLDER, find_signing_key, load_key_file, load_signing_key, save_signing_key
 from rye.signing import (
-    SIGNING_FOLDER,
     TRUSTED_FOLDER,
     Scope,
     SigningKey,
     TrustSet,
     Verdict,
     endorse,
-    find_signing_key,
-    load_key_file,
-    load_signing_key,
     load_trust,
-    save_signing_key,
     sweep,
     system_clock,
     trust_file_name,

@@ -14,16 +14,9 @@ import pytest
 from rye.cli.render.keys import render_keys
 from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.keys.key_store import KEY_VARIABLE, PASSPHRASE_VARIABLE
 from rye.keys.keyring import ENVIRONMENT, Keyring
-from rye.signing import (
-    KEY_VARIABLE,
-    PASSPHRASE_VARIABLE,
-    Scope,
-    SigningKey,
-    hide_keys,
-    load_trust,
-    parse_trust_file,
-)
+from rye.signing import Scope, SigningKey, hide_keys, load_trust, parse_trust_file
 from rye.spaces.layout import Layout
 from rye.verify.policy import check_signers
 from tests.support.signed import ANN, EVE
