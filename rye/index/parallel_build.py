@@ -17,17 +17,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye import _process as stopping
 from rye._process import Helper, cores, requests, start
+from rye.errors import ItemError
 from rye.index.file_list import Problem
 from rye.index.join import join, new_run
-from rye.index.reading import Digest, read_files
+from rye.index.relations import edges_of
+from rye.index.schema import Place
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import RUNS
 from rye.items import ItemType
 from rye.spaces import ItemFile, Root, Space
+from rye.spaces.read import read_item
 
 PIECE_BYTES = 16 << 20
 """Bytes of files in a piece, at most. Reading one takes some 100 MB of memory, and 1 GB where no word comes twice."""
@@ -75,6 +78,51 @@ class Work:
     told: Callable[[int], None]
 
 
+class Digest(NamedTuple):
+    """Paths of files whose bytes are unchanged, and files that are not items."""
+
+    same: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def read_files(
+    root: Root,
+    files: Sequence[ItemFile],
+    digests: Mapping[str, str],
+    builder: SegmentBuilder,
+    *,
+    report: Callable[[int], None] = lambda _done: None,
+) -> Digest:
+    """Add the items of files to a builder, but for files whose SHA-256 is the one in ``digests``: they are unchanged.
+
+    Args:
+        root: The space root.
+        files: The files to read, in the order of their documents.
+        digests: By path, the SHA-256 of the bytes that are indexed already.
+        builder: Takes the items.
+        report: Called with the number of files done before each file.
+
+    Raises:
+        CancelledError: It has been cancelled.
+    """
+    same: list[str] = []
+    problems: list[Problem] = []
+    for done, file in enumerate(files):
+        stopping.check()
+        report(done)
+        try:
+            read = read_item(root, file.rel_path, file.item_type, file.item_id)
+        except ItemError as error:
+            problems.append(Problem(file.rel_path, error.code, error.message))
+            continue
+        if digests.get(file.rel_path) == read.evidence.content_digest:
+            same.append(file.rel_path)
+        else:
+            place = Place(root.space, root.bundle, file.rel_path, file.suffix)
+            builder.add(read.item, place, read.evidence, edges_of(read.item, read.suffix, read.data))
+    return Digest(tuple(same), tuple(problems))
+
+
 _Result = tuple[str, Digest]
 """Name of the file of a run, empty when nothing is in it, and the rest."""
 
@@ -94,7 +142,7 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
     pieces = _pieces(work, count)
     if len(pieces) <= 1:
         builder = SegmentBuilder()
-        found = read_files(work.root, work.files, work.digests, builder, told=work.told)
+        found = read_files(work.root, work.files, work.digests, builder, report=work.told)
         work.told(len(work.files))
         yield Built(builder.write if len(builder) else None, frozenset(found.same), found.problems)
         return

@@ -10,7 +10,6 @@ from typing import Final
 
 from rye import signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, SigningError
-from rye.index.reading import ReadItem, read_item
 from rye.keys.keyring import Keyring
 from rye.keys.reports import SignedItem, SignReport
 from rye.keys.trust_changes import unlink
@@ -18,6 +17,7 @@ from rye.keys.validate import faults, lent
 from rye.signing import EnvelopeFormat, PublicKey, Scope, Signature, SigningKey, TrustEntry, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.spaces.layout import Layout
+from rye.spaces.read import ReadItem, read_item
 from rye.spaces.targets import read_targets
 
 FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))

@@ -8,11 +8,11 @@ from typing import Any, Final
 
 from rye import signing
 from rye._text import quote
-from rye.index.reading import ReadItem
 from rye.index.relations import references_in
 from rye.index.schema import version
 from rye.items import ItemType
 from rye.spaces import Root
+from rye.spaces.read import ReadItem
 
 __all__ = ["REQUIRED", "faults", "lent"]
 

@@ -11,7 +11,6 @@ from typing import Any
 from rye import items, signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.index.reader import Part
-from rye.index.reading import read_item
 from rye.index.schema import TYPE_NAMES
 from rye.registry.lookup import check_type, not_found
 from rye.registry.reports import LoadedItem
@@ -19,6 +18,7 @@ from rye.registry.state import State
 from rye.search.predicates import States
 from rye.search.request import SPACES
 from rye.spaces import Root
+from rye.spaces.read import read_item
 
 __all__ = ["CopiedItem", "copy_item", "load_item"]
 

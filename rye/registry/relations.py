@@ -12,13 +12,13 @@ from typing import Any, Final
 from rye import signing
 from rye.errors import ArgumentError, ItemError
 from rye.index.reader import Part
-from rye.index.reading import ReadItem, read_item
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.items import ItemType
 from rye.registry.lookup import locate
 from rye.registry.state import State
 from rye.search.graph import MAX_DEPTH, Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
+from rye.spaces.read import ReadItem, read_item
 
 __all__ = ["MAX_RELATIONS", "RelatedItem", "Relation", "Relations", "relations_of"]
 

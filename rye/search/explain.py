@@ -13,7 +13,6 @@ import numpy as np
 
 from rye.errors import ItemError
 from rye.index.reader import Part, Reader
-from rye.index.reading import read_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.items.model import ItemType
@@ -33,6 +32,7 @@ from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.search.semantic import ByMeaning, Closeness, Near
+from rye.spaces.read import read_item
 
 # -- A query taken apart for one item: which of its parts the item matches, in which words, and what it has
 Wrap = Callable[[ast.Node], ast.Node]

@@ -14,7 +14,6 @@ from typing import Generic, NamedTuple, Protocol, TypeVar
 from rye import spaces
 from rye.errors import ItemError
 from rye.index.reader import Part, Reader
-from rye.index.reading import take_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
 from rye.items import Item, ItemType
@@ -27,6 +26,7 @@ from rye.search.semantic import Closeness
 from rye.signing import Evidence, Origin, Signature, TrustSet, judge, remembering_verify
 from rye.signing.reasons import cut_short
 from rye.spaces import Root
+from rye.spaces.read import parse_item
 
 __all__ = ["Place", "Reread", "Rereading"]
 
@@ -90,7 +90,7 @@ class Shelf:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        taken = take_item(data, key[1], path, content_digest=digest.hexdigest())
+        taken = parse_item(data, key[1], path, content_digest=digest.hexdigest())
         item = taken.item
         outline = tuple(replace(section, text="") for section in item.sections)
         found = Read(replace(item, metadata={}, declared={}, sections=outline), taken.evidence, taken.origin)

@@ -25,7 +25,6 @@ from rye.errors import UnavailableError
 from rye.index.arrays import unique
 from rye.index.chunks import chunks_of, spans_of
 from rye.index.reader import Floats
-from rye.index.reading import ReadItem, read_item
 from rye.index.schema import sort_time
 from rye.index.segment import Ints
 from rye.items.model import Item
@@ -45,6 +44,7 @@ from rye.search.score import Evaluation
 from rye.search.semantic import Near, any_of
 from rye.signing import Verdict
 from rye.spaces import Root
+from rye.spaces.read import ReadItem, read_item
 
 __all__ = ["Leafing", "SectionSearch", "Spot", "anchor_of", "keyword_scores", "outline"]
 

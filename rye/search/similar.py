@@ -13,7 +13,6 @@ import numpy as np
 
 from rye.errors import EnvironmentFault, ItemError, UnavailableError
 from rye.index.reader import Part, Reader
-from rye.index.reading import read_item
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Ints, slot_keys
 from rye.items import ItemType
@@ -30,6 +29,7 @@ from rye.search.phrase import Leaf, Run
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
 from rye.search.semantic import Asked, Near, Nearness
+from rye.spaces.read import read_item
 
 MAX_TELLING = 25
 """Words of an item that similar ones are looked for by."""

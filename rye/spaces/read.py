@@ -1,4 +1,4 @@
-"""Reading one file of a root, whatever has been put in its place since it was listed."""
+"""Read one file of a root, whatever has been put in its place since it was listed: its bytes, or the item in it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,16 @@ import os
 import stat
 from collections.abc import Sequence
 from pathlib import Path
+from posixpath import splitext
+from typing import NamedTuple
 
+from rye import items, signing
 from rye.errors import ItemError
 from rye.items import MAX_BYTES
+from rye.signing import Evidence, Origin
 from rye.spaces.model import Root
 
-__all__ = ["FolderReader", "read_file"]
+__all__ = ["FolderReader", "ReadItem", "parse_item", "read_file", "read_item"]
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -50,6 +54,54 @@ def read_file(root: Root, rel_path: str) -> bytes:
     except OSError as error:
         problem = f"{rel_path}: the file cannot be read: {error.strerror}"
         raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
+
+
+class ReadItem(NamedTuple):
+    """One file as it is on disk at this moment: bytes, item and what the bytes prove."""
+
+    data: bytes
+    item: items.Item
+    evidence: Evidence
+    origin: Origin
+    suffix: str
+
+
+def read_item(root: Root, path: str, item_type: items.ItemType, item_id: str) -> ReadItem:
+    """Read, parse and inspect one file.
+
+    Args:
+        root: The space root.
+        path: Path of the file relative to the root.
+        item_type: The type that the path stands for.
+        item_id: The id that the path stands for.
+
+    Raises:
+        ItemError: The file cannot be read, or is no item.
+    """
+    if not path.isprintable():
+        code, message = "bad-name", f"{path!r}: the file name has characters that no item id may have"
+        raise ItemError(code, message, hint="rename the file", path=path)
+    return parse_item(read_file(root, path), Origin(root.space, root.bundle, str(item_type), item_id), path)
+
+
+def parse_item(data: bytes, origin: Origin, path: str, *, content_digest: str | None = None) -> ReadItem:
+    """Parse and inspect the bytes of a file.
+
+    Args:
+        data: All of them.
+        origin: Where they were found.
+        path: The path of the file, whose extension decides the format.
+        content_digest: Their SHA-256 if the caller has it.
+
+    Raises:
+        ItemError: The file is no item.
+    """
+    suffix = splitext(path)[1].lower()
+    item = items.parse(data, item_type=items.ItemType(origin.item_type), item_id=origin.item_id, suffix=suffix)
+    evidence = signing.inspect(
+        data, origin=origin, declared=item.declared, suffix=suffix, content_digest=content_digest
+    )
+    return ReadItem(data, item, evidence, origin, suffix)
 
 
 class FolderReader:

@@ -184,8 +184,8 @@ class Fixing:
 
 def _why_unsignable(item: _Item, root: str) -> str:
     """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
-    from rye.index.reading import read_item  # loads NumPy, and what is well needs no fix
     from rye.keys.validate import faults, lent
+    from rye.spaces.read import read_item
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
     where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle)

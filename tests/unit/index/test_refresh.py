@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, reading, refresh, store
+from rye.index import container, refresh, store
 from rye.index import evidence_column as records
 from rye.index import file_list as manifest
 from rye.index import segment_builder as builder
@@ -22,6 +22,7 @@ from rye.index.reader import Reader
 from rye.index.refresh import Refreshed, SpaceIndex
 from rye.items import ItemType
 from rye.spaces import Root, Space
+from rye.spaces.read import read_item
 from tests.support.files import lay
 
 FILES = {
@@ -465,7 +466,7 @@ def test_documents_name_their_place(make: Callable[..., SpaceIndex], root: Root)
     segment = snapshot.segments[0].segment
     assert sorted(segment.paths.everything) == sorted(FILES)
     assert np.isnan(segment.times).all()
-    read = reading.read_item(root, "tools/ops/deploy.py", ItemType.TOOL, "ops/deploy")
+    read = read_item(root, "tools/ops/deploy.py", ItemType.TOOL, "ops/deploy")
     found = {path: segment.evidence[doc] for doc, path in enumerate(segment.paths.everything)}
     assert found["tools/ops/deploy.py"] == read.evidence
     assert (read.suffix, read.item.description) == (".py", "Deploy a build.")

@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
-from rye.index.reading import read_item
 from rye.items import ItemType
 from rye.search import page as reading
 from rye.search.page import Shelf
 from rye.signing import EnvelopeFormat, judge, remembering_verify
 from rye.spaces import Root, Space
+from rye.spaces.read import read_item
 from tests.support.files import lay
 from tests.support.signed import NOW, TRUST, place, sign
 
