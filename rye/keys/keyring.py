@@ -16,9 +16,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from rye import signing
+from rye._report import Report
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys import key_store
 from rye.keys.trust_changes import write_own_trust_file
@@ -39,7 +39,7 @@ _ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
 
 @dataclass(frozen=True, slots=True)
-class KeyFacts:
+class KeyFacts(Report):
     """What may be told about a private key.
 
     Attributes:
@@ -63,10 +63,6 @@ class KeyFacts:
     public_pem: str = ""
     trust_file: str = ""
     unproven: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON-able values."""
-        return {name: getattr(self, name) for name in KeyFacts.__slots__}
 
 
 class Keyring:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye import signing, spaces
+from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keys.keyring import Keyring, Passphrase
 from rye.manifest.space import Observed, observe
@@ -55,7 +56,7 @@ class ManifestReport:
 
 
 @dataclass(frozen=True, slots=True)
-class ManifestWritten:
+class ManifestWritten(Report):
     """What writing a manifest did.
 
     Attributes:
@@ -79,14 +80,6 @@ class ManifestWritten:
     changes: tuple[Finding, ...]
     listed: int
     pending: Mapping[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-able values."""
-        lists = {"written": list(self.written), "waiting": list(self.waiting)}
-        signatures = {"missing": dict(self.missing), "pending": dict(self.pending)}
-        changes = [found.to_dict() for found in self.changes]
-        facts = {"source": self.source, "folder": self.folder, "version": self.version, "listed": self.listed}
-        return facts | lists | signatures | {"changes": changes}
 
 
 DAYS = 90

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Final
 
 from rye import signing, spaces
+from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, SigningError
 from rye.keys.keyring import Keyring
-from rye.keys.reports import SignedItem, SignReport
 from rye.keys.trust_changes import unlink
 from rye.keys.validate import faults, lent
 from rye.signing import EnvelopeFormat, PublicKey, Scope, Signature, SigningKey, TrustEntry, TrustSet, Verdict
@@ -29,6 +29,36 @@ class Mode(StrEnum):
     WRITE = "write"
     DRY_RUN = "dry-run"
     CHECK = "check"
+
+
+@dataclass(frozen=True, slots=True)
+class SignedItem(Report):
+    """One file that was signed, or would be; ``changed`` is False where it stood signed already.
+
+    ``code`` is the reason code of how it stood before, judged by the signing key alone; in a bundle that is signed as
+    one, by the bundle's own trust files. It is empty where the signature was valid and of the same format.
+    """
+
+    type: str
+    id: str
+    path: str
+    changed: bool
+    code: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SignReport(Report):
+    """What signing did: the key's fingerprint, every file, its trust file, and why it may not count.
+
+    Fingerprint and trust file are empty where a bundle needed no signature; ``removed`` are the trust files that none
+    of its items needed any more.
+    """
+
+    fingerprint: str
+    items: tuple[SignedItem, ...]
+    trust_file: str = ""
+    warnings: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

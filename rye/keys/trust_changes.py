@@ -1,17 +1,24 @@
-"""Reading and writing single trust files and keys for the trust commands; no link is written through."""
+"""Changes of trust files: each is planned before any is made, and none is written through a link."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from rye import signing
-from rye.errors import EnvironmentFault, NotFoundError, SigningError
-from rye.signing import PublicKey, Scope, TrustEntry
+from rye._report import Report
+from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
+from rye.signing import PublicKey, Revocation, Scope, TrustEntry
 
 __all__ = [
+    "Plan",
+    "TrustChange",
+    "TrustReport",
+    "TrustedKey",
     "by_a_link",
+    "carry_out_all",
     "read_key",
     "read_trust_file",
     "refuse_link",
@@ -20,6 +27,93 @@ __all__ = [
     "write_own_trust_file",
     "write_trust_file",
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class TrustedKey(Report):
+    """One trust file: what it says of its key, whether that counts, and why."""
+
+    fingerprint: str
+    owner: str
+    scope: str
+    bundle: str
+    namespaces: tuple[str, ...] | None
+    not_after: str
+    revoked: Revocation | None
+    endorsed_by: str
+    path: str
+    counts: bool
+    code: str
+    reason: str
+
+    @property
+    def is_anchor(self) -> bool:
+        """Whether the file is the user's own or was named by the caller."""
+        return Scope(self.scope).is_anchor
+
+
+@dataclass(frozen=True, slots=True)
+class TrustReport(Report):
+    """Every trust file of every space, and a sentence for each that could not be read, or when there is none."""
+
+    keys: tuple[TrustedKey, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TrustChange(Report):
+    """What was done to a trust file.
+
+    ``added``, ``removed``, ``revoked``, ``endorsed``, ``unchanged``, or in a dry run ``would endorse``.
+    """
+
+    action: str
+    fingerprint: str
+    owner: str
+    paths: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A change of trust files that has been found possible: whose key it is, and what carries it out."""
+
+    fingerprint: str
+    carry_out: Callable[[], TrustChange]
+
+    @classmethod
+    def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> Plan:
+        """Return a plan that changes nothing, and says so with ``action``."""
+        return cls(entry.fingerprint, lambda: TrustChange(action, entry.fingerprint, entry.owner, paths))
+
+
+def carry_out_all(texts: Sequence[str], plan: Callable[[str], Plan]) -> list[TrustChange]:
+    """Plan the change for every text, and carry all out only if each is possible.
+
+    Raises:
+        SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
+    """
+    plans: dict[str, Plan] = {}
+    problems: list[str] = []
+    for text in dict.fromkeys(texts):
+        try:
+            found = plan(text)
+        except RyeError as error:
+            if len(texts) == 1:
+                raise
+            problems.append(f"{text}: {error.message}")
+            continue
+        if found.fingerprint in plans:
+            problems.append(f"{text}: key {found.fingerprint[:16]} is named twice")
+        plans.setdefault(found.fingerprint, found)
+    if problems:
+        raise SigningError(
+            "bad-keys",
+            f"{len(problems)} of {len(texts)} keys cannot be taken, so nothing was changed",
+            hint="fix each, or leave it out",
+            problems=problems,
+        )
+    return [each.carry_out() for each in plans.values()]
 
 
 def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:

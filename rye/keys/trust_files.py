@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from rye import signing
-from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, NotFoundError, SigningError
 from rye.keys import key_store
 from rye.keys.trust_changes import (
+    Plan,
+    TrustChange,
+    TrustedKey,
+    TrustReport,
     by_a_link,
     read_key,
     read_trust_file,
@@ -26,112 +29,7 @@ from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEn
 from rye.spaces import FOLDER, check_writable, project_root
 from rye.spaces.layout import Layout
 
-__all__ = ["Plan", "Trust", "TrustChange", "TrustReport", "TrustedKey", "carry_out_all"]
-
-
-# -- What looking at and changing trust files answers with.
-@dataclass(frozen=True, slots=True)
-class TrustedKey:
-    """One trust file: what it says of its key, whether that counts, and why."""
-
-    fingerprint: str
-    owner: str
-    scope: str
-    bundle: str
-    namespaces: tuple[str, ...] | None
-    not_after: str
-    revoked: Revocation | None
-    endorsed_by: str
-    path: str
-    counts: bool
-    code: str
-    reason: str
-
-    @property
-    def is_anchor(self) -> bool:
-        """Whether the file is the user's own or was named by the caller."""
-        return Scope(self.scope).is_anchor
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON-able values."""
-        facts = {name: getattr(self, name) for name in TrustedKey.__slots__}
-        facts["namespaces"] = None if self.namespaces is None else list(self.namespaces)
-        facts["revoked"] = self.revoked and {"reason": self.revoked.reason, "date": self.revoked.date}
-        return facts
-
-
-@dataclass(frozen=True, slots=True)
-class TrustReport:
-    """Every trust file of every space, and a sentence for each that could not be read, or when there is none."""
-
-    keys: tuple[TrustedKey, ...]
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return ``{"keys": […], "warnings": […]}``."""
-        return {"keys": [key.to_dict() for key in self.keys], "warnings": list(self.warnings)}
-
-
-@dataclass(frozen=True, slots=True)
-class TrustChange:
-    """What was done to a trust file.
-
-    ``added``, ``removed``, ``revoked``, ``endorsed``, ``unchanged``, or in a dry run ``would endorse``.
-    """
-
-    action: str
-    fingerprint: str
-    owner: str
-    paths: tuple[str, ...]
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes as JSON-able values."""
-        facts = {"action": self.action, "fingerprint": self.fingerprint, "owner": self.owner}
-        return facts | {"paths": list(self.paths), "warnings": list(self.warnings)}
-
-
-# -- Changes of trust files that are found possible first, so that of several none is made unless all can be.
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """A change of trust files that has been found possible: whose key it is, and what carries it out."""
-
-    fingerprint: str
-    carry_out: Callable[[], TrustChange]
-
-    @classmethod
-    def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> Plan:
-        """Return a plan that changes nothing, and says so with ``action``."""
-        return cls(entry.fingerprint, lambda: TrustChange(action, entry.fingerprint, entry.owner, paths))
-
-
-def carry_out_all(texts: Sequence[str], plan: Callable[[str], Plan]) -> list[TrustChange]:
-    """Plan the change for every text, and carry all out only if each is possible.
-
-    Raises:
-        SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
-    """
-    plans: dict[str, Plan] = {}
-    problems: list[str] = []
-    for text in dict.fromkeys(texts):
-        try:
-            found = plan(text)
-        except RyeError as error:
-            if len(texts) == 1:
-                raise
-            problems.append(f"{text}: {error.message}")
-            continue
-        if found.fingerprint in plans:
-            problems.append(f"{text}: key {found.fingerprint[:16]} is named twice")
-        plans.setdefault(found.fingerprint, found)
-    if problems:
-        raise SigningError(
-            "bad-keys",
-            f"{len(problems)} of {len(texts)} keys cannot be taken, so nothing was changed",
-            hint="fix each, or leave it out",
-            problems=problems,
-        )
-    return [each.carry_out() for each in plans.values()]
+__all__ = ["Trust"]
 
 
 SPACES = ("user", "project")

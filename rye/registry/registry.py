@@ -34,7 +34,7 @@ from rye.spaces.layout import Layout, as_path, as_paths, as_seconds
 if TYPE_CHECKING:
     from rye.keys.keyring import Passphrase
     from rye.keys.manifests import ManifestReport, ManifestWritten
-    from rye.keys.reports import SignReport
+    from rye.keys.sign_items import SignReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
     from rye.registry.stats import Stats

@@ -96,15 +96,7 @@ class Signature(NamedTuple):
 
     def to_dict(self) -> dict[str, str]:
         """Return the seven attributes as JSON-able text."""
-        return {
-            "verdict": str(self.verdict),
-            "code": self.code,
-            "reason": self.reason,
-            "signer": self.signer,
-            "owner": self.owner,
-            "signed_at": self.signed_at,
-            "format": self.format,
-        }
+        return self._asdict() | {"verdict": str(self.verdict)}
 
 
 class Evidence(NamedTuple):

@@ -13,8 +13,7 @@ import pytest
 
 from rye import RyeError
 from rye.cli import main
-from rye.keys.reports import SignReport
-from rye.keys.sign_items import sign_bundle
+from rye.keys.sign_items import SignReport, sign_bundle
 from rye.signing import TRUSTED_FOLDER, Revocation, SigningKey, trust_file_name, write_trust_file
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, PAT

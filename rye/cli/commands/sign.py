@@ -13,7 +13,7 @@ from rye.cli.options import Place, Refusal, ask, json_option, only_one, place_op
 from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
-    from rye.keys.reports import SignReport
+    from rye.keys.sign_items import SignReport
 
 __all__ = ["command"]
 

@@ -13,7 +13,7 @@ from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
     from rye.keys.keyring import Keyring
-    from rye.keys.trust_files import Plan
+    from rye.keys.trust_changes import Plan
 
 __all__ = ["command"]
 
@@ -131,7 +131,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 
 def _change(texts: Sequence[str], plan: Callable[[str], Plan], options: dict[str, Any]) -> int:
     """Carry out what is planned for each text, if all of them are possible, and tell it."""
-    from rye.keys.trust_files import carry_out_all
+    from rye.keys.trust_changes import carry_out_all
 
     changes = carry_out_all(texts, plan)
     if options["as_json"]:

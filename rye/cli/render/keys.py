@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from rye.cli.terminal import Terminal
 from rye.cli.text import block, cells, inline, pad
 from rye.keys.keyring import KeyFacts
-from rye.keys.trust_files import TrustChange, TrustedKey, TrustReport
+from rye.keys.trust_changes import TrustChange, TrustedKey, TrustReport
 
 __all__ = ["render_change", "render_key", "render_keys", "render_made", "render_trust"]
 

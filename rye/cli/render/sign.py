@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rye.cli.render.parts import plural
 from rye.cli.terminal import Terminal
 from rye.cli.text import inline
-from rye.keys.reports import SignReport
+from rye.keys.sign_items import SignReport
 
 __all__ = ["render_signed"]
 

@@ -16,7 +16,7 @@ from rye.mcp.tools.targets import read_target
 from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
 
 if TYPE_CHECKING:
-    from rye.keys.reports import SignReport
+    from rye.keys.sign_items import SignReport
     from rye.registry import Registry
 
 __all__ = ["TOOL"]
@@ -44,7 +44,7 @@ Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge
 
 
 def _output() -> dict[str, Any]:
-    from rye.keys.reports import SignReport
+    from rye.keys.sign_items import SignReport
 
     shape = schema_of(SignReport, dry_run={"type": "boolean"})
     del shape["properties"][_OF_BUNDLES]

@@ -18,7 +18,7 @@ from rye.cli.render.table import table
 from rye.cli.terminal import PLAIN, Terminal
 from rye.errors import ArgumentError, QueryError
 from rye.index.vector_store import VectorStatus
-from rye.keys.reports import SignedItem, SignReport
+from rye.keys.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import RefreshReport, SpaceStatus
 from rye.signing import REASONS

@@ -11,7 +11,8 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
-from rye.keys.trust_files import Trust, TrustedKey
+from rye.keys.trust_changes import TrustedKey
+from rye.keys.trust_files import Trust
 from rye.signing import TRUSTED_FOLDER, PublicKey, SigningKey, trust_file_name, write_trust_file
 from rye.spaces.layout import Layout
 from tests.support.signed import ANN, EVE, NOW, PAT

@@ -1,0 +1,42 @@
+"""The base of every answer that rye gives as JSON: a report's fields are its keys.
+
+>>> @dataclass(frozen=True, slots=True)
+... class Counted(Report):
+...     words: tuple[str, ...]
+...     total: int
+>>> Counted(("a", "b"), 2).to_dict()
+{'words': ['a', 'b'], 'total': 2}
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+__all__ = ["Report", "as_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A frozen dataclass that shows its fields as JSON; one class for each question that can be asked of rye."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return every field under its name, as :func:`as_json` writes it."""
+        return {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__}
+
+
+def as_json(value: Any) -> Any:
+    """Return a value as JSON takes it: by its ``to_dict`` if it has one, a sequence as a list, an enum as its text."""
+    if hasattr(value, "to_dict"):
+        return value.to_dict()
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Mapping):
+        return {key: as_json(each) for key, each in value.items()}
+    if isinstance(value, tuple | list):
+        return [as_json(each) for each in value]
+    if hasattr(value, "__dataclass_fields__"):
+        return Report.to_dict(value)
+    return value
