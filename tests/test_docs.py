@@ -1,7 +1,7 @@
 """The knowledge items say everything there is, and nothing that is not: compared with the tables in the code.
 
-Examples run: a ``query`` fence is parsed line by line, and a ``console`` fence is run by a shell in which ``rye`` is
-this checkout; a line that is to exit with another status than 0 says so, as in ``$ rye show rye/nothing   # exit 1``.
+Examples run: a ``query`` fence is parsed line by line, and the commands of a ``console`` fence are run; a line
+that is to exit with another status than 0 says so, as in ``$ rye show rye/nothing   # exit 1``.
 """
 
 from __future__ import annotations
@@ -10,12 +10,11 @@ import ast
 import doctest
 import importlib
 import inspect
+import io
 import json
-import os
 import pkgutil
 import re
-import subprocess
-import sys
+import shlex
 from dataclasses import fields
 from pathlib import Path
 
@@ -24,6 +23,7 @@ import pytest
 
 import rye
 from rye import Registry, errors
+from rye.cli.app import main
 from rye.cli.app import root as command_line
 from rye.errors import QueryError, RyeError
 from rye.items import ItemType, parse
@@ -400,33 +400,36 @@ def test_the_query_examples_show_every_form() -> None:
     assert kinds - shown - {"Everything"} == set()
 
 
-@pytest.fixture(scope="module")
-def shell(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A folder without a project, and an environment in which ``rye`` is this checkout."""
-    folder = tmp_path_factory.mktemp("shell")
-    (folder / "bin").mkdir()
-    (folder / "bin" / "rye").write_text(f'#!/bin/sh\nexec "{sys.executable}" -m rye "$@"\n', encoding="utf-8")
-    (folder / "bin" / "rye").chmod(0o755)
-    (folder / "work").mkdir()
-    path = os.pathsep.join([str(folder / "bin"), os.environ["PATH"]])
-    return folder / "work", {**os.environ, "PATH": path, "PYTHONPATH": str(ROOT)}
+def words_of(line: str) -> list[str]:
+    """Return the words of a command line as a shell reads them, without a comment; it joins no commands."""
+    words = shlex.shlex(line, posix=True, punctuation_chars=True)
+    words.whitespace_split = True
+    found = list(words)
+    assert not [word for word in found if set(word) <= set("();<>|&")], line
+    return found
 
 
-@pytest.mark.skipif(os.name != "posix", reason="the examples are lines of a POSIX shell")
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work in a folder without a project, with nobody to ask."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.stdin", io.StringIO())
+
+
+@pytest.mark.usefixtures("nowhere")
 @pytest.mark.parametrize(("page", "text"), fences("console"), ids=lambda value: value.split("\n")[0][:60])
-def test_every_console_example_exits_as_it_says(page: str, text: str, shell: tuple[Path, dict[str, str]]) -> None:
-    """A documented command runs as a real process, says something, and exits with the status written beside it."""
-    work, environment = shell
+def test_every_console_example_exits_as_it_says(page: str, text: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """A documented command runs, says something, and exits with the status written beside it."""
     lines = [line.removeprefix("$ ") for line in text.splitlines() if line.startswith("$ ")]
     assert lines, f"{page}: no command in a console fence"
     for line in lines:
-        assert line.startswith("rye "), f"{page}: {line}"
+        program, *words = words_of(line)
         said = re.search(r"# exit (\d+)$", line)
-        done = subprocess.run(
-            ["/bin/sh", "-c", line], cwd=work, env=environment, capture_output=True, text=True, check=False
-        )
-        assert done.returncode == (int(said[1]) if said else 0), f"{page}: {line}\n{done.stdout}{done.stderr}"
-        assert done.stdout or done.stderr
+        assert program == "rye", f"{page}: {line}"
+        status = main(words)
+        answer = "".join(capsys.readouterr())
+        assert status == (int(said[1]) if said else 0), f"{page}: {line}\n{answer}"
+        assert answer
 
 
 def modules_with_examples() -> list[str]:

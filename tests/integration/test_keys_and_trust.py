@@ -219,13 +219,27 @@ SAYING = (
 )
 """Commands that all have something to tell where keys are about."""
 
+SEVERAL = """
+import json, os, sys, traceback
+from rye.cli.app import main
+
+for variable, words in json.loads(sys.argv[1]):
+    os.environ["RYE_SIGNING_KEY"] = variable
+    try:
+        status = main(words)
+    except BaseException:
+        traceback.print_exc()
+        status = 1
+    print("\\nstatus", status, flush=True)
+"""
+"""Many command lines in one process, as the program runs them."""
+
 
 def test_no_private_key_in_output_logs_tracebacks_or_the_index(shop: Workshop, tmp_path: Path) -> None:
     """Whatever is run, with keys in the environment, on the command line by mistake, broken or well: no secret."""
     shop.run("keys", "generate")
     pem = (home(shop) / "signing" / "private_key.pem").read_bytes()
     text, broken = EVE.to_pem().decode(), EVE.to_pem().decode().replace("MC4CAQ", "MC5CAQ")
-    said = b""
     misused = [
         (text,),
         ("search", text, "--limit", "x"),
@@ -238,10 +252,22 @@ def test_no_private_key_in_output_logs_tracebacks_or_the_index(shop: Workshop, t
         ("trust", "add", text),
         ("trust", "endorse", text),
     ]
-    for variable in ("", text, broken, text.splitlines()[1]):
-        for args in (*SAYING, *misused) if variable in {"", text} else SAYING[:9]:
-            process = shop.start(*args, RYE_SIGNING_KEY=variable, RYE_DEBUG="1")
-            said += b"\n".join(process.communicate(timeout=60))
+    runs = [
+        (variable, args)
+        for variable in ("", text, broken, text.splitlines()[1])
+        for args in ((*SAYING, *misused) if variable in {"", text} else SAYING[:9])
+    ]
+    several = subprocess.run(
+        [sys.executable, "-c", SEVERAL, json.dumps(runs)],
+        cwd=shop.project,
+        env={**shop.env, "RYE_DEBUG": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=True,
+    )
+    said = several.stdout
+    assert said.count(b"\nstatus ") == len(runs)
     for path in [*(tmp_path / "cache").rglob("*"), *shop.project.rglob("*"), *(home(shop) / "trusted").rglob("*")]:
         said += path.read_bytes() if path.is_file() else str(path).encode()
     assert (tmp_path / "cache").exists()

@@ -112,7 +112,7 @@ def sim(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> SpaceSim:
     return found
 
 
-def killed(sim: SpaceSim, *words: str, moments: int = 2) -> list[Any]:
+def killed(sim: SpaceSim, *words: str, moments: int = 1) -> list[Any]:
     """Kill a command at each step and at random moments; return a row for each."""
     done = subprocess.run(  # noqa: PLW1510 - what it says is shown below
         [sys.executable, "-c", KILLER, json.dumps([str(sim.project), words, moments])],
@@ -169,7 +169,7 @@ def test_killed_while_the_next_one_is_written(sim: SpaceSim) -> None:
     """The list is the old one, which an item contradicts, or the new one."""
     write(sim)
     sim.add("project", HELLO, TEXT + "# changed\n")
-    assert_whole(killed(sim, "manifest", "write", moments=20), old=["item-changed"])
+    assert_whole(killed(sim, "manifest", "write", moments=6), old=["item-changed"])
 
 
 def test_killed_while_the_keys_change(sim: SpaceSim) -> None:

@@ -156,10 +156,10 @@ def trials(sim: SpaceSim, folder: Path, harm: Harm) -> Iterator[tuple[str, Path,
 @pytest.mark.usefixtures("all_large")
 def test_any_array_of_a_large_segment_that_was_changed(sim: SpaceSim, tmp_path: Path) -> None:
     """The first search says that the index was made anew, and why; all answers are right."""
-    expected = answers(sim.fresh())
+    expected = answers(sim.fresh(max_staleness=60))
     for name, cache, path, header, body in trials(sim, tmp_path, one_byte):
         write(path, header, body)
-        registry = sim.registry(cache_dir=cache)
+        registry = sim.registry(cache_dir=cache, max_staleness=60)
         first = registry.search("deploy", relax=False)
         assert [name in text for text in first.warnings if "rebuilt" in text] == [True], first.warnings
         assert answers(registry) == expected, name
@@ -170,12 +170,12 @@ def test_any_array_of_a_large_segment_that_was_changed(sim: SpaceSim, tmp_path: 
 @pytest.mark.parametrize("harm", [start_full, many_bytes])
 def test_any_array_that_the_disk_forgot(sim: SpaceSim, tmp_path: Path, harm: Harm) -> None:
     """Damage that left no trace and is met by a query: no error, no end; once it is met, all answers are right."""
-    expected = answers(sim.fresh())
+    expected = answers(sim.fresh(max_staleness=60))
     met = []
     for name, cache, path, header, body in trials(sim, tmp_path, harm):
         write(path, header, body)
         checked.note(path)
-        registry = sim.registry(cache_dir=cache)
+        registry = sim.registry(cache_dir=cache, max_staleness=60)
         fixed = [ask(registry, query)[1] for query in QUERIES]
         if any(fixed):
             met.append(name)
@@ -191,7 +191,7 @@ def test_any_array_that_says_something_else_with_a_right_checksum(sim: SpaceSim,
         begin, size = sizes(header)[name]
         header["arrays"][name][3] = zlib.crc32(bytes(body[begin : begin + size]))
         write(path, header, body)
-        answers(sim.registry(cache_dir=cache))
+        answers(sim.registry(cache_dir=cache, max_staleness=60))
 
 
 VALUES: tuple[object, ...] = (
@@ -218,7 +218,7 @@ VALUES: tuple[object, ...] = (
 def test_any_entry_of_a_header_that_says_something_else(sim: SpaceSim, tmp_path: Path, which: str) -> None:
     """Dtypes, shapes, places and counts that cannot be: the index is made anew, or answers as before."""
     chance = random.Random(5)  # noqa: S311 - the same each time
-    expected = answers(sim.fresh())
+    expected = answers(sim.fresh(max_staleness=60))
     for number in range(40):
         cache = shutil.copytree(sim.cache, tmp_path / str(number))
         path = segment_of(cache)
@@ -232,7 +232,7 @@ def test_any_entry_of_a_header_that_says_something_else(sim: SpaceSim, tmp_path:
             header["meta"][name] = value
         write(path, header, body)
         signal.alarm(SECONDS)
-        assert answers(sim.registry(cache_dir=cache)) == expected, (number, name, value)
+        assert answers(sim.registry(cache_dir=cache, max_staleness=60)) == expected, (number, name, value)
         shutil.rmtree(cache)
 
 
@@ -247,7 +247,7 @@ def test_one_byte_among_the_heads_of_entries(sim: SpaceSim, tmp_path: Path) -> N
         header["arrays"]["entry.head.buffer"][3] = zlib.crc32(bytes(damaged[begin : begin + size]))
         write(segment_of(cache), header, damaged)
         signal.alarm(SECONDS)
-        registry = sim.registry(cache_dir=cache)
+        registry = sim.registry(cache_dir=cache, max_staleness=60)
         assert ask(registry, "foo:bar")[0] == "unknown-field"
         shutil.rmtree(cache)
 
