@@ -10,56 +10,38 @@ from typing import Any
 
 from rye import items, signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
-from rye.index.reader import Part
 from rye.index.schema import TYPE_NAMES
-from rye.registry.lookup import check_type, not_found
+from rye.registry.lookup import find_item
 from rye.registry.reports import LoadedItem
 from rye.registry.state import State
 from rye.search.predicates import States
-from rye.search.request import SPACES
 from rye.spaces import Root
 from rye.spaces.read import read_item
 
 __all__ = ["CopiedItem", "copy_item", "load_item"]
 
 
-def load_item(state: State, item_type: str, item_id: str, space: str | None) -> LoadedItem:
-    """Read one item and verify exactly the bytes returned, as :meth:`rye.Registry.load` says.
+def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
+    """Read one item and verify exactly the bytes returned.
 
     Args:
         state: Of the indexes.
-        item_type: Of the item.
-        item_id: Its id.
+        name: ``type:id``, or an id that only one type has.
         space: Where to look; None and ``all`` take the highest-priority space that has it.
 
     Raises:
-        ArgumentError: There is no such type or space.
-        NotFoundError: No such item.
+        ArgumentError, NotFoundError: As :func:`rye.registry.lookup.find_item`.
         ItemError: The file cannot be read as an item, or several files of one space are this item.
     """
-    check_type(item_type)
-    if space is not None and space not in SPACES:
-        raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
-    found = [
-        (part, local)
-        for part, local in state.everywhere.having_key(item_type, item_id)
-        if space in (None, "all", part.root.space)
-    ]
-    if not found:
-        raise not_found(state.everywhere, item_type, item_id, space)
-    first = found[0][0].root
-    paths = sorted(part.segment.paths[local] for part, local in found if part.root is first)
+    found = find_item(state.everywhere, name, space or "all")
+    part, local = found[0]
+    kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
+    paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)
     if len(paths) > 1:
-        message = f"{item_type} {item_id!r} is in {len(paths)} files of {first.source}: {', '.join(paths)}"
+        message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
         hint = "keep one of them; which is meant cannot be told"
         raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
-    return _loaded(state, *found[0])
-
-
-def _loaded(state: State, part: Part, local: int) -> LoadedItem:
-    kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-    path = part.segment.paths[local]
-    read = read_item(part.root, path, items.ItemType(kind), item_id)
+    read = read_item(part.root, paths[0], items.ItemType(kind), item_id)
     now = signing.system_clock()
     states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
     shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
@@ -68,7 +50,7 @@ def _loaded(state: State, part: Part, local: int) -> LoadedItem:
         item=read.item,
         space=part.root.space,
         bundle=part.root.bundle,
-        path=str(part.root.path / path),
+        path=str(part.root.path / paths[0]),
         content=read.data.decode("utf-8-sig"),
         signature=signing.judge(read.evidence, origin=read.origin, trust=state.trust.trust, now=now),
         shadows=shadows,
@@ -82,7 +64,6 @@ def _loaded(state: State, part: Part, local: int) -> LoadedItem:
     )
 
 
-# -- Copying an item, signature and all, from one space to another.
 _SPACES = ("project", "user")
 
 

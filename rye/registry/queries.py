@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from rye.index.reader import Part
-from rye.registry.lookup import locate
+from rye.registry.lookup import find_item
 from rye.registry.state import State
 from rye.search.engine import World
 from rye.search.explain import Inquiry
@@ -34,7 +34,7 @@ def similar_to(state: State, request: Request, item: str, world: Asked) -> Searc
         ArgumentError: The item is not named clearly.
         NotFoundError: There is no such item.
     """
-    (part, local), *_ = locate(state.everywhere, item)
+    (part, local), *_ = find_item(state.everywhere, item)
     found = Likeness(request, world(state, request)).like(part, local)
     return replace(found, warnings=(*state.warnings, *found.warnings), stale=state.stale(request.space))
 
@@ -53,7 +53,7 @@ def why_of(state: State, request: Request, item: str, world: Asked) -> Why:
         NotFoundError: There is no such item.
         QueryError: As a search.
     """
-    (part, local), *_ = copies = locate(state.everywhere, item)
+    (part, local), *_ = copies = find_item(state.everywhere, item)
     inquiry = Inquiry(request, world(state, request))
     searched = [(part, local) for part, local in copies if request.space in ("all", part.root.space)]
     if searched:

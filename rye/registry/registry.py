@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rye import signing
 from rye._process import Cancelled
 from rye.embedding import Embedder
-from rye.errors import ArgumentError
 from rye.index import cache_folder as cache
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.vector_store import LOCK_WAIT
+from rye.registry.lookup import check_space, check_type
 from rye.registry.state import Indexes, State, VectorIndexes, as_choice, report_of, vector_report
 from rye.search.engine import Search, World
-from rye.search.request import PLAIN, SPACES, Request, make_request
+from rye.search.request import PLAIN, Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
 from rye.spaces.layout import Layout, as_path, as_paths, as_seconds
@@ -356,7 +356,24 @@ class Registry:
         """
         from rye.registry.load import load_item
 
-        return self._with_state(lambda state: load_item(state, item_type, item_id, space))
+        check_type(item_type)
+        return self._with_state(lambda state: load_item(state, f"{item_type}:{item_id}", space))
+
+    def get(self, item: str, space: str | None = None) -> LoadedItem:
+        """Read one item by the name that :meth:`refs` takes, too, and verify exactly the bytes returned.
+
+        Args:
+            item: ``type:id``, or an id that only one type has.
+            space: Where to look; None takes the highest-priority space that has it.
+
+        Raises:
+            NotFoundError: There is no such item; the hint names the nearest ids.
+            ArgumentError: Several types have the id.
+            ItemError: The file cannot be read as an item.
+        """
+        from rye.registry.load import load_item
+
+        return self._with_state(lambda state: load_item(state, item, space))
 
     def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
         """Return what an item refers to, and what refers to it.
@@ -377,11 +394,12 @@ class Registry:
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
-        wanted = SPACES if space in (None, "all") else (space,)
+        where = space or "all"
+        check_space(where)
 
         def found(state: State) -> set[str]:
             rows = ((kind, part) for kind in TYPE_NAMES for part, _ in state.everywhere.having_key(kind, item_id))
-            return {f"{kind}:{item_id}" for kind, part in rows if part.root.space in wanted}
+            return {f"{kind}:{item_id}" for kind, part in rows if where in ("all", part.root.space)}
 
         return tuple(sorted(self._with_state(found)))
 
@@ -396,7 +414,7 @@ class Registry:
         Raises:
             ArgumentError: A target is neither.
         """
-        _check_space(space)
+        check_space(space)
         from rye.verify.run import verify_targets
 
         return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust, processes=processes)
@@ -431,7 +449,7 @@ class Registry:
             NotFoundError: A file does not exist.
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
-        _check_space(space)
+        check_space(space)
         from rye.verify.run import start_run
 
         return start_run(
@@ -500,7 +518,7 @@ class Registry:
             ArgumentError: There is no such space.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        _check_space(space)
+        check_space(space)
         from rye.registry.stats import stats_of
 
         return self._with_state(lambda state: stats_of(state, space))
@@ -519,7 +537,7 @@ class Registry:
             ArgumentError: There is no such space.
             EnvironmentFault: What was last seen cannot be read.
         """
-        _check_space(space)
+        check_space(space)
         from rye.keys.manifests import check_manifests
 
         return check_manifests(self._layout, space=space, named_trust=self._named_trust, require=require)
@@ -573,8 +591,3 @@ class Registry:
     def status(self) -> tuple[SpaceStatus, ...]:
         """Return where each space's index is and how large, and what vectors there are, without refreshing anything."""
         return self._indexes.status()
-
-
-def _check_space(space: str) -> None:
-    if space not in SPACES:
-        raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")

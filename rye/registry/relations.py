@@ -14,7 +14,7 @@ from rye.errors import ArgumentError, ItemError
 from rye.index.reader import Part
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.items import ItemType
-from rye.registry.lookup import locate
+from rye.registry.lookup import find_item
 from rye.registry.state import State
 from rye.search.graph import MAX_DEPTH, Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
@@ -122,7 +122,7 @@ def relations_of(state: State, item: str, *, direction: str = "both", depth: int
         raise ArgumentError("bad-direction", f"direction is {direction!r}", hint=hint, valid=valid)
     _check("depth", depth, MAX_DEPTH)
     _check("limit", limit, MAX_RELATIONS)
-    (part, local), *_ = locate(state.everywhere, item)
+    (part, local), *_ = find_item(state.everywhere, item)
     graph = graph_of(state.everywhere)
     start = graph.names.item_of(part.base + local)
     found = walk(graph, start, Direction(direction), depth)

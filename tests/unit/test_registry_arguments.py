@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, QueryError, Registry, RyeError
-from rye.registry.lookup import load_named
 from tests.support.files import lay
 from tests.support.spacesim import SpaceSim
 
@@ -234,7 +233,7 @@ def test_an_item_that_is_not_there_is_told_alike_by_all_that_ask_for_one(
     files |= {f"{folder}/demo/deploy.md": "# Deploy\n\nIt.\n" for folder in ("knowledge", "directives")}
     lay(sim.root("project"), files)
     registry = sim.registry(bundles=())
-    for ask in (registry.refs, registry.similar, lambda it: registry.why("x", it), lambda it: load_named(registry, it)):
+    for ask in (registry.refs, registry.similar, lambda it: registry.why("x", it), registry.get):
         with pytest.raises(NotFoundError) as caught:
             ask(item)
         hint = f"did you mean {' or '.join(near)}?" if near else "rye search finds items by what they say"

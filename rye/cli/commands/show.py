@@ -27,11 +27,8 @@ def command(item: str, **options: Any) -> int:
     """
     only_one("as_json", "raw")
     place = Place.take(options)
-    space = None if options["space"] == "all" else options["space"]
-    from rye.registry.lookup import load_named
-
     try:
-        loaded = ask(place, lambda registry: load_named(registry, item, space))
+        loaded = ask(place, lambda registry: registry.get(item, options["space"]))
     except NotFoundError as error:
         raise NothingFound(error) from error
     if options["as_json"]:

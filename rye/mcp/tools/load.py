@@ -83,12 +83,11 @@ def require_trusted(options: Options, loaded: LoadedItem) -> None:
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     from rye.registry.load import copy_item
-    from rye.registry.lookup import load_named
 
     arguments = read_arguments(_parameters(work.options), given)
     project = work.project(arguments)
     with project.used_by(work.call) as registry:
-        loaded = load_named(registry, arguments["item"], None if arguments["space"] == "all" else arguments["space"])
+        loaded = registry.get(arguments["item"], arguments["space"])
         require_trusted(work.options, loaded)
         copied = None
         if arguments.get("copy_to"):

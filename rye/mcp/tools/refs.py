@@ -50,10 +50,9 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     del arguments["project_path"]
     with project.used_by(work.call) as registry:
         if work.options.only_trusted:
-            from rye.registry.lookup import load_named
             from rye.registry.relations import MAX_RELATIONS
 
-            require_trusted(work.options, load_named(registry, item))
+            require_trusted(work.options, registry.get(item))
             arguments["limit"] = MAX_RELATIONS
         found = registry.refs(item, **arguments).to_dict()
         if work.options.only_trusted:

@@ -124,8 +124,6 @@ def _output() -> dict[str, Any]:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
-    from rye.registry.lookup import load_named
-
     arguments = take_arguments(_PARAMETERS, given)
     project = work.project(arguments)
     arguments.pop("project_path", None)
@@ -136,7 +134,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     with project.used_by(work.call) as registry:
         for item in (like, asked):
             if item is not None and work.options.only_trusted:
-                require_trusted(work.options, load_named(registry, item))
+                require_trusted(work.options, registry.get(item))
         if like is None:
             response = registry.search(query, **arguments)
         else:
