@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.signing import Scope, parse_trust_file, trust_file_name
+from rye.signing import TrustScope, parse_trust_file, trust_file_name
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEM_FOLDERS = ("directives", "knowledge", "tools")
@@ -141,7 +141,7 @@ def test_a_bundled_item_changed_by_one_byte_is_tampered(tmp_path: Path) -> None:
 def test_trust_files_are_named_by_their_keys_and_no_private_key_is_shipped() -> None:
     """Each bundled key has one trust file, named by its fingerprint, of one owner; its private half is nowhere."""
     files = sorted((ROOT / "items" / "config" / "keys" / "trusted").iterdir())
-    entries = [parse_trust_file(path.read_bytes(), scope=Scope.BUNDLE) for path in files]
+    entries = [parse_trust_file(path.read_bytes(), scope=TrustScope.BUNDLE) for path in files]
     assert [path.name for path in files] == [trust_file_name(entry.public) for entry in entries]
     assert {(entry.owner, entry.bars) for entry in entries} == {("rye", False)}
     private = re.compile(rb"-----BEGIN (?:\w+ )?PRIVATE KEY-----\s+[A-Za-z0-9+/]{16}")

@@ -23,7 +23,7 @@ from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys import key_store
 from rye.keys.trust_changes import write_own_trust_file
 from rye.keys.trust_files import Trust
-from rye.signing import Clock, PublicKey, Scope, SigningKey
+from rye.signing import Clock, PublicKey, SigningKey, TrustScope
 from rye.spaces.layout import Layout
 
 __all__ = ["ENVIRONMENT", "KeyFacts", "Keyring", "Passphrase"]
@@ -326,7 +326,7 @@ class Keyring:
         """
         public = self.public_key(name)
         for entry in self.trust.load().trust.named(public.fingerprint):
-            if entry.scope is Scope.USER and not entry.unread:
+            if entry.scope is TrustScope.USER and not entry.unread:
                 return signing.write_trust_file(
                     public,
                     owner=owner or entry.owner,

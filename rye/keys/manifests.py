@@ -121,7 +121,7 @@ def check_root(
 
     if observed is None:
         observed = observe(root)
-    place = manifest.Place(str(root.space), root.bundle)
+    place = manifest.SpaceName(str(root.space), root.bundle)
     seen = manifest.load_seen(root.path) if remember else None
     files = manifest.read_manifest(root.path)
     check = manifest.check_manifest(
@@ -294,7 +294,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     """
     from rye import manifest
 
-    place = manifest.Place(str(observed.root.space), observed.root.bundle)
+    place = manifest.SpaceName(str(observed.root.space), observed.root.bundle)
     seen = manifest.load_seen(observed.root.path)
     check = manifest.check_manifest(
         files,

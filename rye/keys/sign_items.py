@@ -14,7 +14,7 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink
 from rye.keys.validate import faults, lent
-from rye.signing import EnvelopeFormat, PublicKey, Scope, Signature, SigningKey, TrustEntry, TrustSet, Verdict
+from rye.signing import EnvelopeFormat, PublicKey, Signature, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.spaces.layout import Layout
 from rye.spaces.read import ReadItem, read_item
@@ -23,7 +23,7 @@ from rye.spaces.targets import read_targets
 FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))
 
 
-class Mode(StrEnum):
+class SignMode(StrEnum):
     """What becomes of the files: they are written, only told, or only compared with the key."""
 
     WRITE = "write"
@@ -78,7 +78,7 @@ def sign_targets(
     keyring: Keyring,
     key: str | Path | None = None,
     form: str = "v2",
-    mode: Mode = Mode.WRITE,
+    mode: SignMode = SignMode.WRITE,
     force: bool = False,
 ) -> SignReport:
     """Sign what the texts name in the project or user space.
@@ -107,11 +107,11 @@ def sign_targets(
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"
         raise ArgumentError("nothing-to-sign", "no item was named", hint=hint)
     found, missed = _find(texts, layout, space)
-    if mode is not Mode.CHECK:
+    if mode is not SignMode.CHECK:
         for root in dict.fromkeys(root for root, _ in found):
             spaces.check_writable(root)
-    jobs = _read_all(found, missed, validate=mode is not Mode.CHECK)
-    if mode is Mode.WRITE:
+    jobs = _read_all(found, missed, validate=mode is not SignMode.CHECK)
+    if mode is SignMode.WRITE:
         secret = keyring.signing_key(key)
         codes = [_standing(job.read, secret.public, envelope) for job in jobs]
         rows = _write(_sign(jobs, codes, secret, envelope, force=force))
@@ -123,12 +123,12 @@ def sign_targets(
     return SignReport(str(public.fingerprint) if public else "", tuple(rows))
 
 
-def _public(keyring: Keyring, key: str | Path | None, mode: Mode) -> PublicKey | None:
+def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
     """Return the key to compare with; a dry run also tells something where nobody has named or made one."""
     try:
         return keyring.public_key(key)
     except NotFoundError:
-        if key is None and mode is Mode.DRY_RUN and not keyring.in_environment:
+        if key is None and mode is SignMode.DRY_RUN and not keyring.in_environment:
             return None
         raise
 
@@ -281,7 +281,7 @@ _WELL: Final = ""
 
 def _standing(read: ReadItem, public: PublicKey | None, form: EnvelopeFormat) -> str:
     """Return nothing where this key has validly signed in this format, else the code of what is the matter."""
-    trust = TrustSet(() if public is None else (TrustEntry(public, "", Scope.NAMED),))
+    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),))
     return _code(signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock()), form)
 
 

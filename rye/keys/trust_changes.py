@@ -10,11 +10,11 @@ from pathlib import Path
 from rye import signing
 from rye._report import Report
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
-from rye.signing import PublicKey, Revocation, Scope, TrustEntry
+from rye.signing import PublicKey, Revocation, TrustEntry, TrustScope
 
 __all__ = [
-    "Plan",
     "TrustChange",
+    "TrustPlan",
     "TrustReport",
     "TrustedKey",
     "by_a_link",
@@ -49,7 +49,7 @@ class TrustedKey(Report):
     @property
     def is_anchor(self) -> bool:
         """Whether the file is the user's own or was named by the caller."""
-        return Scope(self.scope).is_anchor
+        return TrustScope(self.scope).is_anchor
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,25 +75,25 @@ class TrustChange(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class TrustPlan:
     """A change of trust files that has been found possible: whose key it is, and what carries it out."""
 
     fingerprint: str
     carry_out: Callable[[], TrustChange]
 
     @classmethod
-    def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> Plan:
+    def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> TrustPlan:
         """Return a plan that changes nothing, and says so with ``action``."""
         return cls(entry.fingerprint, lambda: TrustChange(action, entry.fingerprint, entry.owner, paths))
 
 
-def carry_out_all(texts: Sequence[str], plan: Callable[[str], Plan]) -> list[TrustChange]:
-    """Plan the change for every text, and carry all out only if each is possible.
+def carry_out_all(texts: Sequence[str], plan: Callable[[str], TrustPlan]) -> list[TrustChange]:
+    """TrustPlan the change for every text, and carry all out only if each is possible.
 
     Raises:
         SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
     """
-    plans: dict[str, Plan] = {}
+    plans: dict[str, TrustPlan] = {}
     problems: list[str] = []
     for text in dict.fromkeys(texts):
         try:
@@ -199,11 +199,11 @@ def read_key(path: Path) -> TrustEntry:
         message = f"{path} is a private key; to trust a key its public half is enough"
         raise SigningError("private-key", message, hint="rye keys export writes the trust file of a key of yours")
     if data.lstrip().startswith(b"-----BEGIN PUBLIC KEY-----"):
-        return TrustEntry(PublicKey.from_pem(data.decode("ascii", "replace")), "", Scope.USER)
-    return signing.parse_trust_file(data, scope=Scope.USER, source=str(path))
+        return TrustEntry(PublicKey.from_pem(data.decode("ascii", "replace")), "", TrustScope.USER)
+    return signing.parse_trust_file(data, scope=TrustScope.USER, source=str(path))
 
 
-def read_trust_file(path: Path, *, scope: Scope) -> TrustEntry:
+def read_trust_file(path: Path, *, scope: TrustScope) -> TrustEntry:
     """Return what a trust file says.
 
     Raises:

@@ -13,9 +13,9 @@ from rye import signing
 from rye.errors import ArgumentError, NotFoundError, SigningError
 from rye.keys import key_store
 from rye.keys.trust_changes import (
-    Plan,
     TrustChange,
     TrustedKey,
+    TrustPlan,
     TrustReport,
     by_a_link,
     read_key,
@@ -25,7 +25,7 @@ from rye.keys.trust_changes import (
     unlink,
     write_trust_file,
 )
-from rye.signing import Clock, PublicKey, Revocation, Scope, SigningKey, TrustEntry, TrustLoad
+from rye.signing import Clock, PublicKey, Revocation, SigningKey, TrustEntry, TrustLoad, TrustScope
 from rye.spaces import FOLDER, check_writable, project_root
 from rye.spaces.layout import Layout
 
@@ -62,7 +62,7 @@ class Trust:
         load, now = self.load(), self._clock()
         rows = []
         for entry in load.trust.entries:
-            found = signing.account(entry, trust=load.trust, now=now)
+            found = signing.trust_status(entry, trust=load.trust, now=now)
             rows.append(
                 TrustedKey(
                     fingerprint=entry.fingerprint,
@@ -94,8 +94,8 @@ class Trust:
         not_after: datetime | None = None,
         space: str = "user",
         replace: bool = False,
-    ) -> Plan:
-        """Plan to trust a key: to write its trust file into a space. Limits not given are those of the file given.
+    ) -> TrustPlan:
+        """TrustPlan to trust a key: to write its trust file into a space. Limits not given are those of the file given.
 
         Args:
             key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
@@ -124,7 +124,7 @@ class Trust:
             self._refuse_unread(path)
         if standing:
             refuse_replacing(standing, known, path=path, data=data, replace=replace)
-        name = signing.parse_trust_file(data, scope=Scope.USER).owner
+        name = signing.parse_trust_file(data, scope=TrustScope.USER).owner
 
         def carry_out() -> TrustChange:
             changed = write_trust_file(path, data, standing)
@@ -133,14 +133,14 @@ class Trust:
                 warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
             return TrustChange("added" if changed else "unchanged", known.fingerprint, name, (str(path),), warnings)
 
-        return Plan(known.fingerprint, carry_out)
+        return TrustPlan(known.fingerprint, carry_out)
 
     def remove(self, key: str, **how: Any) -> TrustChange:
         """Remove the trust files of a key, as :meth:`plan_remove` says, arguments and errors included."""
         return self.plan_remove(key, **how).carry_out()
 
-    def plan_remove(self, key: str, *, space: str = "user", force: bool = False) -> Plan:
-        """Plan to remove the trust files of a key from a space.
+    def plan_remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustPlan:
+        """TrustPlan to remove the trust files of a key from a space.
 
         Raises:
             NotFoundError: ``key-not-found`` when the space has none.
@@ -171,14 +171,14 @@ class Trust:
             still = tuple(f"still named by {entry.source}" for entry in others)
             return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
 
-        return Plan(known.fingerprint, carry_out)
+        return TrustPlan(known.fingerprint, carry_out)
 
     def revoke(self, key: str, **how: Any) -> TrustChange:
         """Revoke a key, as :meth:`plan_revoke` says; the arguments and errors are its own."""
         return self.plan_revoke(key, **how).carry_out()
 
-    def plan_revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> Plan:
-        """Plan to revoke a key for everything it ever signed; in user space that beats every other file.
+    def plan_revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustPlan:
+        """TrustPlan to revoke a key for everything it ever signed; in user space that beats every other file.
 
         Args:
             key: As for :meth:`plan_add`; a fingerprint is enough when any space names the key.
@@ -197,7 +197,7 @@ class Trust:
         path = self._folder(space) / signing.trust_file_name(known.public)
         if standing and all(entry.revoked for entry in standing) and not reason and not date:
             sources = tuple(each.source for each in standing)
-            return Plan.of_nothing("unchanged", known, sources)
+            return TrustPlan.of_nothing("unchanged", known, sources)
         base = standing[0] if standing else known
         data = signing.write_trust_file(
             known.public,
@@ -212,14 +212,14 @@ class Trust:
             warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
             return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
 
-        return Plan(known.fingerprint, carry_out)
+        return TrustPlan(known.fingerprint, carry_out)
 
     def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
         """Stand behind a key of the project, as :meth:`plan_endorse` says, arguments and errors included."""
         return self.plan_endorse(file, key).carry_out()
 
-    def plan_endorse(self, file: str, key: SigningKey | None) -> Plan:
-        """Plan to stand behind a key of the project: to sign its trust file with a key of the user.
+    def plan_endorse(self, file: str, key: SigningKey | None) -> TrustPlan:
+        """TrustPlan to stand behind a key of the project: to sign its trust file with a key of the user.
 
         Args:
             file: The trust file, or the fingerprint of its key.
@@ -233,7 +233,7 @@ class Trust:
         path = Path(entry.source)
         self._refuse_others(path)
         if key is None:
-            return Plan.of_nothing("would endorse", entry, (str(path),))
+            return TrustPlan.of_nothing("would endorse", entry, (str(path),))
         refuse_link(path)
         after = signing.endorse(path.read_bytes(), stem=path.stem, key=key, now=self._clock())
 
@@ -241,7 +241,7 @@ class Trust:
             signing.write_atomically(path, after)
             return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
 
-        return Plan(entry.fingerprint, carry_out)
+        return TrustPlan(entry.fingerprint, carry_out)
 
     def _refuse_others(self, path: Path) -> None:
         """Refuse to endorse what is not the project's own, though it may look so: links can lead to the user's files.
@@ -283,12 +283,12 @@ class Trust:
     def _project_entry(self, text: str) -> TrustEntry:
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
             named = self.load().trust.named(text)
-            found = [entry for entry in named if entry.scope is Scope.PROJECT and not entry.unread]
+            found = [entry for entry in named if entry.scope is TrustScope.PROJECT and not entry.unread]
             if not found:
                 message = f"no trust file of the project names key {text!r}"
                 raise NotFoundError("key-not-found", message, hint="rye trust list shows every key")
             return found[0]
-        return read_trust_file(Path(text).expanduser(), scope=Scope.PROJECT)
+        return read_trust_file(Path(text).expanduser(), scope=TrustScope.PROJECT)
 
     def read_public(self, text: str) -> PublicKey | None:
         """Return the public key that a text names, or None when it names a private one or nothing.
@@ -308,7 +308,7 @@ class Trust:
     def _resolve(self, text: str) -> TrustEntry:
         """Return a key with what its file says of it; of a fingerprint, what the most authoritative file says."""
         if text.startswith(_PREFIX):
-            return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", Scope.USER)
+            return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", TrustScope.USER)
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
             return self._known(text)
         return read_key(Path(text).expanduser())
@@ -325,7 +325,7 @@ class Trust:
         for path in sorted(public.glob("*.pub")):
             own = key_store.read_public_beside(path)
             if own and fingerprint in {own.fingerprint, own.fingerprint[:16], own.raw_fingerprint}:
-                return TrustEntry(own, "", Scope.USER)
+                return TrustEntry(own, "", TrustScope.USER)
         message = f"no trust file of any space names key {fingerprint!r}"
         hint = "give the key itself: its trust file, its PEM file, or ed25519:BASE64"
         raise NotFoundError("key-not-found", message, hint=hint)

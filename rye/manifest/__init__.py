@@ -7,15 +7,15 @@ what was last seen, and touch no disk; :mod:`rye.manifest.store` alone reads and
 which is loaded when a manifest is first made or checked: most runs only ask whether there is one.
 
     >>> from datetime import UTC, datetime
-    >>> from rye.manifest import ListedItem, Place, check_manifest, write_manifest
-    >>> from rye.signing import Scope, SigningKey, TrustEntry, TrustSet
+    >>> from rye.manifest import ListedItem, SpaceName, check_manifest, write_manifest
+    >>> from rye.signing import TrustScope, SigningKey, TrustEntry, TrustSet
     >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
-    >>> trust = TrustSet((TrustEntry(key.public, "ann", Scope.USER),))
+    >>> trust = TrustSet((TrustEntry(key.public, "ann", TrustScope.USER),))
     >>> one = ListedItem("tools/demo/hello.py", "tool", "demo/hello", 14, "0" * 64, "2026-01-01T00:00:00Z")
     >>> files = write_manifest({}, (one,), signers=(key,), now=now).files
     >>> sorted(files)
     ['1.root.json', '1.snapshot.json', '1.targets.json', 'timestamp.json']
-    >>> place = Place("project")
+    >>> place = SpaceName("project")
     >>> [found.code for found in check_manifest(files, (one,), place=place, trust=trust, now=now).findings]
     ['manifest-first-use']
     >>> [found.code for found in check_manifest(files, (), place=place, trust=trust, now=now).errors]
@@ -31,10 +31,10 @@ from rye.manifest.model import (
     Finding,
     FindingKind,
     ListedItem,
-    Place,
     RootKeys,
     Seen,
     Severity,
+    SpaceName,
 )
 from rye.manifest.space import compare
 from rye.manifest.store import (
@@ -61,10 +61,10 @@ __all__ = [
     "FindingKind",
     "ListedItem",
     "ManifestCheck",
-    "Place",
     "RootKeys",
     "Seen",
     "Severity",
+    "SpaceName",
     "Written",
     "check_manifest",
     "compare",

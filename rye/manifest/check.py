@@ -10,8 +10,8 @@ from typing import Any, TypeVar
 
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
-from rye.manifest.metadata import Part, Refused, listed_items, load
-from rye.manifest.model import MAX_ROOTS, TRUST, Finding, ListedItem, Place, Seen, Severity
+from rye.manifest.metadata import Refused, SignedFile, listed_items, load
+from rye.manifest.model import MAX_ROOTS, TRUST, Finding, ListedItem, Seen, Severity, SpaceName
 from rye.manifest.space import compare
 from rye.manifest.store import root_versions
 from rye.signing import TrustSet
@@ -24,7 +24,7 @@ __all__ = ["Keys", "ManifestCheck", "Roots", "check_manifest", "holders"]
 class Keys:
     """Whose word counts for a manifest, in one space at one moment."""
 
-    place: Place
+    place: SpaceName
     trust: TrustSet
     now: datetime
 
@@ -45,7 +45,7 @@ class Keys:
         return bool(alive) and not self.revoked(fingerprint)
 
 
-def holders(delegator: Root | Targets, role: str, part: Part[Any], keys: Keys | None) -> tuple[list[str], int]:
+def holders(delegator: Root | Targets, role: str, part: SignedFile[Any], keys: Keys | None) -> tuple[list[str], int]:
     """Return the keys of a role that have validly signed, revoked ones apart, and how many must."""
     result = delegator.get_verification_result(role, part.payload, part.metadata.signatures)
     return [name for name in result.signed if keys is None or not keys.revoked(name)], result.threshold
@@ -69,7 +69,7 @@ class Roots:
                 raise Refused("manifest-malformed", f"{names[version]} is of version {root.signed.version}")
         self.name = names[max(names)]
 
-    def newest(self) -> Part[Root]:
+    def newest(self) -> SignedFile[Root]:
         """Return the newest root, reached from the first one that trusted keys have signed.
 
         Raises:
@@ -106,7 +106,7 @@ class Roots:
             # a key revoked since then still shows that one followed on the other; whether it is believed is asked above
             self._step(before, after, None)
 
-    def _anchored(self, root: Part[Root]) -> bool:
+    def _anchored(self, root: SignedFile[Root]) -> bool:
         result = root.signed.get_verification_result("root", root.payload, root.metadata.signatures)
         return len([name for name in result.signed if self._keys.anchors(name)]) >= result.threshold
 
@@ -122,7 +122,7 @@ class Roots:
         return f"{self.name} is signed with {names}: not enough keys that are trusted for this whole space"
 
     @staticmethod
-    def _step(before: Part[Root], after: Part[Root], keys: Keys | None) -> None:
+    def _step(before: SignedFile[Root], after: SignedFile[Root], keys: Keys | None) -> None:
         version, name = before.signed.version, f"{after.signed.version}.root.json"
         if after.signed.version != version + 1:
             raise Refused("manifest-root-chain", f"root {version + 1} is missing before {name}", name)
@@ -176,7 +176,7 @@ def check_manifest(
     files: Mapping[str, bytes],
     found: Iterable[ListedItem],
     *,
-    place: Place,
+    place: SpaceName,
     trust: TrustSet,
     now: datetime,
     seen: Seen | None = None,
@@ -264,7 +264,9 @@ class _Check:
         self._take(targets.signed, "targets")
         self._delegated(targets.signed, snapshot)
 
-    def _role(self, name: str, kind: type[S], role: str, delegator: Root | Targets, *, version: int = 0) -> Part[S]:
+    def _role(
+        self, name: str, kind: type[S], role: str, delegator: Root | Targets, *, version: int = 0
+    ) -> SignedFile[S]:
         """Load a file and check signatures, version and expiry of its role.
 
         Raises:
@@ -285,14 +287,14 @@ class _Check:
         self._note(role, part, name)
         return part
 
-    def _list(self, role: str, snapshot: Part[Snapshot], delegator: Root | Targets) -> Part[Targets]:
+    def _list(self, role: str, snapshot: SignedFile[Snapshot], delegator: Root | Targets) -> SignedFile[Targets]:
         meta = snapshot.signed.meta.get(f"{role}.json")
         if meta is None:
             raise Refused("manifest-mixed", f"the snapshot names no list {role!r}, to which a namespace is delegated")
         name = f"{meta.version}.{role}.json"
         return self._role(name, Targets, role, delegator, version=meta.version)
 
-    def _note(self, role: str, part: Part[Any], name: str) -> None:
+    def _note(self, role: str, part: SignedFile[Any], name: str) -> None:
         """Compare a role with the clock and with what was last seen of it."""
         signed, path = part.signed, f"config/manifest/{name}"
         self.versions[role], self.digests[role] = signed.version, part.digest
@@ -310,7 +312,7 @@ class _Check:
             words = f"{name} differs from what was seen before under the same version {last}"
             self.findings.append(Finding("manifest-fork", words, path))
 
-    def _delegated(self, targets: Targets, snapshot: Part[Snapshot]) -> None:
+    def _delegated(self, targets: Targets, snapshot: SignedFile[Snapshot]) -> None:
         delegations = targets.delegations
         if delegations is None:
             return

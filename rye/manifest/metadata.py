@@ -19,8 +19,8 @@ from rye.signing import PublicKey, SigningKey
 
 __all__ = [
     "ROLES",
-    "Part",
     "Refused",
+    "SignedFile",
     "check_threshold",
     "delegated_paths",
     "lacking",
@@ -45,7 +45,7 @@ S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 
 
 @dataclass(frozen=True, slots=True)
-class Part(Generic[S]):
+class SignedFile(Generic[S]):
     """One file of a manifest: what is in it, and the bytes its signatures are over, which take time to make."""
 
     metadata: Metadata[S]
@@ -72,7 +72,7 @@ class Refused(Exception):
         self.path = path
 
 
-def load(data: bytes, kind: type[S], name: str) -> Part[S]:
+def load(data: bytes, kind: type[S], name: str) -> SignedFile[S]:
     """Return what is in a file; its signatures are not yet checked.
 
     Raises:
@@ -82,7 +82,7 @@ def load(data: bytes, kind: type[S], name: str) -> Part[S]:
         raise Refused("manifest-malformed", f"{name} has more than {MAX_MANIFEST_FILE:,} bytes", name)
     try:
         metadata: Metadata[S] = Metadata.from_bytes(data)
-        part = Part(metadata, metadata.signed_bytes)
+        part = SignedFile(metadata, metadata.signed_bytes)
     except (RepositoryError, RecursionError, ValueError) as fault:
         raise Refused("manifest-malformed", f"{name} is not metadata of a manifest", name) from fault
     if not isinstance(metadata.signed, kind):

@@ -23,10 +23,10 @@ __all__ = [
     "Finding",
     "FindingKind",
     "ListedItem",
-    "Place",
     "RootKeys",
     "Seen",
     "Severity",
+    "SpaceName",
 ]
 
 MAX_MANIFEST_FILE: Final = 33_554_432
@@ -182,7 +182,7 @@ class ListedItem:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class SpaceName:
     """Which space a manifest is of: decides whose keys may sign it."""
 
     space: str

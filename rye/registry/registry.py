@@ -495,7 +495,7 @@ class Registry:
             ArgumentError: A target matches nothing.
         """
         from rye.keys.keyring import Keyring
-        from rye.keys.sign_items import Mode, sign_targets
+        from rye.keys.sign_items import SignMode, sign_targets
 
         return sign_targets(
             targets,
@@ -504,7 +504,7 @@ class Registry:
             keyring=Keyring(self._layout, passphrase=passphrase, named=self._named_trust),
             key=None if key is None else key if isinstance(key, str) else Path(key),
             form=format,
-            mode=Mode.CHECK if check else Mode.DRY_RUN if dry_run else Mode.WRITE,
+            mode=SignMode.CHECK if check else SignMode.DRY_RUN if dry_run else SignMode.WRITE,
             force=force,
         )
 

@@ -9,7 +9,7 @@ Importing this room does not load the cryptography library; the first signature 
     >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
     >>> place = Origin("user", "", "tool", "demo/hello")
     >>> data = sign_bytes(b"print('hello')\n", suffix=".py", origin=place, key=key, now=now)
-    >>> trust = TrustSet((TrustEntry(key.public, "ann", Scope.USER),))
+    >>> trust = TrustSet((TrustEntry(key.public, "ann", TrustScope.USER),))
     >>> judge(inspect(data, origin=place, declared={}), origin=place, trust=trust, now=now).verdict
     <Verdict.TRUSTED: 'trusted'>
     >>> evidence = inspect(data + b"evil()", origin=place, declared={})
@@ -22,8 +22,8 @@ from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
-from rye.signing.reasons import REASONS, Account, Reason, account
-from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, in_namespaces
+from rye.signing.reasons import REASONS, Reason, TrustStatus, trust_status
+from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
 from rye.signing.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_name, write_trust_file
 from rye.signing.trust_store import (
     TRUSTED_FOLDER,
@@ -43,7 +43,6 @@ __all__ = [
     "COMMENT_MARKS",
     "REASONS",
     "TRUSTED_FOLDER",
-    "Account",
     "Clock",
     "Coverage",
     "EnvelopeFormat",
@@ -53,15 +52,15 @@ __all__ = [
     "PublicKey",
     "Reason",
     "Revocation",
-    "Scope",
     "Signature",
     "SigningKey",
     "TrustEntry",
     "TrustLoad",
+    "TrustScope",
     "TrustSet",
+    "TrustStatus",
     "UnreadTrust",
     "Verdict",
-    "account",
     "disagreements",
     "endorse",
     "endorser",
@@ -82,6 +81,7 @@ __all__ = [
     "system_clock",
     "trust_file_name",
     "trust_paths",
+    "trust_status",
     "unsigned_bytes",
     "with_declared",
     "write_atomically",

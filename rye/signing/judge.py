@@ -14,7 +14,7 @@ from rye.signing.evidence import ITEM_TYPES
 from rye.signing.keys import PublicKey
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Signature
 from rye.signing.reasons import REASONS
-from rye.signing.trust import Scope, TrustEntry, TrustSet, as_utc
+from rye.signing.trust import TrustEntry, TrustScope, TrustSet, as_utc
 
 __all__ = ["judge"]
 
@@ -158,7 +158,7 @@ def _read(entries: tuple[TrustEntry, ...]) -> tuple[TrustEntry, ...]:
 def _unheard(entries: tuple[TrustEntry, ...], case: _Case) -> Signature:
     entries = _read(entries)
     entry = entries[0]
-    if entry.scope is Scope.BUNDLE:
+    if entry.scope is TrustScope.BUNDLE:
         bundles = sorted({each.bundle for each in entries})
         return case.found("foreign-bundle", entry, f"bundle{'s' * (len(bundles) > 1)} {', '.join(bundles)}")
     return case.found("foreign-project" if case.trust.stands(entry, case.now) else "project-key", entry)

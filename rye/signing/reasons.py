@@ -15,9 +15,9 @@ from types import MappingProxyType
 from typing import Final
 
 from rye.signing.model import Signature, Verdict
-from rye.signing.trust import Revocation, Scope, TrustEntry, TrustSet, as_utc
+from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, as_utc
 
-__all__ = ["REASONS", "Account", "Reason", "account"]
+__all__ = ["REASONS", "Reason", "TrustStatus", "trust_status"]
 
 _SIGN: Final = "rye sign {ref}"
 _SIGN_ALL: Final = "rye sign {ref}  # once you have reviewed the whole file: all of it is signed then"
@@ -187,7 +187,7 @@ def _said(signature: Signature) -> str:
 
 # -- Why a trust file counts or does not, in one line for a person who looks at the list of keys.
 @dataclass(frozen=True, slots=True)
-class Account:
+class TrustStatus:
     """Whether the word of one trust file counts at a moment, a stable code, and why in words.
 
     The codes: ``counts``; ``unread`` when this file, or another that may revoke the key, cannot be read; ``revoked``;
@@ -200,35 +200,37 @@ class Account:
     reason: str
 
 
-def account(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> Account:
+def trust_status(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> TrustStatus:
     """Return whether and why an entry of a trust set counts, in the order in which judging asks."""
     if entry.unread:
-        return Account(counts=False, code="unread", reason=f"cannot be read, and may revoke the key: {entry.unread}")
+        return TrustStatus(
+            counts=False, code="unread", reason=f"cannot be read, and may revoke the key: {entry.unread}"
+        )
     # 1. A project's file without an endorsement says nothing at all, not even that its key is revoked.
     if not trust.stands(entry, now):
-        return Account(counts=False, code="project-key", reason=_why_not_standing(entry, trust, now))
+        return TrustStatus(counts=False, code="project-key", reason=_why_not_standing(entry, trust, now))
     # 2. Revocation, by this file or by another that is entitled to.
     if barring := _barring(entry, trust, now):
         code = "unread" if barring.revoked is None else "revoked"
-        return Account(counts=False, code=code, reason=_barred_by(barring, entry))
+        return TrustStatus(counts=False, code=code, reason=_barred_by(barring, entry))
     # 3. Another file that decides alone.
     if overruling := _overruling(entry, trust):
         where = _PLACES[overruling.scope].format(bundle=overruling.bundle)
-        return Account(counts=False, code="overruled", reason=f"the trust file {where} decides for this key")
+        return TrustStatus(counts=False, code="overruled", reason=f"the trust file {where} decides for this key")
     # 4. The limits of the key.
     if entry.expired(now) and entry.not_after is not None:
         moment = as_utc(entry.not_after).isoformat(timespec="seconds")
-        return Account(counts=False, code="expired", reason=f"expired at {moment}")
+        return TrustStatus(counts=False, code="expired", reason=f"expired at {moment}")
     if entry.namespaces == ():
-        return Account(counts=False, code="no-namespace", reason="its namespaces are empty: it may sign nothing")
-    return Account(counts=True, code="counts", reason=_extent(entry, trust))
+        return TrustStatus(counts=False, code="no-namespace", reason="its namespaces are empty: it may sign nothing")
+    return TrustStatus(counts=True, code="counts", reason=_extent(entry, trust))
 
 
 _PLACES = {
-    Scope.NAMED: "named with --trust",
-    Scope.USER: "of the user space",
-    Scope.PROJECT: "of the project",
-    Scope.BUNDLE: "of bundle {bundle}",
+    TrustScope.NAMED: "named with --trust",
+    TrustScope.USER: "of the user space",
+    TrustScope.PROJECT: "of the project",
+    TrustScope.BUNDLE: "of bundle {bundle}",
 }
 
 
@@ -256,7 +258,7 @@ def _barring(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustEntry | 
 
 def _reaches(each: TrustEntry, entry: TrustEntry, trust: TrustSet, now: datetime) -> bool:
     at_home = each.scope is entry.scope and each.bundle == entry.bundle
-    return at_home or (each.scope is not Scope.BUNDLE and trust.stands(each, now))
+    return at_home or (each.scope is not TrustScope.BUNDLE and trust.stands(each, now))
 
 
 def _barred_by(barring: TrustEntry, entry: TrustEntry) -> str:
@@ -284,12 +286,12 @@ def _overruling(entry: TrustEntry, trust: TrustSet) -> TrustEntry | None:
 
 def _extent(entry: TrustEntry, trust: TrustSet) -> str:
     what = "every item" if entry.namespaces is None else ", ".join(entry.namespaces)
-    if entry.scope is Scope.PROJECT:
+    if entry.scope is TrustScope.PROJECT:
         anchor = next(each for each in trust.named(entry.endorsed_by) if each.scope.is_anchor)
         reach = f"for {what} of this project: endorsed by {anchor.signer}"
-    elif entry.scope is Scope.BUNDLE:
+    elif entry.scope is TrustScope.BUNDLE:
         reach = f"for {what} of bundle {entry.bundle} alone"
     else:
-        reach = f"for {what}: " + ("named with --trust" if entry.scope is Scope.NAMED else "trusted by the user")
+        reach = f"for {what}: " + ("named with --trust" if entry.scope is TrustScope.NAMED else "trusted by the user")
     until = "" if entry.not_after is None else f", until {as_utc(entry.not_after).isoformat(timespec='seconds')}"
     return reach + until

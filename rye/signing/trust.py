@@ -12,10 +12,10 @@ from enum import StrEnum
 from rye.signing.keys import PublicKey
 from rye.signing.model import Fingerprint, Origin
 
-__all__ = ["Revocation", "Scope", "TrustEntry", "TrustSet", "as_utc", "in_namespaces"]
+__all__ = ["Revocation", "TrustEntry", "TrustScope", "TrustSet", "as_utc", "in_namespaces"]
 
 
-class Scope(StrEnum):
+class TrustScope(StrEnum):
     """Where a trust file was found, from the most to the least authoritative."""
 
     NAMED = "named"
@@ -26,11 +26,11 @@ class Scope(StrEnum):
     @property
     def is_anchor(self) -> bool:
         """Whether keys found there are trusted by themselves, for items of every space."""
-        return self in {Scope.NAMED, Scope.USER}
+        return self in {TrustScope.NAMED, TrustScope.USER}
 
 
-_RANKS = tuple(Scope)
-_PROJECT, _BUNDLE = Scope.PROJECT, Scope.BUNDLE
+_RANKS = tuple(TrustScope)
+_PROJECT, _BUNDLE = TrustScope.PROJECT, TrustScope.BUNDLE
 """Looked up once: every item is judged by them."""
 
 
@@ -63,7 +63,7 @@ class TrustEntry:
 
     public: PublicKey
     owner: str
-    scope: Scope
+    scope: TrustScope
     bundle: str = ""
     namespaces: tuple[str, ...] | None = None
     not_after: datetime | None = None

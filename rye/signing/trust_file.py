@@ -15,7 +15,7 @@ from rye.signing.envelope import sign_bytes, signed_message
 from rye.signing.evidence import inspect
 from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.model import EnvelopeFormat, Origin
-from rye.signing.trust import Revocation, Scope, TrustEntry, as_utc
+from rye.signing.trust import Revocation, TrustEntry, TrustScope, as_utc
 
 __all__ = [
     "MAX_TRUST_FILE",
@@ -45,7 +45,7 @@ _HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see 
 
 
 def parse_trust_file(
-    data: bytes, *, scope: Scope, bundle: str = "", endorsed_by: str = "", source: str = ""
+    data: bytes, *, scope: TrustScope, bundle: str = "", endorsed_by: str = "", source: str = ""
 ) -> TrustEntry:
     """Return what one trust file says.
 

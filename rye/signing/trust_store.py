@@ -17,7 +17,7 @@ from typing import Final
 
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing.keys import refuse_key_text
-from rye.signing.trust import Scope, TrustEntry, TrustSet
+from rye.signing.trust import TrustEntry, TrustScope, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
 
 __all__ = [
@@ -76,7 +76,7 @@ class UnreadTrust:
 
     path: Path
     message: str
-    scope: Scope
+    scope: TrustScope
     fault: RyeError
     bundle: str = ""
     endorsed_by: str = ""
@@ -152,12 +152,12 @@ def load_trust(
     for path in named:
         found.add_named(path)
     if user is not None:
-        found.add_folder(user / TRUSTED_FOLDER, Scope.USER)
+        found.add_folder(user / TRUSTED_FOLDER, TrustScope.USER)
     anchors = tuple(found.entries)
     for name, root in (({} if project is None else {"": project}) | dict(others or {})).items():
-        found.add_folder(root / TRUSTED_FOLDER, Scope.PROJECT, root=root, bundle=name, anchors=anchors)
+        found.add_folder(root / TRUSTED_FOLDER, TrustScope.PROJECT, root=root, bundle=name, anchors=anchors)
     for bundle, root in (bundles or {}).items():
-        found.add_folder(root / TRUSTED_FOLDER, Scope.BUNDLE, root=root, bundle=bundle)
+        found.add_folder(root / TRUSTED_FOLDER, TrustScope.BUNDLE, root=root, bundle=bundle)
     return found.load()
 
 
@@ -180,7 +180,7 @@ class _Found:
         """Read a file, or a folder of files, that the caller names."""
         if os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises for a text that is too long for a name
             before = len(self.entries) + len(self._unread)
-            self.add_folder(path, Scope.NAMED)
+            self.add_folder(path, TrustScope.NAMED)
             if len(self.entries) + len(self._unread) == before:
                 self._empty.append(f"no trust file lies in {path}: files there must have names that end with .toml")
         elif not os.path.exists(path):  # noqa: PTH110 - as above
@@ -189,12 +189,12 @@ class _Found:
                 "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
             )
         else:
-            self.entries.append(parse_trust_file(_read(path, MAX_TRUST_FILE), scope=Scope.NAMED, source=str(path)))
+            self.entries.append(parse_trust_file(_read(path, MAX_TRUST_FILE), scope=TrustScope.NAMED, source=str(path)))
 
     def add_folder(
         self,
         folder: Path,
-        scope: Scope,
+        scope: TrustScope,
         *,
         root: Path | None = None,
         bundle: str = "",

@@ -24,7 +24,7 @@ from typing import Any, cast
 from rye import signing, spaces
 from rye._process import Helper, copy, cores, requests, start
 from rye.errors import ItemError, RyeError
-from rye.signing import Scope, Signature, TrustSet, UnreadTrust
+from rye.signing import Signature, TrustScope, TrustSet, UnreadTrust
 from rye.spaces import FolderReader, ItemFile, Root, Space
 from rye.spaces.layout import Layout
 from rye.spaces.targets import Target, read_targets
@@ -399,7 +399,7 @@ def _not_seen(problem: RyeError) -> Unchecked:
 def _self_vouched(roots: Iterable[Root], trust: TrustSet) -> Iterator[str]:
     """Say of each bundle whose own keys, and nobody else, vouch for its items."""
     for root in roots:
-        own = [entry for entry in trust.entries if entry.scope is Scope.BUNDLE and entry.bundle == root.bundle]
+        own = [entry for entry in trust.entries if entry.scope is TrustScope.BUNDLE and entry.bundle == root.bundle]
         if any(not any(each.scope.is_anchor for each in trust.named(entry.fingerprint)) for entry in own):
             yield (
                 f"{root.source}: nobody but the bundle itself vouches for its keys: name a key that you know with "

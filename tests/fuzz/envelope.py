@@ -88,7 +88,7 @@ def _envelope() -> Target:
 def _trust() -> Target:
     """A trust file is understood or refused with an error of rye's own."""
     from rye.errors import RyeError
-    from rye.signing import Scope, endorse, parse_trust_file, write_trust_file
+    from rye.signing import TrustScope, endorse, parse_trust_file, write_trust_file
     from tests.support.signed import ANN, BEA, NOW
 
     plain = write_trust_file(ANN.public, owner="ann")
@@ -97,7 +97,7 @@ def _trust() -> Target:
 
     def check(data: bytes) -> None:
         try:
-            owner = parse_trust_file(data, scope=Scope.PROJECT).owner
+            owner = parse_trust_file(data, scope=TrustScope.PROJECT).owner
         except RyeError as error:
             owner = error.hint
         assert owner.isprintable()
@@ -107,7 +107,7 @@ def _trust() -> Target:
 
 def _manifest() -> Target:
     """Whatever stands in one file of a manifest, there are findings, and no list but the signed one is believed."""
-    from rye.manifest import ListedItem, Place, check_manifest, write_manifest
+    from rye.manifest import ListedItem, SpaceName, check_manifest, write_manifest
     from rye.signing import TrustSet
     from tests.support.signed import ANN, NOW, entry
 
@@ -119,7 +119,7 @@ def _manifest() -> Target:
 
     def check(data: bytes) -> None:
         changed = files | {names[data[0] % len(names)]: data[1:]} if data else files
-        found = check_manifest(changed, items, place=Place("project"), trust=trust, now=NOW)
+        found = check_manifest(changed, items, place=SpaceName("project"), trust=trust, now=NOW)
         assert {one.code for one in found.findings} >= {"manifest-first-use"} or found.errors
         assert not [one for one in found.errors if one.code.startswith("item-")]
 

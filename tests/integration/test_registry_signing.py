@@ -13,7 +13,7 @@ import pytest
 from rye import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys.key_store import load_key_file
 from rye.keys.sign_items import sign_bundle
-from rye.signing import Scope, parse_trust_file
+from rye.signing import TrustScope, parse_trust_file
 from tests.support.files import lay
 from tests.support.signed import ANN, EVE, NOTE, PAT, html, old_envelope
 from tests.support.spacesim import SpaceSim
@@ -299,7 +299,7 @@ def test_sign_bundle_signs_all_with_a_key_that_is_gone(sim: SpaceSim) -> None:
     report = sign_bundle(sim.bundles["shop"], owner="shop keeper")
     assert set(verdicts(sim, "system").values()) == {"trusted"}
     trust_file = Path(report.trust_file)
-    entry = parse_trust_file(trust_file.read_bytes(), scope=Scope.BUNDLE)
+    entry = parse_trust_file(trust_file.read_bytes(), scope=TrustScope.BUNDLE)
     assert (entry.owner, entry.fingerprint) == ("shop keeper", report.fingerprint)
     assert list(trust_file.parent.iterdir()) == [trust_file]
     assert len(report.items) == 5

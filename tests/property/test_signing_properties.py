@@ -14,8 +14,8 @@ from rye.signing import (
     Evidence,
     Origin,
     PublicKey,
-    Scope,
     SigningKey,
+    TrustScope,
     Verdict,
     in_namespaces,
     inspect,
@@ -178,7 +178,7 @@ def test_different_parts_never_give_the_same_message(one: tuple[str, ...], other
 def test_any_bytes_are_a_trust_file_or_a_signing_error(data: bytes) -> None:
     """Nothing but a SigningError comes out of a trust file that is none."""
     with pytest.raises(SigningError) as caught:
-        parse_trust_file(data, scope=Scope.USER)
+        parse_trust_file(data, scope=TrustScope.USER)
     assert caught.value.code == "trust-file"
 
 

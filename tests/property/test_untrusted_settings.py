@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from rye.errors import ArgumentError, SigningError
-from rye.signing import Scope, parse_trust_file
+from rye.signing import TrustScope, parse_trust_file
 from rye.verify.policy import load_policy
 from tests.support.signed import ANN
 
@@ -62,7 +62,7 @@ def toml(value: Any) -> str:
 def check_trust_file(data: bytes) -> None:
     """Parse a trust file; what comes of it can be used."""
     with suppress(SigningError):
-        entry = parse_trust_file(data, scope=Scope.USER, source="x.toml")
+        entry = parse_trust_file(data, scope=TrustScope.USER, source="x.toml")
         assert entry.public == ANN.public
         entry.expired(datetime(2026, 1, 1, tzinfo=UTC))
 

@@ -18,10 +18,10 @@ from rye.signing import (
     EnvelopeFormat,
     Origin,
     Revocation,
-    Scope,
     Signature,
     SigningKey,
     TrustEntry,
+    TrustScope,
     TrustSet,
     inspect,
     judge,
@@ -45,7 +45,7 @@ ANN, BEA, ENDORSED, EVE, NARROW, OLD, PAT, REVOKED, UNREAD = map(
 )
 
 
-def entry(who: SigningKey, scope: Scope = Scope.USER, **facts: Any) -> TrustEntry:
+def entry(who: SigningKey, scope: TrustScope = TrustScope.USER, **facts: Any) -> TrustEntry:
     """Return what a trust file for a key would give."""
     return TrustEntry(who.public, facts.pop("owner", ""), scope, **facts)
 
@@ -53,13 +53,13 @@ def entry(who: SigningKey, scope: Scope = Scope.USER, **facts: Any) -> TrustEntr
 TRUST = TrustSet(
     (
         entry(ANN, owner="ann"),
-        entry(BEA, Scope.BUNDLE, owner="bea", bundle="shop"),
-        entry(PAT, Scope.PROJECT, owner="pat"),
-        entry(ENDORSED, Scope.PROJECT, owner="ed", endorsed_by=ANN.public.fingerprint),
+        entry(BEA, TrustScope.BUNDLE, owner="bea", bundle="shop"),
+        entry(PAT, TrustScope.PROJECT, owner="pat"),
+        entry(ENDORSED, TrustScope.PROJECT, owner="ed", endorsed_by=ANN.public.fingerprint),
         entry(OLD, owner="old", not_after=datetime(2026, 4, 1, tzinfo=UTC)),
         entry(NARROW, owner="narrow", namespaces=("other/*", "knowledge:demo/*")),
         entry(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01")),
-        entry(UNREAD, Scope.NAMED, owner="una"),
+        entry(UNREAD, TrustScope.NAMED, owner="una"),
         entry(UNREAD, source="una.toml", unread="una.toml is not TOML"),
     )
 )

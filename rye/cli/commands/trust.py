@@ -13,7 +13,7 @@ from rye.cli.terminal import Terminal, note, say, say_json
 
 if TYPE_CHECKING:
     from rye.keys.keyring import Keyring
-    from rye.keys.trust_changes import Plan
+    from rye.keys.trust_changes import TrustPlan
 
 __all__ = ["command"]
 
@@ -65,7 +65,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     trust, until = _keyring(options).trust, options["not_after"]
     moment = None if until is None else last_moment(until)
 
-    def plan(each: str) -> Plan:
+    def plan(each: str) -> TrustPlan:
         return trust.plan_add(
             each,
             owner=options["owner"],
@@ -129,7 +129,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
     return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
 
 
-def _change(texts: Sequence[str], plan: Callable[[str], Plan], options: dict[str, Any]) -> int:
+def _change(texts: Sequence[str], plan: Callable[[str], TrustPlan], options: dict[str, Any]) -> int:
     """Carry out what is planned for each text, if all of them are possible, and tell it."""
     from rye.keys.trust_changes import carry_out_all
 

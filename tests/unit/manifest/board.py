@@ -8,12 +8,12 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from rye.manifest import ListedItem, ManifestCheck, Place, Seen, Written, check_manifest, write_manifest
-from rye.signing import Scope, SigningKey, TrustSet
+from rye.manifest import ListedItem, ManifestCheck, Seen, SpaceName, Written, check_manifest, write_manifest
+from rye.signing import SigningKey, TrustScope, TrustSet
 from tests.support.signed import ANN, BEA, NOW, SIGNED_AT, entry
 
 USER = TrustSet((entry(ANN, owner="ann"),))
-PROJECT = Place("project")
+PROJECT = SpaceName("project")
 
 
 def item(item_id: str, text: str = "", *, signed: datetime = SIGNED_AT) -> ListedItem:
@@ -34,7 +34,7 @@ class Board:
     files: dict[str, bytes] = field(default_factory=dict)
     items: tuple[ListedItem, ...] = ITEMS
     trust: TrustSet = USER
-    place: Place = PROJECT
+    place: SpaceName = PROJECT
     now: datetime = NOW
     seen: Seen | None = None
 
@@ -82,4 +82,4 @@ def moved(one: ListedItem, path: str) -> ListedItem:
     return replace(one, path=f"tools/{path}.py", item_id=path)
 
 
-BUNDLE_TRUST = TrustSet((entry(BEA, Scope.BUNDLE, owner="bea", bundle="shop"),))
+BUNDLE_TRUST = TrustSet((entry(BEA, TrustScope.BUNDLE, owner="bea", bundle="shop"),))

@@ -7,8 +7,8 @@ from datetime import timedelta
 
 import pytest
 
-from rye.manifest import Delegation, Place, RootKeys
-from rye.signing import Revocation, Scope, TrustSet
+from rye.manifest import Delegation, RootKeys, SpaceName
+from rye.signing import Revocation, TrustScope, TrustSet
 from tests.support.signed import ANN, BEA, EVE, NARROW, NOW, OLD, PAT, SIGNED_AT, entry
 from tests.unit.manifest.board import BUNDLE_TRUST, ITEMS, PROJECT, Board, item, moved, written
 
@@ -138,19 +138,19 @@ def test_a_manifest_of_an_unknown_signer() -> None:
 
 def test_a_project_that_vouches_for_its_own_manifest() -> None:
     """A key that came with the project counts only while a key of the user stands behind it."""
-    board = Board(trust=TrustSet((entry(ANN), entry(PAT, Scope.PROJECT))))
+    board = Board(trust=TrustSet((entry(ANN), entry(PAT, TrustScope.PROJECT))))
     board.write(PAT)
     assert board.codes() == ["manifest-unknown-signer"]
-    endorsed = TrustSet((entry(ANN), entry(PAT, Scope.PROJECT, endorsed_by=ANN.public.fingerprint)))
+    endorsed = TrustSet((entry(ANN), entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
     assert board.codes(trust=endorsed) == []
 
 
 def test_a_bundle_key_that_signs_for_another_space() -> None:
     """A bundle's keys speak for that bundle alone."""
-    board = Board(trust=BUNDLE_TRUST, place=Place("system", "shop"))
+    board = Board(trust=BUNDLE_TRUST, place=SpaceName("system", "shop"))
     board.write(BEA)
     assert board.codes() == []
-    assert board.codes(place=Place("system", "rival")) == ["manifest-unknown-signer"]
+    assert board.codes(place=SpaceName("system", "rival")) == ["manifest-unknown-signer"]
     assert board.codes(place=PROJECT) == ["manifest-unknown-signer"]
 
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rye.signing import EnvelopeFormat, Origin, Scope, TrustSet, Verdict
+from rye.signing import EnvelopeFormat, Origin, TrustScope, TrustSet, Verdict
 from tests.support.signed import (
     ANN,
     BEA,
@@ -163,7 +163,9 @@ def test_project_ships_its_own_key() -> None:
     found = verdict(sign(TOOL, PAT))
     assert (found.verdict, found.code) == (Verdict.UNTRUSTED, "project-key")
     for claimed in ("", PAT.public.fingerprint, BEA.public.fingerprint):
-        trust = TrustSet((entry(PAT, Scope.PROJECT, endorsed_by=claimed), entry(BEA, Scope.BUNDLE, bundle="shop")))
+        trust = TrustSet(
+            (entry(PAT, TrustScope.PROJECT, endorsed_by=claimed), entry(BEA, TrustScope.BUNDLE, bundle="shop"))
+        )
         assert verdict(sign(TOOL, PAT), trust=trust).code == "project-key"
 
 
@@ -261,10 +263,10 @@ def test_revoked_key_in_any_trusted_place() -> None:
     """A user's or named revocation holds for every item, though another file trusts the key without limits."""
     signed = sign(TOOL, BEA)
     there = place(space="system", bundle="shop")
-    bundle = entry(BEA, Scope.BUNDLE, bundle="shop")
+    bundle = entry(BEA, TrustScope.BUNDLE, bundle="shop")
     assert verdict(signed, there, trust=TrustSet((bundle,))).verdict is Verdict.TRUSTED
     revoked = next(each for each in TRUST.entries if each.revoked).revoked
-    for scope in (Scope.USER, Scope.NAMED):
+    for scope in (TrustScope.USER, TrustScope.NAMED):
         for entries in ((bundle, entry(BEA, scope, revoked=revoked)), (entry(BEA, scope, revoked=revoked), bundle)):
             assert verdict(signed, there, trust=TrustSet(entries)).code == "revoked"
 
@@ -273,12 +275,12 @@ def test_stranger_revokes_the_users_key() -> None:
     """Neither a bundle nor an unendorsed project can revoke a key for items that are not its own."""
     revoked = next(each for each in TRUST.entries if each.revoked).revoked
     for strange in (
-        entry(ANN, Scope.BUNDLE, bundle="shop", revoked=revoked),
-        entry(ANN, Scope.PROJECT, revoked=revoked),
+        entry(ANN, TrustScope.BUNDLE, bundle="shop", revoked=revoked),
+        entry(ANN, TrustScope.PROJECT, revoked=revoked),
     ):
         trust = TrustSet((entry(ANN), strange))
         assert verdict(sign(TOOL), trust=trust).verdict is Verdict.TRUSTED
-    own = TrustSet((entry(ANN), entry(ANN, Scope.BUNDLE, bundle="shop", revoked=revoked)))
+    own = TrustSet((entry(ANN), entry(ANN, TrustScope.BUNDLE, bundle="shop", revoked=revoked)))
     assert verdict(sign(TOOL), place(space="system", bundle="shop"), trust=own).code == "revoked"
 
 

@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
-from rye.signing import EnvelopeFormat, Scope, TrustSet, Verdict, endorse, endorser, parse_trust_file, write_trust_file
+from rye.signing import (
+    EnvelopeFormat,
+    TrustScope,
+    TrustSet,
+    Verdict,
+    endorse,
+    endorser,
+    parse_trust_file,
+    write_trust_file,
+)
 from tests.support.signed import ANN, EVE, PAT, SIGNED_AT, TOOL, entry, place, sign, verdict
 
 FILE = write_trust_file(PAT.public, owner="pat")
-ANCHORS = (entry(ANN), entry(EVE, Scope.NAMED))
+ANCHORS = (entry(ANN), entry(EVE, TrustScope.NAMED))
 
 
 def endorsed(who: str = "pat") -> bytes:
@@ -18,8 +27,8 @@ def test_an_endorsed_file_names_its_endorser_and_reads_as_before() -> None:
     """The line is a comment to TOML; the endorser is the anchor that signed."""
     data = endorsed()
     assert endorser(data, stem="pat", anchors=ANCHORS) == ANN.public.fingerprint
-    assert parse_trust_file(data, scope=Scope.PROJECT).public == PAT.public
-    trust = TrustSet((*ANCHORS, parse_trust_file(data, scope=Scope.PROJECT, endorsed_by=ANN.public.fingerprint)))
+    assert parse_trust_file(data, scope=TrustScope.PROJECT).public == PAT.public
+    trust = TrustSet((*ANCHORS, parse_trust_file(data, scope=TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
     assert verdict(sign(TOOL, PAT), trust=trust).verdict is Verdict.TRUSTED
 
 

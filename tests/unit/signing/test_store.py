@@ -13,8 +13,8 @@ from rye.errors import EnvironmentFault, NotFoundError, SigningError
 from rye.keys.key_store import SIGNING_FOLDER, find_signing_key, load_key_file, load_signing_key, save_signing_key
 from rye.signing import (
     TRUSTED_FOLDER,
-    Scope,
     SigningKey,
+    TrustScope,
     TrustSet,
     Verdict,
     endorse,
@@ -49,13 +49,13 @@ def test_every_space_gives_its_keys_their_scope(tmp_path: Path) -> None:
     load = load_trust(user=user, project=project, bundles={"shop": shop}, named=[named])
     assert load.warnings == ()
     assert {(each.owner, each.scope, each.bundle) for each in load.trust.entries} == {
-        ("ann", Scope.USER, ""),
-        ("pat", Scope.PROJECT, ""),
-        ("bea", Scope.BUNDLE, "shop"),
-        ("eve", Scope.NAMED, ""),
+        ("ann", TrustScope.USER, ""),
+        ("pat", TrustScope.PROJECT, ""),
+        ("bea", TrustScope.BUNDLE, "shop"),
+        ("eve", TrustScope.NAMED, ""),
     }
     folder = load_trust(named=[named.parent]).trust.entries
-    assert [(each.owner, each.scope, each.source) for each in folder] == [("eve", Scope.NAMED, str(named))]
+    assert [(each.owner, each.scope, each.source) for each in folder] == [("eve", TrustScope.NAMED, str(named))]
 
 
 def test_nothing_there_is_an_empty_trust_set(tmp_path: Path) -> None:

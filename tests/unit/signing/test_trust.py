@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.signing import Origin, Revocation, Scope, TrustEntry, TrustSet, Verdict, in_namespaces
+from rye.signing import Origin, Revocation, TrustEntry, TrustScope, TrustSet, Verdict, in_namespaces
 from tests.support.signed import ANN, BEA, EVE, NOW, PAT, TOOL, entry, place, sign, verdict
 
 LATER = datetime(2027, 1, 1, tzinfo=UTC)
@@ -57,10 +57,10 @@ def test_a_user_narrows_a_key_that_a_bundle_brings() -> None:
     """The most authoritative file that has a say decides alone: named before user before project before bundle."""
     there = place(space="system", bundle="shop")
     signed = sign(TOOL, BEA)
-    bundle = entry(BEA, Scope.BUNDLE, bundle="shop")
+    bundle = entry(BEA, TrustScope.BUNDLE, bundle="shop")
     narrow = entry(BEA, namespaces=("other/*",))
     ended = entry(BEA, not_after=datetime(2026, 1, 1, tzinfo=UTC))
-    named = entry(BEA, Scope.NAMED)
+    named = entry(BEA, TrustScope.NAMED)
     for entries, code in (
         ((bundle,), "ok"),
         ((bundle, narrow), "namespace"),
@@ -76,13 +76,13 @@ def test_a_user_narrows_a_key_that_a_bundle_brings() -> None:
 def test_a_project_key_counts_while_an_anchor_stands_behind_it() -> None:
     """Endorsed by a user's or named key that is neither revoked, nor expired, nor itself limited to namespaces."""
     signed = sign(TOOL, PAT)
-    endorsed = entry(PAT, Scope.PROJECT, endorsed_by=ANN.public.fingerprint)
+    endorsed = entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)
     for anchor, code in (
         (entry(ANN), "ok"),
-        (entry(ANN, Scope.NAMED), "ok"),
+        (entry(ANN, TrustScope.NAMED), "ok"),
         (entry(ANN, not_after=LATER), "ok"),
-        (entry(ANN, Scope.BUNDLE, bundle="shop"), "project-key"),
-        (entry(ANN, Scope.PROJECT), "project-key"),
+        (entry(ANN, TrustScope.BUNDLE, bundle="shop"), "project-key"),
+        (entry(ANN, TrustScope.PROJECT), "project-key"),
         (entry(ANN, revoked=Revocation()), "project-key"),
         (entry(ANN, not_after=NOW - timedelta(days=1)), "project-key"),
         (entry(ANN, namespaces=("demo/*",)), "project-key"),
@@ -94,7 +94,7 @@ def test_a_project_key_counts_while_an_anchor_stands_behind_it() -> None:
 
 def test_an_endorsed_project_key_speaks_for_the_project_alone() -> None:
     """Endorsing a project's key does not let it sign for the user or a bundle."""
-    trust = TrustSet((entry(ANN), entry(PAT, Scope.PROJECT, endorsed_by=ANN.public.fingerprint)))
+    trust = TrustSet((entry(ANN), entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
     for there in (place(space="user"), place(space="system", bundle="shop")):
         found = verdict(sign(TOOL, PAT), there, trust=trust)
         assert (found.verdict, found.code) == (Verdict.UNTRUSTED, "foreign-project")
@@ -104,7 +104,7 @@ def test_an_endorsed_project_may_revoke() -> None:
     """A revocation the user stands behind holds; one the project made alone does not."""
     left = Revocation("left the team")
     for endorsed_by, code in (("", "ok"), (PAT.public.fingerprint, "ok"), (EVE.public.fingerprint, "revoked")):
-        project = entry(ANN, Scope.PROJECT, revoked=left, endorsed_by=endorsed_by)
+        project = entry(ANN, TrustScope.PROJECT, revoked=left, endorsed_by=endorsed_by)
         trust = TrustSet((entry(ANN), entry(EVE), project))
         for there in (place(), place(space="user")):
             assert verdict(sign(TOOL), there, trust=trust).code == code
@@ -113,7 +113,7 @@ def test_an_endorsed_project_may_revoke() -> None:
 ENTRIES = st.builds(
     entry,
     st.sampled_from([ANN, PAT, PAT]),
-    st.sampled_from(list(Scope)),
+    st.sampled_from(list(TrustScope)),
     bundle=st.sampled_from(["shop", "rival"]),
     namespaces=st.sampled_from([None, None, (), ("demo/*",), ("other/*",)]),
     not_after=st.sampled_from([None, None, NOW - timedelta(days=1), LATER]),
@@ -146,8 +146,8 @@ def test_moments_without_zone_are_utc() -> None:
 BASE = TrustSet(
     (
         entry(ANN, owner="ann"),
-        entry(PAT, Scope.PROJECT, endorsed_by=ANN.public.fingerprint),
-        entry(BEA, Scope.BUNDLE, bundle="shop", not_after=LATER),
+        entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint),
+        entry(BEA, TrustScope.BUNDLE, bundle="shop", not_after=LATER),
     )
 )
 
@@ -157,7 +157,7 @@ BASE = TrustSet(
     [
         {"public": EVE.public},
         {"owner": "anna"},
-        {"scope": Scope.NAMED},
+        {"scope": TrustScope.NAMED},
         {"bundle": "rival"},
         {"namespaces": ("a/*",)},
         {"namespaces": ()},
@@ -192,7 +192,7 @@ def test_the_digest_ignores_what_does_not() -> None:
 
 def test_the_digest_sees_an_endorsement_end() -> None:
     """When the endorsing key expires, the project's key loses its say, and the digest with it changes."""
-    ending = TrustSet((entry(ANN, not_after=LATER), entry(PAT, Scope.PROJECT, endorsed_by=ANN.public.fingerprint)))
+    ending = TrustSet((entry(ANN, not_after=LATER), entry(PAT, TrustScope.PROJECT, endorsed_by=ANN.public.fingerprint)))
     after = LATER + timedelta(days=1)
     assert verdict(sign(TOOL, PAT), trust=ending, now=NOW).code == "ok"
     assert verdict(sign(TOOL, PAT), trust=ending, now=after).code == "project-key"

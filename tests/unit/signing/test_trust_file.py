@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from rye.errors import SigningError
-from rye.signing import Revocation, Scope, TrustEntry, parse_trust_file, trust_file_name, write_trust_file
+from rye.signing import Revocation, TrustEntry, TrustScope, parse_trust_file, trust_file_name, write_trust_file
 from tests.support.signed import ANN, EVE
 
 PUBLIC = ANN.public
@@ -18,7 +18,7 @@ RAW = 'public_key = "ed25519:{}"\n'
 
 def parsed(text: str) -> TrustEntry:
     """Parse a trust file of the user's."""
-    return parse_trust_file(text.encode(), scope=Scope.USER, source="ann.toml")
+    return parse_trust_file(text.encode(), scope=TrustScope.USER, source="ann.toml")
 
 
 def test_both_ways_to_give_a_key() -> None:
@@ -136,7 +136,7 @@ def test_what_cannot_be_understood_is_refused(text: str) -> None:
 def test_bytes_that_are_not_text_are_refused() -> None:
     """A trust file is UTF-8."""
     with pytest.raises(SigningError):
-        parse_trust_file(b"\xff" + PEM.encode(), scope=Scope.USER)
+        parse_trust_file(b"\xff" + PEM.encode(), scope=TrustScope.USER)
 
 
 @pytest.mark.parametrize(
@@ -154,10 +154,10 @@ def test_what_is_written_is_read() -> None:
     moment = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
     owner = 'Ann "the key" \\ Müller'
     written = write_trust_file(PUBLIC, owner=owner, namespaces=("a/*", "tool:b"), not_after=moment)
-    assert parse_trust_file(written, scope=Scope.BUNDLE, bundle="b") == TrustEntry(
-        PUBLIC, owner, Scope.BUNDLE, bundle="b", namespaces=("a/*", "tool:b"), not_after=moment
+    assert parse_trust_file(written, scope=TrustScope.BUNDLE, bundle="b") == TrustEntry(
+        PUBLIC, owner, TrustScope.BUNDLE, bundle="b", namespaces=("a/*", "tool:b"), not_after=moment
     )
-    assert parse_trust_file(write_trust_file(PUBLIC, owner=""), scope=Scope.USER).namespaces is None
+    assert parse_trust_file(write_trust_file(PUBLIC, owner=""), scope=TrustScope.USER).namespaces is None
     assert trust_file_name(PUBLIC) == f"{PUBLIC.fingerprint}.toml"
 
 
@@ -174,7 +174,7 @@ def test_a_misspelt_limit_is_no_key_without_limits(slip: str) -> None:
     """What looks like a limit is refused by name."""
     text = write_trust_file(ANN.public, owner="Ann").decode()
     with pytest.raises(SigningError, match="did you mean"):
-        parse_trust_file(f"{slip}\n{text}".encode(), scope=Scope.USER)
+        parse_trust_file(f"{slip}\n{text}".encode(), scope=TrustScope.USER)
 
 
 @pytest.mark.parametrize("slip", ["serial = 7", "[revokd]\nreason = 'stolen'", "revoke = 1", "'' = 1", "[a.b]"])
@@ -187,7 +187,7 @@ def test_what_is_not_known_may_be_a_limit(slip: str) -> None:
         f"{text}[revoked]\n{slip}",
     ):
         with pytest.raises(SigningError, match=r"is not known|would limit nothing"):
-            parse_trust_file(written.encode(), scope=Scope.USER)
+            parse_trust_file(written.encode(), scope=TrustScope.USER)
 
 
 def test_the_attestation_of_other_tools_says_nothing() -> None:
@@ -200,4 +200,4 @@ def test_a_limit_appended_to_the_file_is_not_lost_in_the_table_of_the_key(limit:
     """At the end of the file it belongs to ``[public_key]``: refused, with the place where it belongs."""
     text = write_trust_file(ANN.public, owner="Ann").decode()
     with pytest.raises(SigningError, match=r"stands in the table \[public_key\]"):
-        parse_trust_file(f"{text}{limit}\n".encode(), scope=Scope.USER)
+        parse_trust_file(f"{text}{limit}\n".encode(), scope=TrustScope.USER)

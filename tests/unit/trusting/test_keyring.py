@@ -16,7 +16,7 @@ from rye.cli.terminal import PLAIN
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys.key_store import KEY_VARIABLE, PASSPHRASE_VARIABLE
 from rye.keys.keyring import ENVIRONMENT, Keyring
-from rye.signing import Scope, SigningKey, hide_keys, load_trust, parse_trust_file
+from rye.signing import SigningKey, TrustScope, hide_keys, load_trust, parse_trust_file
 from rye.spaces.layout import Layout
 from rye.verify.policy import check_signers
 from tests.support.signed import ANN, EVE
@@ -40,7 +40,7 @@ def test_a_key_is_made_for_its_owner_alone(tmp_path: Path) -> None:
     """The private half is 0600 in a folder of 0700, the trust file is where trust is read, and both name one key."""
     made = keyring(tmp_path).generate(owner="Ada", namespaces=("ops/*",))
     assert (mode(made.path), mode(Path(made.path).parent)) == (0o600, 0o700)
-    entry = parse_trust_file(Path(made.trust_file).read_bytes(), scope=Scope.USER)
+    entry = parse_trust_file(Path(made.trust_file).read_bytes(), scope=TrustScope.USER)
     assert (entry.fingerprint, entry.owner, entry.namespaces) == (made.fingerprint, "Ada", ("ops/*",))
     assert made.trusted
     assert keyring(tmp_path).signing_key().public.fingerprint == made.fingerprint
@@ -174,7 +174,7 @@ def test_a_key_can_be_taken_elsewhere(tmp_path: Path) -> None:
     here, there = keyring(tmp_path / "here"), keyring(tmp_path / "there")
     made = here.generate(owner="Ada", namespaces=("ops/*",))
     assert there.import_key(here.export_private(), "moved").fingerprint == made.fingerprint
-    entry = parse_trust_file(here.export_trust_file(), scope=Scope.USER)
+    entry = parse_trust_file(here.export_trust_file(), scope=TrustScope.USER)
     assert (entry.owner, entry.namespaces) == ("Ada", ("ops/*",))
     closed = ANN.to_pem(passphrase=b"secret")
     with pytest.raises(SigningError) as caught:
