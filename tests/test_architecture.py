@@ -97,7 +97,7 @@ EXCUSED: Mapping[tuple[str, str], str] = {
 
 DYNAMIC_IMPORTS: Mapping[str, str] = {
     "rye/__init__.py": "the public names are loaded when first used",
-    "rye/cli/commands/mcp.py": "rooms on one layer do not know each other; the server is loaded when it is started",
+    "rye/cli/commands/service.py": "rooms on one layer do not know each other; the server is loaded when it is started",
     "rye/spaces": "an installed bundle's own entry point is called",
 }
 """Where importlib may be used, and why."""

@@ -14,7 +14,7 @@ import click
 
 from rye._process import leave
 from rye.cli.commands import COMMANDS
-from rye.cli.commands.completion import COMPLETION_VARIABLE
+from rye.cli.commands.service import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal
 from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
@@ -213,15 +213,23 @@ def _unexpected(error: Exception) -> RyeError:
 
 
 def _report(error: RyeError, words: Sequence[str]) -> int:
-    from rye.cli.secrets import hide_keys_in
+    from rye.signing import hide_keys
 
-    hide_keys_in(error)
+    error.message, error.hint = hide_keys(error.message), hide_keys(error.hint)
+    error.details = {
+        name: [hide_keys(each) if isinstance(each, str) else each for each in value]
+        if isinstance(value, list | tuple)
+        else hide_keys(value)
+        if isinstance(value, str)
+        else value
+        for name, value in error.details.items()
+    }
     options = words[: words.index("--")] if "--" in words else words
     wanted = _json_wanted(options)
     if sys.stdout is not None and wanted:
         say_json({"error": error.to_dict()}, lines=wanted == "jsonl")
         return _ERROR
-    from rye.cli.render.errors import render_error
+    from rye.cli.render.parts import render_error
 
     for line in render_error(error, Terminal.of(sys.stderr)):
         note(line)

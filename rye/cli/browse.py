@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from rye.cli.render.parts import signed_by, source_label, standing
+from rye._text import block, inline
+from rye.cli.render.parts import passage, signed_by, source_label, standing
 from rye.cli.terminal import PLAIN, VERDICT_MARKS
-from rye.cli.text import block, inline, passage
 from rye.errors import RyeError
 from rye.registry.pages import search_typed
 from rye.registry.reports import LoadedItem

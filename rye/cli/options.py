@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
-from rye.cli.progress import IndexProgress
+from rye.cli.terminal import IndexProgress
 from rye.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
@@ -25,6 +25,7 @@ __all__ = [
     "Place",
     "Refusal",
     "ask",
+    "ask_about_item",
     "given",
     "json_option",
     "only_one",
@@ -160,6 +161,18 @@ def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "i
                 embedder=place.embedder,
             )
         )
+
+
+def ask_about_item(place: Place, question: Callable[[Registry], Answer]) -> Answer:
+    """Put a question about one item, as :func:`ask` does.
+
+    Raises:
+        NothingFound: There is no such item.
+    """
+    try:
+        return ask(place, question)
+    except NotFoundError as error:
+        raise NothingFound(error) from error
 
 
 @contextmanager

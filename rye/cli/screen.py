@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import math
+import sys
+from typing import TYPE_CHECKING, Any
 
 from prompt_toolkit.application import Application, get_app
 from prompt_toolkit.buffer import Buffer
@@ -27,9 +29,15 @@ from prompt_toolkit.output import ColorDepth
 from prompt_toolkit.styles import Style
 
 from rye.cli.browse import Browser, Line
-from rye.search.results import SearchResult
+from rye.cli.options import Place, ask
+from rye.cli.render.items import render_item
+from rye.cli.terminal import Terminal, show
 
-__all__ = ["browse"]
+if TYPE_CHECKING:
+    from rye.registry import Registry
+    from rye.search.results import SearchResult
+
+__all__ = ["search_as_you_type"]
 
 _WIDE = 100
 """Cells from which on the item stands beside the hits and not below them."""
@@ -56,17 +64,28 @@ _STYLE = Style.from_dict(
 _PLAIN = Style.from_dict(dict.fromkeys(("name", "match"), "bold"))
 
 
-def browse(browser: Browser, *, colour: bool) -> SearchResult | None:
-    """Let a person type and choose; return the hit that was chosen, or None where they left.
+def search_as_you_type(place: Place, arguments: dict[str, Any]) -> int:
+    """Let a person type a query and choose a hit, show that, and return the exit status.
 
     Args:
-        browser: What is shown.
-        colour: Whether in colours.
-
-    Raises:
-        KeyboardInterrupt: They pressed Control-C.
+        place: Where to search.
+        arguments: Of every search.
     """
-    return _Screen(browser, colour=colour).run()
+    options = {name: value for name, value in arguments.items() if name not in {"relax", "lenient"}}
+
+    def ready(registry: Registry) -> Registry:
+        registry.search("", limit=1, **options)
+        registry.max_staleness = math.inf
+        return registry
+
+    registry = ask(place, ready)
+    terminal = Terminal.of(sys.stdout)
+    browser = Browser(registry, options, unicode=terminal.unicode)
+    chosen = _Screen(browser, colour=terminal.colour).run()
+    if chosen is None:
+        return 1
+    show(render_item(browser.load(chosen), terminal))
+    return 0
 
 
 class _Screen:

@@ -1,29 +1,39 @@
-"""What one output stream can show: colour, marks, width; and the only places where rye writes to it."""
+"""The terminal: what a stream can show, writing to it, the progress bar, and asking for a passphrase."""
 
 from __future__ import annotations
 
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, TextIO
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
 
 import click
 
-from rye.cli.text import block, verbatim_json
-from rye.errors import EnvironmentFault
+from rye._text import block, inline, verbatim_json
+from rye.errors import EnvironmentFault, SigningError
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 __all__ = [
     "PLAIN",
     "VERDICT_MARKS",
+    "IndexProgress",
     "Terminal",
+    "ask_new_passphrase",
+    "ask_passphrase",
+    "is_interactive",
     "json_text",
     "note",
     "prepare_streams",
     "say",
     "say_json",
     "say_raw",
+    "show",
     "silence",
 ]
 
@@ -104,6 +114,13 @@ def _shows_marks(stream: TextIO) -> bool:
     return True
 
 
+def is_interactive() -> bool:
+    """Return whether a person sits at a terminal on which search as you type can be drawn."""
+    if os.environ.get("TERM", "") in {"", "dumb"}:
+        return False
+    return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
+
+
 def prepare_streams() -> None:
     """Let no character stop the output: what the encoding lacks is written as an escape."""
     for stream in (sys.stdout, sys.stderr):
@@ -115,6 +132,14 @@ def prepare_streams() -> None:
 def say(text: str) -> None:
     """Write harmless text to standard output, with a line end."""
     _stream().write(f"{text}\n")
+
+
+def show(lines: Iterable[str], notes: Iterable[str] = ()) -> None:
+    """Write harmless lines to standard output, then notes to standard error."""
+    for line in lines:
+        say(line)
+    for line in notes:
+        note(line)
 
 
 def say_raw(text: str) -> None:
@@ -170,3 +195,100 @@ def _stream() -> TextIO:
     if sys.stdout is None:
         raise EnvironmentFault("no-output", "standard output is closed", hint="redirect it to a file or /dev/null")
     return sys.stdout
+
+
+_PATIENCE = 1.0
+_FRAME = 0.1
+
+
+class IndexProgress:
+    """The ``progress`` callback of a registry; as a context it clears the bar away at its end.
+
+    Args:
+        watched: Whether someone looks at standard error.
+        clock: Seconds that only grow.
+        doing: What the bar says is going on.
+    """
+
+    def __init__(
+        self, *, watched: bool | None = None, clock: Callable[[], float] = time.monotonic, doing: str = "indexing"
+    ) -> None:
+        self._doing = doing
+        self._watched = _is_watched() if watched is None else watched
+        self._clock = clock
+        self._begun = self._drawn = clock()
+        self._bar: Progress | None = None
+
+    def __call__(self, done: int, total: int, source: str) -> None:
+        """Show that ``done`` of ``total`` files of ``source`` are read; of a total of 0, as it is not known."""
+        now = self._clock()
+        if not self._watched or now - self._begun < _PATIENCE or now - self._drawn < _FRAME:
+            return
+        self._drawn = now
+        bar = self._bar = self._bar or _open_bar()
+        bar.update(bar.task_ids[0], completed=done, total=total or None, description=f"{self._doing} {inline(source)}")
+        bar.refresh()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+
+def _is_watched() -> bool:
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _open_bar() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    bar = Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        console=Console(stderr=True, highlight=False),
+        auto_refresh=False,
+        transient=True,
+        redirect_stdout=False,
+        redirect_stderr=False,
+    )
+    bar.start()
+    bar.add_task("indexing")
+    return bar
+
+
+def ask_passphrase(what: str) -> bytes:
+    """Return the passphrase of a key that is there.
+
+    Raises:
+        SigningError: ``passphrase-needed`` when nobody can be asked.
+    """
+    return _ask(what)
+
+
+def ask_new_passphrase(what: str) -> bytes:
+    """Return a passphrase for a new key, written twice.
+
+    Raises:
+        SigningError: ``passphrase-needed`` when nobody can be asked.
+    """
+    return _ask(what, confirmation_prompt="The same again")
+
+
+def _ask(what: str, **how: Any) -> bytes:
+    if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
+        from rye.keys.key_store import PASSPHRASE_VARIABLE
+
+        raise SigningError(
+            "passphrase-needed",
+            f"{what} needs a passphrase, and there is no terminal to ask on",
+            hint=f"set {PASSPHRASE_VARIABLE}",
+        )
+    said: str = click.prompt(f"Passphrase for {what}", hide_input=True, err=True, **how)
+    return said.encode("utf-8", "surrogateescape")

@@ -108,9 +108,9 @@ def test_a_missing_standard_output_is_an_error_without_traceback(shop: Workshop)
 def test_an_interrupt_ends_quietly(shop: Workshop) -> None:
     """Ctrl-C: status 130, no traceback."""
     code = (
-        "import sys, time\nfrom rye.cli import main\nfrom rye.cli.commands import query\n"
+        "import sys, time\nfrom rye.cli import main\nfrom rye.cli.commands import COMMANDS\n"
         "def wait(**_):\n    print('ready', flush=True)\n    time.sleep(30)\n"
-        "query.command.callback = wait\nsys.exit(main(['query', 'x']))"
+        "COMMANDS['query'].command.callback = wait\nsys.exit(main(['query', 'x']))"
     )
     process = subprocess.Popen(
         [sys.executable, "-c", code], env=dict(shop.env), stdout=subprocess.PIPE, stderr=subprocess.PIPE

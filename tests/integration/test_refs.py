@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from rye import ArgumentError, NotFoundError, Registry
-from rye.cli.render.refs import DRAWINGS
-from rye.cli.text import inline
+from rye._text import inline
+from rye.cli.render.items import DRAWINGS
 from rye.registry.relations import Relation, Relations
 from tests.support.mcp_server import session, text_of
 from tests.support.signed import ANN, EVE

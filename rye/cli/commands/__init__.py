@@ -7,25 +7,7 @@ from dataclasses import dataclass
 
 import click
 
-from rye.cli.commands import (
-    completion,
-    index,
-    keys,
-    listing,
-    manifest,
-    mcp,
-    query,
-    refs,
-    search,
-    sections,
-    show,
-    sign,
-    similar,
-    stats,
-    trust,
-    verify,
-    why,
-)
+from rye.cli.commands import items, keys, search, service, trust, verify
 
 __all__ = ["COMMANDS", "Entry"]
 
@@ -52,7 +34,7 @@ class Entry:
 
 _ENTRIES = (
     Entry(
-        search.command,
+        search.search,
         "Find items by words, phrases, fields and verdicts.",
         (
             ("rye search verify signatures", "both words, in any field"),
@@ -65,7 +47,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        sections.command,
+        search.sections,
         "Find whole sections, by meaning and by words.",
         (
             ("rye sections how are keys revoked", "the sections that answer that, with their texts"),
@@ -74,7 +56,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        show.command,
+        items.show_item,
         "Show one item: metadata, verdict, what it shadows, content.",
         (
             ("rye show knowledge:rye/query-language", "by type and id"),
@@ -83,7 +65,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        refs.command,
+        items.refs,
         "Show what an item refers to, and what refers to it.",
         (
             ("rye refs knowledge:rye/ci", "both, one step away"),
@@ -92,7 +74,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        why.command,
+        search.why,
         "Tell why an item is a hit of a query, or is none.",
         (
             ("rye why 'verify signatures' knowledge:rye/ci", "rank, words, shares of the score, and neighbours"),
@@ -101,7 +83,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        similar.command,
+        search.similar,
         "Find items that share the rarest words of one.",
         (
             ("rye similar knowledge:rye/ci", "best first, with the words they share"),
@@ -109,7 +91,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        listing.command,
+        items.list_items,
         "List items with version, verdict and description.",
         (
             ("rye list", "every item of every space"),
@@ -118,12 +100,12 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        stats.command,
+        items.stats,
         "Count items by space, type, verdict and signer.",
         (("rye stats", "of all spaces"), ("rye stats --space project --json", "of the project, for a program")),
     ),
     Entry(
-        query.command,
+        search.query,
         "Explain how a query is read, or where it is wrong.",
         (
             ("rye query 'file* NOT temporary'", "its canonical form and its tree"),
@@ -131,7 +113,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        index.command,
+        service.index,
         "Show, rebuild or clear the search index.",
         (
             ("rye index status", "where the index of each space is and how large"),
@@ -140,7 +122,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        sign.command,
+        keys.sign,
         "Sign items, or a whole bundle with a key of its own.",
         (
             ("rye sign tool:demo/hello", "one item of the project"),
@@ -150,7 +132,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        verify.command,
+        verify.verify,
         "Verify signatures; exit 1 when an item falls short.",
         (
             ("rye verify --space project", "every item of the project, for CI"),
@@ -161,7 +143,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        keys.command,
+        keys.keys,
         "Make, list, show, export and import your keys.",
         (
             ("rye keys generate --owner Ada", "your first key, and the trust file that makes it count"),
@@ -170,7 +152,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        trust.command,
+        trust.trust,
         "Say whose signatures count: add, remove, list, revoke, endorse.",
         (
             ("rye trust list", "every key, and why it counts or does not"),
@@ -179,7 +161,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        manifest.command,
+        verify.manifest,
         "Write or check the signed list of a space's items.",
         (
             ("rye manifest write --key ci", "list the project's items, signed with the key named ci"),
@@ -188,7 +170,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        mcp.command,
+        service.mcp,
         "Serve agents by the Model Context Protocol.",
         (
             ("rye mcp --print-config claude", "what to put into the client's configuration"),
@@ -197,7 +179,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        completion.command,
+        service.completion,
         "Print the completion script of a shell.",
         (('eval "$(rye completion bash)"', "in ~/.bashrc"),),
     ),

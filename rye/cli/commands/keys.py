@@ -1,27 +1,111 @@
-"""``rye keys``: the private keys of the user."""
+"""The commands that use private keys: ``rye sign`` and ``rye keys``."""
 
 from __future__ import annotations
 
+import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Refusal, json_option, refuse
-from rye.cli.terminal import Terminal, note, say, say_json, say_raw
+from rye.cli.options import Place, Refusal, ask, json_option, only_one, place_options, refuse, space_option
+from rye.cli.terminal import Terminal, ask_new_passphrase, ask_passphrase, note, say_json, say_raw, show
 
 if TYPE_CHECKING:
     from rye.keys.keyring import Keyring, Passphrase
+    from rye.keys.sign_items import SignReport
 
-__all__ = ["command"]
+__all__ = ["keys", "sign"]
 
 _PATH = click.Path(path_type=Path)
-_FORMS = ("trust", "pem", "base64")
+
+
+@click.command("sign")
+@click.argument("target", nargs=-1)
+@space_option("project", "The space of the items: project or user.")
+@click.option("--all", "every", is_flag=True, help="Every item of the space.")
+@click.option("--key", metavar="NAME|FILE", help="The key; by default RYE_SIGNING_KEY, else private_key of the user.")
+@click.option(
+    "--format", "form", type=click.Choice(["v2", "v1"]), default="v2", show_default=True, help="Form of the line."
+)
+@click.option("--dry-run", is_flag=True, help="Say what would be signed and change nothing.")
+@click.option("--check", is_flag=True, help="Only say what this key has not validly signed; exit 1 if there is any.")
+@click.option("--force", is_flag=True, help="Sign again what is validly signed.")
+@place_options("project")
+@click.option("--bundle", "root", type=_PATH, metavar="DIR", help="Sign what is not validly signed in this bundle.")
+@click.option(
+    "--new-key", is_flag=True, help="With --bundle: make a key, write its trust file, discard the private half."
+)
+@click.option(
+    "--owner", metavar="NAME", help="With --bundle: the owner in the trust file; by default the folder's name."
+)
+@json_option
+def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
+    """Sign each TARGET: a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path.
+
+    Everything is validated first: if one item is not as it should be, nothing is written.
+
+    Exit status: 0 signed, 1 --check found an item that is not signed, 2 error.
+    """
+    only_one("dry_run", "check")
+    if options["check"]:
+        refuse("force", because="with --check, which writes nothing")
+    report = _sign_items(target, options) if root is None else _sign_bundle(root, options)
+    if options["as_json"]:
+        say_json(report.to_dict())
+    else:
+        from rye.cli.render.keys import render_signed
+        from rye.cli.render.parts import warning_lines
+
+        lines = render_signed(report, Terminal.of(sys.stdout), dry_run=options["dry_run"] or options["check"])
+        show(lines, warning_lines(report.warnings, Terminal.of(sys.stderr)))
+    return 1 if options["check"] and any(item.changed for item in report.items) else 0
+
+
+def _sign_items(target: tuple[str, ...], options: dict[str, Any]) -> SignReport:
+    refuse("new_key", "owner", because="without --bundle DIR")
+    if options["every"]:
+        refuse("target", because="with --all")
+        target = ("*",)
+    place = Place.take(options)
+    return ask(
+        place,
+        lambda registry: registry.sign(
+            *target,
+            space=options["space"],
+            key=options["key"],
+            format=options["form"],
+            dry_run=options["dry_run"],
+            check=options["check"],
+            force=options["force"],
+            passphrase=ask_passphrase,
+        ),
+    )
+
+
+def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
+    refuse(
+        "target",
+        "every",
+        "space",
+        "key",
+        "dry_run",
+        "check",
+        "project",
+        because="with --bundle, which signs all below DIR that needs it",
+    )
+    if not options["new_key"]:
+        raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
+    from rye.keys.sign_items import sign_bundle
+
+    owner = options["owner"] or Path(os.path.realpath(root)).name
+    return sign_bundle(root, owner=owner, format=options["form"], force=options["force"])
 
 
 @click.group("keys")
-def command() -> None:
+def keys() -> None:
     """Make, list, show, export and import the keys that you sign with. They are in the user space, for you alone.
 
     Exit status: 0 done, 1 there is no key to list, 2 error.
@@ -36,7 +120,7 @@ _trust = click.option(
 _force = click.option("--force", is_flag=True, help="Replace a file that is there; a key that is replaced is lost.")
 
 
-@command.command("generate")
+@keys.command("generate")
 @_name
 @_owner
 @click.option("--namespace", "namespaces", multiple=True, metavar="PATTERN", help="Sign only such ids; repeatable.")
@@ -53,7 +137,6 @@ _force = click.option("--force", is_flag=True, help="Replace a file that is ther
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
-    from rye.cli.secrets import ask_new_passphrase
     from rye.keys.key_store import DEFAULT_KEY
     from rye.signing import last_moment
 
@@ -70,25 +153,24 @@ def generate(name: str | None, **options: Any) -> int:
     return _answer(made.to_dict(), render_made(made, "made", Terminal.of(sys.stdout)), as_json=options["as_json"])
 
 
-@command.command("list")
+@keys.command("list")
 @json_option
 def list_keys(*, as_json: bool) -> int:
     """List every key: its fingerprint, whether a passphrase protects it, and whether you trust it yourself."""
     from rye.cli.render.keys import render_keys
 
-    keys = _keyring().list()
-    status = _answer(
-        {"keys": [key.to_dict() for key in keys]}, render_keys(keys, Terminal.of(sys.stdout)), as_json=as_json
-    )
-    if not keys and not as_json:
+    found = _keyring().list()
+    lines = render_keys(found, Terminal.of(sys.stdout))
+    status = _answer({"keys": [key.to_dict() for key in found]}, lines, as_json=as_json)
+    if not found and not as_json:
         note("there is no key; make one with rye keys generate")
-    return status if keys else 1
+    return status if found else 1
 
 
-@command.command("show")
+@keys.command("show")
 @_name
 @json_option
-def show(name: str | None, *, as_json: bool) -> int:
+def show_key(name: str | None, *, as_json: bool) -> int:
     """Show all that may be told of one key: its fingerprints and its public half."""
     from rye.cli.render.keys import render_key
     from rye.keys.key_store import DEFAULT_KEY
@@ -97,12 +179,12 @@ def show(name: str | None, *, as_json: bool) -> int:
     return _answer(key.to_dict(), render_key(key, Terminal.of(sys.stdout)), as_json=as_json)
 
 
-@command.command("export")
+@keys.command("export")
 @_name
 @click.option(
     "--format",
     "form",
-    type=click.Choice(_FORMS),
+    type=click.Choice(["trust", "pem", "base64"]),
     default="trust",
     show_default=True,
     help="Of the public half: a trust file, PEM, or ed25519:BASE64.",
@@ -138,7 +220,6 @@ def export(name: str | None, **options: Any) -> int:
 def _exported(name: str | None, options: dict[str, Any]) -> bytes:
     import base64
 
-    from rye.cli.secrets import ask_passphrase
     from rye.keys.key_store import DEFAULT_KEY
 
     keyring = _keyring(ask_passphrase)
@@ -161,7 +242,7 @@ def _write_public(path: Path, data: bytes, *, replace: bool) -> None:
     write_atomically(path, data)
 
 
-@command.command("import")
+@keys.command("import")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
 @_name
 @_owner
@@ -171,7 +252,6 @@ def _write_public(path: Path, data: bytes, *, replace: bool) -> None:
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Take over the private key in FILE (PEM; - for standard input) under NAME; a passphrase stays the same."""
     from rye.cli.render.keys import render_made
-    from rye.cli.secrets import ask_passphrase
     from rye.keys.key_store import DEFAULT_KEY, read_key_file
     from rye.signing import refuse_key_text
 
@@ -209,10 +289,9 @@ def _login() -> str:
         return ""
 
 
-def _answer(facts: dict[str, Any], lines: Any, *, as_json: bool) -> int:
+def _answer(facts: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> int:
     if as_json:
         say_json(facts)
     else:
-        for line in lines:
-            say(line)
+        show(lines)
     return 0

@@ -9,45 +9,44 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.options import Place, json_option, place_options, space_option
-from rye.cli.terminal import Terminal, note, say, say_json
+from rye.cli.terminal import Terminal, ask_passphrase, say_json, show
 
 if TYPE_CHECKING:
     from rye.keys.keyring import Keyring
     from rye.keys.trust_changes import TrustPlan
 
-__all__ = ["command"]
+__all__ = ["trust"]
 
 _SPACE_HELP = "user; or project, where it counts for others once endorsed."
 _KEYS = click.argument("key", nargs=-1, required=True)
 
 
 @click.group("trust")
-def command() -> None:
+def trust() -> None:
     """Say whose signatures count. A KEY is a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a known key.
 
     Exit status: 0 done, 1 no key counts, 2 error.
     """
 
 
-@command.command("list")
+@trust.command("list")
 @place_options("project", "bundle", "trust")
 @json_option
 def list_keys(**options: Any) -> int:
     """List every trust file of every space, and why it counts or does not."""
     from rye.cli.render.keys import render_trust
+    from rye.cli.render.parts import warning_lines
 
     as_json = options.pop("as_json")
     report = _keyring(options).trust.list()
     if as_json:
         say_json(report.to_dict())
     else:
-        for line in render_trust(report, Terminal.of(sys.stdout)):
-            say(line)
-        _warn(report.warnings)
+        show(render_trust(report, Terminal.of(sys.stdout)), warning_lines(report.warnings, Terminal.of(sys.stderr)))
     return 0 if any(key.counts for key in report.keys) else 1
 
 
-@command.command("add")
+@trust.command("add")
 @_KEYS
 @click.option("--owner", metavar="NAME", help="Who it belongs to; by default as its file says.")
 @click.option(
@@ -62,11 +61,11 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     """Trust each KEY. Compare its fingerprint first, by another way than the one by which it came."""
     from rye.signing import last_moment
 
-    trust, until = _keyring(options).trust, options["not_after"]
+    files, until = _keyring(options).trust, options["not_after"]
     moment = None if until is None else last_moment(until)
 
     def plan(each: str) -> TrustPlan:
-        return trust.plan_add(
+        return files.plan_add(
             each,
             owner=options["owner"],
             namespaces=options["namespaces"] or None,
@@ -78,7 +77,7 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     return _change(key, plan, options)
 
 
-@command.command("remove")
+@trust.command("remove")
 @_KEYS
 @space_option("user", "user or project.")
 @click.option("--force", is_flag=True, help="Also a trust file that revokes its key, which may then count again.")
@@ -86,11 +85,11 @@ def add(key: tuple[str, ...], **options: Any) -> int:
 @json_option
 def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To take back what a bundle or project brings, revoke it instead."""
-    trust = _keyring(options).trust
-    return _change(key, lambda each: trust.plan_remove(each, space=options["space"], force=options["force"]), options)
+    files = _keyring(options).trust
+    return _change(key, lambda each: files.plan_remove(each, space=options["space"], force=options["force"]), options)
 
 
-@command.command("revoke")
+@trust.command("revoke")
 @_KEYS
 @click.option("--reason", default="", metavar="TEXT", help="Why, in a line; every verdict repeats it.")
 @click.option("--date", default="", metavar="DATE", help="When it became unsafe; by default today. It limits nothing.")
@@ -99,12 +98,12 @@ def remove(key: tuple[str, ...], **options: Any) -> int:
 @json_option
 def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Let nothing that a KEY ever signed count any more, wherever its trust file is."""
-    trust = _keyring(options).trust
+    files = _keyring(options).trust
     how = {name: options[name] for name in ("reason", "date", "space")}
-    return _change(key, lambda each: trust.plan_revoke(each, **how), options)
+    return _change(key, lambda each: files.plan_revoke(each, **how), options)
 
 
-@command.command("endorse")
+@trust.command("endorse")
 @click.argument("file", nargs=-1, required=True)
 @click.option("--key", "-k", "signer", metavar="NAME|FILE", help="Your key; by default that of rye sign.")
 @click.option("--dry-run", is_flag=True, help="Say whose key it is and change nothing.")
@@ -122,7 +121,6 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
-    from rye.cli.secrets import ask_passphrase
     from rye.keys.keyring import Keyring
 
     place = Place.take(options)
@@ -138,16 +136,8 @@ def _change(texts: Sequence[str], plan: Callable[[str], TrustPlan], options: dic
         say_json({"changes": [change.to_dict() for change in changes]})
         return 0
     from rye.cli.render.keys import render_change
+    from rye.cli.render.parts import warning_lines
 
     for change in changes:
-        for line in render_change(change, Terminal.of(sys.stdout)):
-            say(line)
-        _warn(change.warnings)
+        show(render_change(change, Terminal.of(sys.stdout)), warning_lines(change.warnings, Terminal.of(sys.stderr)))
     return 0
-
-
-def _warn(warnings: Sequence[str]) -> None:
-    from rye.cli.text import inline
-
-    for warning in warnings:
-        note(f"warning: {inline(warning)}")

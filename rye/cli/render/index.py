@@ -1,16 +1,66 @@
-"""The state of the index for a reader."""
+"""Figures for a reader: what the spaces hold, and the state of the index."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from rye.cli.render.parts import plural, size
-from rye.cli.render.table import table
+from rye._text import inline
+from rye.cli.render.parts import plural, size, table
 from rye.cli.terminal import Terminal
-from rye.cli.text import inline
-from rye.registry.reports import RefreshReport, SpaceStatus, VectorReport
 
-__all__ = ["render_rebuilt", "render_status", "render_vectors", "render_warnings"]
+if TYPE_CHECKING:
+    from rye.registry.reports import RefreshReport, SpaceStatus, VectorReport
+    from rye.registry.stats import SpaceStats, Stats
+
+__all__ = ["render_rebuilt", "render_stats", "render_status", "render_vectors"]
+
+_SHOWN_SIGNERS = 5
+
+
+def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
+    """Yield a table with a line per space, then what all of them hold together."""
+    head = ("source", "items", "directives", "tools", "knowledge", "files", "index", "changed")
+    rows = [_space_row(space) for space in stats.spaces]
+    lines = table(head, rows, numbers=len(head) - 1)
+    yield terminal.style(next(lines), bold=True)
+    yield from lines
+    yield ""
+    total = stats.total
+    verdicts = "  ".join(f"{terminal.verdict(name)} {count}" for name, count in total.verdicts.items())
+    facts = {
+        "items": str(total.items),
+        "verdicts": verdicts or "none",
+        "signers": _signers(total.signers),
+        "text": f"{total.words:,} words, {total.terms:,} terms, {total.categories} categories, {total.tags} tags",
+        "hidden": f"{total.superseded} superseded, {total.deprecated} deprecated, {total.yanked} yanked",
+        "shadows": f"{total.shadowing} hide others, {total.shadowed} are hidden",
+        "copies": f"{total.copies} items have the bytes of another, {total.twins} share type and id in one source",
+        "unreadable": plural(sum(space.unreadable for space in stats.spaces), "file"),
+    }
+    width = max(map(len, facts))
+    for name, value in facts.items():
+        yield f"{terminal.dim(name.ljust(width))}  {value}"
+
+
+def _signers(signers: Mapping[str, int]) -> str:
+    shown = [f"{inline(name[:16])} {count}" for name, count in list(signers.items())[:_SHOWN_SIGNERS]]
+    more = len(signers) - len(shown)
+    return ", ".join([*shown, *([f"and {more} more"] if more else [])]) or "nobody"
+
+
+def _space_row(space: SpaceStats) -> tuple[str, ...]:
+    types = [str(space.figures.types.get(name, 0)) for name in ("directive", "tool", "knowledge")]
+    files = f"{space.files} ({size(space.file_bytes)})"
+    return (inline(space.source), str(space.figures.items), *types, files, size(space.index_bytes), _ago(space))
+
+
+def _ago(space: SpaceStats) -> str:
+    seconds = space.index_age
+    for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
+        if seconds >= length:
+            return f"{plural(int(seconds // length), unit)} ago"
+    return f"{plural(int(seconds), 'second')} ago"
 
 
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:
@@ -56,9 +106,3 @@ def render_vectors(report: VectorReport) -> str:
     """Return how many vectors there are now."""
     made = f"{plural(report.vectors, 'vector')} of {plural(report.items, 'item')}, made by {inline(report.model)}"
     return f"{made}; {plural(report.missing, 'item')} without" if report.missing else made
-
-
-def render_warnings(warnings: Sequence[str], terminal: Terminal) -> Iterator[str]:
-    """Yield each file that could not be read."""
-    for text in warnings:
-        yield f"{terminal.style('warning:', 'yellow')} {inline(text)}"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from tempfile import SpooledTemporaryFile
 from typing import Any
+from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
-from rye.cli.render.parts import plural
-from rye.cli.render.places import file_uri, folder_uri, shown_path
+from rye._text import inline
+from rye.cli.render.parts import plural, shown_path
 from rye.cli.terminal import json_text
-from rye.cli.text import inline
 from rye.signing import REASONS, Verdict
 from rye.verify.manifests import Amiss
 from rye.verify.policy import POLICY_REASONS
@@ -228,6 +229,23 @@ def _legal(text: str) -> str:
 
 def _ascii(text: str) -> str:
     return text.encode("ascii", "xmlcharrefreplace").decode("ascii")
+
+
+def file_uri(path: str) -> str:
+    """Return a path as the URI reference that SARIF wants: relative below the working directory, else absolute."""
+    shown = shown_path(path).replace(os.sep, "/")
+    try:
+        raw = quote(os.fsencode(shown), safe="/")
+    except UnicodeEncodeError:  # half a character, which no name on disk can hold
+        raw = quote(shown.encode("utf-8", "backslashreplace"), safe="/")
+    if not shown.startswith("/"):
+        return raw if ":" not in raw.partition("/")[0] else f"./{raw}"
+    return f"file://{raw}"
+
+
+def folder_uri() -> str:
+    """Return the URI of the working directory, with the slash at its end that a base needs."""
+    return f"file://{quote(os.fsencode(os.getcwd()), safe='/').rstrip('/')}/"  # noqa: PTH109 - as above
 
 
 FORMATS: Mapping[str, Callable[[Run], Iterator[str]]] = {

@@ -1,19 +1,125 @@
-"""Small pieces that several answers show alike."""
+"""Pieces that several answers share: text measured in terminal cells, tables, bars, labels, warnings, errors."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+import os
+import re
+import unicodedata
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import TYPE_CHECKING, TypeAlias
 
+from rye._text import inline
 from rye.cli.terminal import Terminal
-from rye.cli.text import inline
-from rye.signing import REASONS
-from rye.signing.model import Signature
+from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
+    from rye.signing.model import Signature
 
-__all__ = ["plural", "remedy", "signed_by", "size", "source_label", "standing", "verdict_label", "warning_lines"]
+__all__ = [
+    "Spans",
+    "bar",
+    "cells",
+    "pad",
+    "passage",
+    "plural",
+    "remedy",
+    "render_error",
+    "shown_path",
+    "signed_by",
+    "size",
+    "source_label",
+    "standing",
+    "table",
+    "verdict_label",
+    "warning_lines",
+]
+
+Spans: TypeAlias = Sequence[Sequence[int]]
+Run: TypeAlias = tuple[str, bool]
+
+
+def cells(text: str) -> int:
+    """Return how many terminal cells harmless text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_cell(char) for char in text)
+
+
+def _cell(char: str) -> int:
+    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
+
+
+def pad(text: str, width: int) -> str:
+    """Return text filled up with blanks to ``width`` cells."""
+    return text + " " * max(0, width - cells(text))
+
+
+def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int | None) -> list[str]:
+    """Return text as harmless lines of at most ``width`` cells with the characters in ``spans`` lighted.
+
+    Args:
+        text: As it stands in the item.
+        spans: ``[start, end)`` character ranges of ``text``; what lies outside the text is ignored.
+        light: How one harmless run of characters is made to stand out.
+        width: Cells of a line; None for one line of any length. A longer word has a line of its own.
+    """
+    lit = bytearray(len(text))
+    for start, end in spans:
+        for at in range(max(0, start), min(end, len(text))):
+            lit[at] = 1
+    lines: list[str] = []
+    line, used = "", 0
+    for word in re.finditer(r"\S+", text):
+        runs = _runs(word[0], lit[word.start() : word.end()])
+        size = sum(cells(run) for run, _ in runs)
+        shown = "".join(light(run) if bright else run for run, bright in runs)
+        if line and width is not None and used + 1 + size > width:
+            lines.append(line)
+            line, used = shown, size
+        elif line:
+            line, used = f"{line} {shown}", used + 1 + size
+        else:
+            line, used = shown, size
+    return [*lines, line] if line else lines
+
+
+def _runs(word: str, lit: Iterable[int]) -> list[Run]:
+    pairs = zip(word, lit, strict=True)
+    return [(inline("".join(char for char, _ in group)), bool(bright)) for bright, group in groupby(pairs, _bright)]
+
+
+def _bright(pair: tuple[str, int]) -> int:
+    return pair[1]
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> Iterator[str]:
+    """Yield a head line and one line per row; the last ``numbers`` columns are set to the right."""
+    lines = [head, *rows]
+    widths = [max(cells(line[at]) for line in lines) for at in range(len(head))]
+    for line in lines:
+        columns = []
+        for at, (text, width) in enumerate(zip(line, widths, strict=True)):
+            right = at >= len(head) - numbers
+            columns.append(" " * (width - cells(text)) + text if right else pad(text, width))
+        yield "  ".join(columns).rstrip()
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def bar(share: float, width: int, terminal: Terminal) -> str:
+    """Return a bar for a share from 0 to 1 of ``width`` cells; what is not nothing is at least a sliver."""
+    share = min(max(share, 0.0), 1.0)
+    if not terminal.unicode:
+        return "#" * max(round(share * width), share > 0)
+    eighths = max(round(share * width * 8), int(share > 0))
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")
+
 
 _SELF_EXPLAINING = {"trusted", "unsigned"}
 
@@ -54,12 +160,20 @@ def signed_by(signature: Signature) -> str:
 
 def remedy(loaded: LoadedItem) -> str:
     """Return the command that would make the verdict better; nothing where the reader cannot, as in a bundle."""
+    from rye.signing import REASONS
+
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
     from rye.verify.fixes import Fixing
 
     return Fixing.find().of_item(loaded, loaded.signature.code)
+
+
+def shown_path(path: str) -> str:
+    """Return a path relative to the working directory if it lies below that, else as it is."""
+    base = f"{os.getcwd()}{os.sep}"  # noqa: PTH109 - text, as the path is
+    return path.removeprefix(base)
 
 
 def plural(count: int, noun: str) -> str:
@@ -77,10 +191,39 @@ def size(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
-def warning_lines(warnings: Sequence[str], *, stale: bool, terminal: Terminal) -> Iterator[str]:
+def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = False) -> Iterator[str]:
     """Yield what there is to be warned of, a line each."""
     warning = terminal.style("warning:", "yellow")
     if stale:
         yield f"{warning} the index could not be refreshed; an older state of the files answered"
     for text in warnings:
         yield f"{warning} {inline(text)}"
+
+
+def render_error(error: RyeError, terminal: Terminal) -> Iterator[str]:
+    """Yield the lines of an error."""
+    yield f"{terminal.style(f'error[{inline(error.code)}]:', 'red', bold=True)} {inline(error.message)}"
+    for problem in error.details.get("problems", ()):
+        yield f"  {inline(str(problem))}"
+    if isinstance(error, QueryError):
+        yield from _place(error, terminal)
+    if error.hint:
+        yield f"{terminal.style('hint:', 'cyan')} {inline(error.hint)}"
+    if isinstance(error, QueryError) and error.suggestion:
+        yield f"{terminal.style('try:', 'green')} {inline(error.suggestion)}"
+
+
+def _place(error: QueryError, terminal: Terminal) -> Iterator[str]:
+    """Draw the caret anew: an escaped or wide character before it takes more than one cell."""
+    width = max(20, (terminal.width or 100) - 4)
+    line, _, marks = error.caret(width).partition("\n")
+    start = len(marks) - len(marks.lstrip())
+    before, token, after = (
+        _kept_blanks(part) for part in (line[:start], line[start : start + len(marks.strip())], line[len(marks) :])
+    )
+    yield f"  {before}{token}{after}".rstrip()
+    yield "  " + " " * cells(before) + terminal.style("^" * max(1, cells(token)), "red", bold=True)
+
+
+def _kept_blanks(text: str) -> str:
+    return " ".join(inline(piece) for piece in text.split(" "))

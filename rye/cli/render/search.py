@@ -1,23 +1,52 @@
-"""A search response for a reader: header, hits, notes."""
+"""Answers to a query, for a reader: hits, facets, explanations, sections, and how the query was read."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import groupby
+from typing import TYPE_CHECKING
 
-from rye.cli.render.explain import contrast_line, render_explained
-from rye.cli.render.facets import render_facets
-from rye.cli.render.parts import source_label, standing, verdict_label, warning_lines
+from rye._text import block, inline
+from rye.cli.render.parts import (
+    Spans,
+    bar,
+    cells,
+    pad,
+    passage,
+    plural,
+    source_label,
+    standing,
+    verdict_label,
+    warning_lines,
+)
 from rye.cli.terminal import Terminal
-from rye.cli.text import Spans, cells, inline, passage
-from rye.search.explanation import contrast
-from rye.search.results import HybridMatch, SearchResponse, SearchResult
 
-__all__ = ["render_ids", "render_notes", "render_search", "render_similar"]
+if TYPE_CHECKING:
+    from rye.query.ast import Parsed
+    from rye.search.explanation import Clause, Contrast, Meant, Neighbour, Why
+    from rye.search.facets import Facet
+    from rye.search.results import HybridMatch, LeafTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
+
+__all__ = [
+    "render_dropped",
+    "render_ids",
+    "render_notes",
+    "render_parsed",
+    "render_search",
+    "render_section_notes",
+    "render_sections",
+    "render_similar",
+    "render_why",
+]
 
 _INDENT = "    "
-_SHARED = 10
+_BAR = 24
+"""Cells of a bar of an explanation."""
+
+_SHARED_WORDS = 10
+_LISTED_WORDS = 6
 _HOW_TO_SEE = dict.fromkeys(("superseded", "deprecated", "yanked"), "--include-superseded shows them")
 
 
@@ -25,6 +54,8 @@ def render_search(response: SearchResponse, terminal: Terminal, *, sort_by: str 
     """Yield the header, every hit of the page, where explained with what puts it before the next, and the facets."""
     head = f"[{len(response.results)} of {response.total} results -- {inline(response.stage)}]"
     yield terminal.style(head, bold=True)
+    from rye.search.explanation import contrast
+
     digits = len(str(response.offset + len(response.results)))
     for rank, hit in enumerate(response.results, start=response.offset + 1):
         yield ""
@@ -48,7 +79,7 @@ def render_similar(response: SearchResponse, terminal: Terminal) -> Iterator[str
             for trace in next(shared).explain or ():
                 gains[trace.leaf] += trace.contribution if trace.words else 0.0
             words = ", ".join(
-                inline(leaf) for leaf in sorted(filter(gains.get, gains), key=lambda leaf: -gains[leaf])[:_SHARED]
+                inline(leaf) for leaf in sorted(filter(gains.get, gains), key=lambda leaf: -gains[leaf])[:_SHARED_WORDS]
             )
             if words:
                 yield f"{_INDENT}{terminal.dim('shares')} {words}"
@@ -62,7 +93,7 @@ def render_ids(response: SearchResponse) -> Iterator[str]:
 
 def render_notes(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
     """Yield what there is to say about the search besides its hits."""
-    yield from warning_lines(response.warnings, stale=response.stale, terminal=terminal)
+    yield from warning_lines(response.warnings, terminal, stale=response.stale)
     for reason, count in response.hidden.items():
         how = _HOW_TO_SEE.get(reason)
         yield f"hidden: {count} {inline(reason)}" + (f" ({how})" if how else "")
@@ -132,3 +163,200 @@ def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
     width = None if terminal.width is None else terminal.width - cells(_INDENT)
     for line in passage(text, spans, light=terminal.light, width=width):
         yield _INDENT + line
+
+
+def render_facets(facets: Mapping[str, Facet], terminal: Terminal) -> Iterator[str]:
+    """Yield a block for each facet, an empty line before it."""
+    for name, facet in facets.items():
+        yield ""
+        yield terminal.style(inline(name), bold=True)
+        yield from _values(facet, terminal, longest=17 if name == "signer" else 48)
+
+
+def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
+    rows = [(_short(value, longest), count) for value, count in facet.values]
+    if not rows:
+        yield f"  {terminal.dim('no match has any')}"
+        return
+    width, digits = max(cells(value) for value, _ in rows), len(str(rows[0][1]))
+    for value, count in rows:
+        drawn = terminal.style(bar(count / rows[0][1], 20, terminal), "cyan")
+        yield f"  {pad(value, width)}  {count:>{digits}}  {drawn}"
+    if facet.other_values:
+        yield terminal.dim(f"  and {facet.other_values} more, {facet.others} together")
+    if facet.missing:
+        yield terminal.dim(f"  none: {facet.missing}")
+
+
+_DECIDED = {
+    "exact": "its id or name is the query",
+    "withdrawn": "what is superseded, deprecated or yanked comes last",
+    "date": "by date",
+    "name": "by name",
+    "space": "{} are equal, and its space comes first",
+    "id": "{} are equal, so the id decides",
+}
+_COMPARED = {"score": "scores", "date": "dates", "name": "names"}
+
+
+def render_explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iterator[str]:
+    """Yield for each part of the query that matched a bar, and below it the fields and words that it is made of."""
+    traces = hit.explain or ()
+    if not traces:
+        yield indent + terminal.dim(f"no part of the query gives a score: {hit.score:.4f}")
+        return
+    leaves = [(leaf, list(group)) for leaf, group in groupby(traces, lambda trace: trace.leaf)]
+    width = max(cells(_short(leaf)) for leaf, _ in leaves)
+    for leaf, fields in leaves:
+        yield from _leaf(pad(_short(leaf), width), fields, terminal, indent)
+
+
+def _leaf(name: str, fields: list[LeafTrace], terminal: Terminal, indent: str) -> Iterator[str]:
+    given, first = sum(trace.contribution for trace in fields), fields[0]
+    drawn = bar(given, _BAR, terminal)
+    room = bar(first.weight, _BAR, terminal)
+    rest = "".join(("░" if terminal.unicode else ".") for _ in range(max(len(room) - len(drawn), 0)))
+    facts = f"of {first.weight:.4f}, in {plural(first.df, 'item')}"
+    if first.boost != 1:
+        facts += f", boost {first.boost:g}: without boosts of {first.unboosted:.4f}"
+    yield f"{indent}{name}  {given:.4f}  {terminal.style(drawn, 'green')}{terminal.dim(rest)}  {terminal.dim(facts)}"
+    for trace in sorted(fields, key=lambda trace: -trace.contribution):
+        share = f"{trace.contribution:.4f}"
+        said = words_line(trace.words, terminal)
+        yield f"{indent}{' ' * cells(name)}  {terminal.dim(f'{share}  {inline(trace.field)}: ')}{said}".rstrip()
+
+
+def words_line(words: Mapping[str, int], terminal: Terminal) -> str:
+    """Return words with how often each occurs, the first few of them."""
+    times = "×" if terminal.unicode else "x"
+    shown = [
+        _short(word) + (f" {times}{count}" if count > 1 else "") for word, count in list(words.items())[:_LISTED_WORDS]
+    ]
+    return ", ".join([*shown, *([f"and {len(words) - _LISTED_WORDS} more"] if len(words) > _LISTED_WORDS else [])])
+
+
+def contrast_line(found: Contrast, *, sort_by: str = "score") -> str:
+    """Return why one hit comes before another in the order that was asked for."""
+    if found.because != "score":
+        return _DECIDED[found.because].format(_COMPARED[sort_by])
+    shares = [f"{_short(leaf)} in {inline(field)} {gap:+.4f}" for leaf, field, gap in found.shares]
+    return f"{found.gap:+.4f}" + (f": {', '.join(shares)}" if shares else "")
+
+
+def _short(text: str, longest: int = 32) -> str:
+    shown = inline(text)
+    return shown if len(shown) <= longest else f"{shown[: longest - 1]}…"
+
+
+def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
+    """Yield whether the item is a hit, then every part of the query, then what sets it apart from its neighbours."""
+    name = terminal.style(inline(f"{why.type}:{why.id}"), "cyan", bold=True)
+    hit = why.hit
+    if hit is not None:
+        place = f"hit {why.rank} of {why.total} -- {inline(why.stage)}"
+        label = f"{verdict_label(hit.signature, terminal)}  {source_label(hit.source, hit.bundle)}"
+        exact = f"  {terminal.style('exact', 'green')}" if hit.exact else ""
+        yield f"{name}  {hit.score:.4f}  {label}{exact}"
+        yield terminal.style(place, "green", bold=True)
+    else:
+        yield f"{name}  {inline(why.source)}"
+        yield terminal.style(f"no hit; there are {why.total} -- {inline(why.stage)}", "red", bold=True)
+        for reason in why.reasons:
+            part = terminal.style(inline(reason.clause), bold=True)
+            yield f"  {part}{': ' if reason.clause else ''}{inline(reason.message)} [{inline(reason.code)}]"
+    for clause in why.clauses:
+        yield ""
+        yield from _clause(clause, terminal, "  ")
+    if why.meaning is not None:
+        yield ""
+        yield "  " + _meaning(why.meaning, terminal)
+    if hit is not None:
+        yield ""
+        yield from render_explained(hit, terminal, "  ")
+        yield from _neighbours(why, terminal)
+    if hit is not None and hit.shadowed_by:
+        yield terminal.style(f"shadowed by {inline(', '.join(hit.shadowed_by))}", "magenta")
+
+
+def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
+    yes, no, left = ("✓", "✗", "–") if terminal.unicode else ("+", "x", "-")
+    mark, colour = (yes, "green") if clause.matched else (no, "red")
+    if clause.kind == "dropped":
+        mark, colour = left, "yellow"
+    said = "; ".join(f"{inline(field)}: {words_line(words, terminal)}" for field, words in clause.words.items())
+    note = terminal.dim(f"  {said or inline(clause.note)}") if said or clause.note else ""
+    yield f"{indent}{terminal.style(mark, colour)} {inline(clause.text)}{note}"
+    for below in clause.clauses:
+        yield from _clause(below, terminal, f"{indent}  ")
+
+
+def _meaning(meant: Meant, terminal: Terminal) -> str:
+    """Return how near the item is, and what similarity and words give its score."""
+    near = "no vector" if meant.similarity is None else f"similarity {meant.similarity:.4f}"
+    where = f" at {inline(meant.section)}" if meant.section else ""
+    gives = f", near from {meant.threshold:g} on, gives {meant.by_meaning:.4f}"
+    words = "" if meant.method == "embedding" else f"; keyword score {meant.keyword:.4f} gives {meant.by_words:.4f}"
+    return f"{near}{where}{terminal.dim(gives)}{terminal.dim(words)}"
+
+
+def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:
+    rows = (("before it", why.above), ("after it", why.below))
+    if any(neighbour for _, neighbour in rows):
+        yield ""
+    for word, neighbour in rows:
+        if neighbour is not None:
+            yield f"{terminal.dim(f'{word:<9}')}  {_neighbour(neighbour)}"
+
+
+def _neighbour(neighbour: Neighbour) -> str:
+    hit = neighbour.hit
+    return f"{neighbour.rank}. {inline(f'{hit.type}:{hit.id}')}  {hit.score:.4f}  {contrast_line(neighbour.contrast)}"
+
+
+def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
+    """Yield the header and every section."""
+    head = f"[{len(response.results)} of {response.total} sections -- {inline(response.search_type)}]"
+    yield terminal.style(head, bold=True)
+    for rank, hit in enumerate(response.results, start=1):
+        yield ""
+        yield from _section(f"{rank:>{len(str(len(response.results)))}}.", hit, terminal, snippets=snippets)
+
+
+def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
+    facts = [
+        terminal.style(f"{inline(hit.type)}:{inline(hit.id)}", "cyan", bold=True),
+        f"{hit.score:.4f}",
+        verdict_label(hit.signature, terminal),
+        inline(hit.source_handle),
+        standing(hit.states, hit.successor, terminal),
+    ]
+    yield f"{rank} {'  '.join(filter(None, facts))}"
+    yield _INDENT + terminal.style(inline(" > ".join(hit.heading_path)), bold=True)
+    yield _INDENT + terminal.dim(f"{inline(hit.path)}:{hit.line}-{hit.end_line}  anchor {hit.anchor[:12]}")
+    for line in [inline(hit.snippet)] if snippets else block(hit.text).splitlines():
+        yield f"{_INDENT}{line}".rstrip()
+    if hit.truncated:
+        yield _INDENT + terminal.dim(f"… {hit.original_chars - len(hit.text):,} more characters")
+
+
+def render_section_notes(response: SectionResponse, terminal: Terminal) -> Iterator[str]:
+    """Yield what there is to say besides the sections."""
+    yield from warning_lines(response.warnings, terminal, stale=response.stale)
+    for reason, count in response.hidden.items():
+        yield f"hidden: {count} {inline(reason)} (--include-superseded shows them)"
+    if not response.results:
+        yield f"no section found for {inline(response.query)}"
+
+
+def render_parsed(parsed: Parsed, tree: str, terminal: Terminal) -> Iterator[str]:
+    """Yield the canonical form, an empty line, and the tree as the query room draws it."""
+    yield terminal.style(inline(str(parsed.ast)), bold=True)
+    yield ""
+    yield block(tree.rstrip("\n"))
+
+
+def render_dropped(parsed: Parsed, terminal: Terminal) -> Iterator[str]:
+    """Yield what lenient parsing left out or read differently."""
+    for drop in parsed.dropped:
+        what = f"{inline(drop.text)!r} " if drop.text else ""
+        yield f"{terminal.style('warning:', 'yellow')} at {drop.position}: {what}{inline(drop.reason)}"

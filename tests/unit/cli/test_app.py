@@ -16,7 +16,7 @@ import pytest
 from rye.cli import main
 from rye.cli.app import root
 from rye.cli.arguments import SearchCommand
-from rye.cli.commands import COMMANDS, query, search, verify
+from rye.cli.commands import COMMANDS
 from rye.cli.options import Place, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
 from rye.registry import Registry
@@ -32,7 +32,7 @@ def failing(monkeypatch: pytest.MonkeyPatch, error: BaseException) -> None:
     def raises(*_args: object, **_options: object) -> int:
         raise error
 
-    monkeypatch.setattr(query.command, "callback", raises)
+    monkeypatch.setattr(COMMANDS["query"].command, "callback", raises)
 
 
 def test_importing_the_room_is_cheap() -> None:
@@ -108,8 +108,8 @@ def test_every_option_is_explained() -> None:
 
 def test_a_search_has_an_option_for_every_parameter_with_the_same_default() -> None:
     """What the façade can, the command line can; both mean the same when nothing is said."""
-    assert isinstance(search.command, SearchCommand)
-    options = {param.name: param for param in search.command.params}
+    assert isinstance(COMMANDS["search"].command, SearchCommand)
+    options = {param.name: param for param in COMMANDS["search"].command.params}
     parameters = dict(inspect.signature(Registry.search).parameters)
     for name, parameter in parameters.items():
         if name in {"self", "query", "relax", "hybrid"}:
@@ -123,7 +123,7 @@ def test_a_search_has_an_option_for_every_parameter_with_the_same_default() -> N
 
 def test_no_requirement_is_met_by_an_item_that_cannot_be_believed() -> None:
     """Each choice of ``--require`` is a set of verdicts; changed, moved, partly covered or unsigned items meet none."""
-    (require,) = [param for param in verify.command.params if param.name == "require"]
+    (require,) = [param for param in COMMANDS["verify"].command.params if param.name == "require"]
     assert isinstance(require.type, click.Choice)
     assert list(require.type.choices) == list(WELL) == ["trusted", "signed"]
     assert set().union(*WELL.values()) == {"trusted", "untrusted"}
@@ -232,7 +232,7 @@ def test_errors_are_objects_for_programs(
 ) -> None:
     """With JSON asked for, the error is the same object as on every surface, on standard output."""
     error = QueryError("q", "bad", text="a\u202e", position=0, hint="fix", suggestion="a")
-    monkeypatch.setattr(search.command, "callback", lambda **_: (_ for _ in ()).throw(error))
+    monkeypatch.setattr(COMMANDS["search"].command, "callback", lambda **_: (_ for _ in ()).throw(error))
     assert main(["search", option, "x"]) == 2
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {"error": error.to_dict()}

@@ -6,14 +6,14 @@ import click
 import pytest
 
 from rye.cli.arguments import parse_fields, parse_filters, parse_fuzzy, parse_proximity
-from rye.cli.commands import listing, search, sections, similar, why
+from rye.cli.commands import COMMANDS
 from rye.index.schema import HIDDEN_STATES
 from rye.search.fields import TEXT_FIELDS
 
 
 def parsed(*args: str) -> dict[str, object]:
     """Return the parameters that click reads from a search line."""
-    with search.command.make_context("search", list(args)) as context:
+    with COMMANDS["search"].command.make_context("search", list(args)) as context:
         return dict(context.params)
 
 
@@ -57,11 +57,15 @@ def test_real_short_options_still_work(args: tuple[str, ...]) -> None:
 @pytest.mark.parametrize(
     ("command", "args", "line"),
     [
-        (search.command, ("api", "-draft", "--limit", "3"), "rye search --limit 3 -- api -draft"),
-        (search.command, ("--fuzzy", "1", "-a b", "-n5"), "rye search --fuzzy 1 -n5 -- '-a b'"),
-        (search.command, ("--author", "x", "--scope=tool", "--", "y"), "rye search --scope=tool -- --author x y"),
-        (why.command, ("-author:*", "rye/ci"), "rye why -- '-author:*' rye/ci"),
-        (why.command, ("-author:*",), "rye why -- '-author:*' ITEM"),
+        (COMMANDS["search"].command, ("api", "-draft", "--limit", "3"), "rye search --limit 3 -- api -draft"),
+        (COMMANDS["search"].command, ("--fuzzy", "1", "-a b", "-n5"), "rye search --fuzzy 1 -n5 -- '-a b'"),
+        (
+            COMMANDS["search"].command,
+            ("--author", "x", "--scope=tool", "--", "y"),
+            "rye search --scope=tool -- --author x y",
+        ),
+        (COMMANDS["why"].command, ("-author:*", "rye/ci"), "rye why -- '-author:*' rye/ci"),
+        (COMMANDS["why"].command, ("-author:*",), "rye why -- '-author:*' ITEM"),
     ],
 )
 def test_the_line_to_write_instead_is_whole(command: click.Command, args: tuple[str, ...], line: str) -> None:
@@ -71,7 +75,16 @@ def test_the_line_to_write_instead_is_whole(command: click.Command, args: tuple[
     assert getattr(caught.value, "hint", "").endswith(line)
 
 
-@pytest.mark.parametrize("command", [search.command, why.command, sections.command, similar.command, listing.command])
+@pytest.mark.parametrize(
+    "command",
+    [
+        COMMANDS["search"].command,
+        COMMANDS["why"].command,
+        COMMANDS["sections"].command,
+        COMMANDS["similar"].command,
+        COMMANDS["list"].command,
+    ],
+)
 def test_every_state_that_hides_an_item_is_named(command: click.Command) -> None:
     """Where items that have had their time can be asked for."""
     (option,) = [param for param in command.params if param.name == "include_superseded"]
@@ -80,7 +93,7 @@ def test_every_state_that_hides_an_item_is_named(command: click.Command) -> None
 
 def test_the_fields_of_a_level_are_named() -> None:
     """All that are searched."""
-    (option,) = [param for param in search.command.params if param.name == "level"]
+    (option,) = [param for param in COMMANDS["search"].command.params if param.name == "level"]
     named = str(getattr(option, "help", "")).partition(";")[0]
     assert all(name in named for name, field in TEXT_FIELDS.items() if field.level == 1)
 

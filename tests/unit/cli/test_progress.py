@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rye.cli.progress import IndexProgress
+from rye.cli.terminal import IndexProgress
 
 
 def ticking(*times: float) -> Callable[[], float]:

@@ -8,13 +8,11 @@ from typing import Any
 
 import pytest
 
-from rye.cli.render.errors import render_error
-from rye.cli.render.index import render_rebuilt, render_status, render_warnings
-from rye.cli.render.parts import plural, remedy, signed_by, size
-from rye.cli.render.query import render_dropped, render_parsed
-from rye.cli.render.show import render_item
-from rye.cli.render.sign import render_signed
-from rye.cli.render.table import table
+from rye.cli.render.index import render_rebuilt, render_status
+from rye.cli.render.items import render_item
+from rye.cli.render.keys import render_signed
+from rye.cli.render.parts import plural, remedy, render_error, signed_by, size, table, warning_lines
+from rye.cli.render.search import render_dropped, render_parsed
 from rye.cli.terminal import PLAIN, Terminal
 from rye.errors import ArgumentError, QueryError
 from rye.index.vector_store import VectorStatus
@@ -154,7 +152,7 @@ def test_a_rebuild_says_how_many_items_and_what_failed() -> None:
     """Items are counted; a rebuild left to another process is no success; each warning has its line."""
     assert render_rebuilt(RefreshReport(added=1)) == "indexed 1 item"
     assert render_rebuilt(RefreshReport(stale=True)) == "not rebuilt: another process is writing the index"
-    assert list(render_warnings((HOSTILE,), PLAIN)) == [f"warning: {ESCAPED}"]
+    assert list(warning_lines((HOSTILE,), PLAIN)) == [f"warning: {ESCAPED}"]
 
 
 def test_signing_lists_each_file_the_count_and_the_key() -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from rye.cli.render.parts import cells
 from rye.cli.render.search import render_ids, render_notes, render_search
 from rye.cli.terminal import PLAIN, Terminal
-from rye.cli.text import cells
 from rye.search.facets import Facet
 from rye.search.results import LeafTrace
 from tests.unit.cli.samples import ESCAPED, HOSTILE, hit, response, signature, trace

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rye._text import block, inline
+from rye.cli.render.parts import cells, pad, passage
 from rye.cli.terminal import json_text
-from rye.cli.text import block, cells, inline, pad, passage
 from tests.unit.cli.samples import ESCAPED, HOSTILE
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=60)

@@ -17,9 +17,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rye._text
-from rye._text import quote
+from rye._text import inline, quote
 from rye.cli.app import root
-from rye.cli.text import inline
 from rye.manifest import FINDINGS
 from rye.manifest import Finding as Found
 from rye.signing import REASONS, Verdict

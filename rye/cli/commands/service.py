@@ -1,24 +1,93 @@
-"""``rye mcp``: the server through which agents use rye."""
+"""The commands around the engine: ``rye index``, ``mcp`` and ``completion``."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import click
 
 from rye._process import find_program
-from rye.cli.options import Refusal, place_options, refuse
-from rye.cli.terminal import note, say
+from rye.cli.options import Place, Refusal, ask, json_option, place_options, refuse
+from rye.cli.terminal import Terminal, note, say, say_json, show
 from rye.errors import NotFoundError
 
-__all__ = ["command"]
+__all__ = ["COMPLETION_VARIABLE", "completion", "index", "mcp"]
+
+COMPLETION_VARIABLE = "_RYE_COMPLETE"
+"""The variable in which a shell asks for completions."""
 
 _PATH = click.Path(path_type=Path)
 _TOKEN = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
+
+
+@click.command("index")
+@click.argument("action", type=click.Choice(["status", "rebuild", "vectors", "clear"]))
+@place_options("project", "bundle", "cache-dir", "embedder")
+@json_option
+def index(action: str, **options: Any) -> int:
+    """Show, rebuild or clear the index. It is a cache: a search refreshes it and builds it when it is not there.
+
+    `vectors` makes what a search by meaning needs, as the first such search would.
+
+    Exit status: 0 done, 1 it was left to another process that is at it, 2 error.
+    """
+    if action != "vectors":
+        refuse("embedder", because=f"with {action}")
+    place = Place.take(options)
+    facts, lines, warnings, status = _INDEX_ACTIONS[action](place)
+    if options["as_json"]:
+        say_json(facts)
+    else:
+        from rye.cli.render.parts import warning_lines
+
+        show(lines, warning_lines(warnings, Terminal.of(sys.stderr)))
+    return status
+
+
+_Outcome: TypeAlias = tuple[dict[str, Any], Iterable[str], Sequence[str], int]
+"""JSON, lines, warnings and exit status of an action."""
+
+
+def _status(place: Place) -> _Outcome:
+    from rye.cli.render.index import render_status
+
+    spaces = ask(place, lambda registry: registry.status())
+    lines = render_status(spaces, Terminal.of(sys.stdout))
+    return {"spaces": [space.to_dict() for space in spaces]}, lines, (), 0
+
+
+def _rebuild(place: Place) -> _Outcome:
+    from rye.cli.render.index import render_rebuilt
+
+    report = ask(place, lambda registry: registry.rebuild())
+    return report.to_dict(), [render_rebuilt(report)], report.warnings, int(report.stale)
+
+
+def _vectors(place: Place) -> _Outcome:
+    from rye.cli.render.index import render_vectors
+
+    report = ask(place, lambda registry: registry.embed())
+    return report.to_dict(), [render_vectors(report)], report.warnings, int(report.missing > 0)
+
+
+def _clear(place: Place) -> _Outcome:
+    from rye.cli.render.parts import size
+
+    freed = ask(place, lambda registry: registry.clear())
+    return {"bytes": freed}, [f"cleared {size(freed)}"], (), 0
+
+
+_INDEX_ACTIONS: Mapping[str, Callable[[Place], _Outcome]] = {
+    "status": _status,
+    "rebuild": _rebuild,
+    "vectors": _vectors,
+    "clear": _clear,
+}
 
 
 @click.command("mcp")
@@ -67,7 +136,7 @@ _TOKEN = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
     type=click.Choice(["claude", "cursor", "vscode", "codex"]),
     help="Print what this client needs in its configuration for a server with these options, and end.",
 )
-def command(client: str | None, **options: Any) -> int:
+def mcp(client: str | None, **options: Any) -> int:
     """Serve rye's tools to agents by the Model Context Protocol.
 
     Exit status: 0 the client has left, 2 error.
@@ -76,11 +145,11 @@ def command(client: str | None, **options: Any) -> int:
         from rye.embedding import Choice
 
         Choice.parse(options["embedder"])
-    mcp = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture
+    server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture
     if not options["http"]:
         refuse("host", "port", "token_file", "allowed_hosts", because="without --http")
-    http = mcp.Http(options["host"], options["port"], _token(options), options["allowed_hosts"])
-    chosen = mcp.Options(
+    http = server.Http(options["host"], options["port"], _token(options), options["allowed_hosts"])
+    chosen = server.Options(
         projects=tuple(_folder(folder) for folder in options["projects"]),
         bundles=options["bundles"],
         trust=options["trust"],
@@ -93,11 +162,11 @@ def command(client: str | None, **options: Any) -> int:
     if client is not None:
         if options["http"] and not options["port"]:
             raise Refusal("a free port is not known beforehand", hint="name one with --port")
-        say(mcp.client_config(client, chosen, command=_own_command()))
+        say(server.client_config(client, chosen, command=_own_command()))
         return 0
     if not options["http"] and sys.stdin is not None and sys.stdin.isatty():
         note("rye waits for a client on standard input; rye mcp --print-config NAME says how a client starts it")
-    mcp.serve(chosen)
+    server.serve(chosen)
     return 0
 
 
@@ -146,3 +215,19 @@ def _own_command() -> tuple[str, ...]:
     """
     found = find_program("rye")
     return (found,) if found else (sys.executable, "-P", "-m", "rye")
+
+
+@click.command("completion")
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> int:
+    """Print the completion script of SHELL.
+
+    bash and zsh evaluate it in ~/.bashrc or ~/.zshrc; fish reads it from ~/.config/fish/completions/rye.fish.
+    """
+    from click.shell_completion import get_completion_class
+
+    root = click.get_current_context().find_root().command
+    kind = get_completion_class(shell)
+    assert kind is not None
+    say(kind(root, {}, "rye", COMPLETION_VARIABLE).source().rstrip("\n"))
+    return 0

@@ -1,20 +1,132 @@
-"""The relations around an item: as text for a reader, and as drawings in the languages of Graphviz and Mermaid.
-
-Ids and references are hostile. In a drawing they stand only inside quotes, with everything written as an escape that
-the language, or the HTML that it becomes, could take for its own.
-"""
+"""Items for a reader: one with its content, a list, and the relations around one as text or drawings."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
 
-from rye.cli.render.parts import standing
-from rye.cli.terminal import Terminal
-from rye.cli.text import cells, inline, pad
-from rye.registry.relations import RelatedItem, Relation, Relations
+from rye._text import block, inline
+from rye.cli.render.parts import cells, pad, passage, remedy, signed_by, source_label, standing, verdict_label
+from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal
 
-__all__ = ["DRAWINGS", "render_refs"]
+if TYPE_CHECKING:
+    from rye.registry.relations import RelatedItem, Relation, Relations
+    from rye.registry.reports import LoadedItem
+    from rye.search.results import SearchResponse, SearchResult
+
+__all__ = ["DRAWINGS", "render_item", "render_list", "render_refs"]
+
+_SHOWN = {
+    "author",
+    "category",
+    "created",
+    "created_at",
+    "description",
+    "id",
+    "name",
+    "tags",
+    "title",
+    "type",
+    "updated",
+    "updated_at",
+    "version",
+}
+
+_REMARKABLE = {"shadows", "shadowed by", "warning", "state", "see instead"}
+
+
+def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
+    """Yield the heading with the verdict, one line per known fact, a rule, and the content.
+
+    Markdown is shown as written and not rendered: a comment that a renderer would hide is part of what an agent reads.
+    """
+    name = terminal.style(inline(f"{loaded.item.type}:{loaded.item.id}"), "cyan", bold=True)
+    yield f"{name}  {verdict_label(loaded.signature, terminal)}"
+    yield from _fact_lines(loaded, terminal)
+    yield terminal.dim(("─" if terminal.unicode else "-") * (terminal.width or 72))
+    yield block(loaded.content.rstrip("\n"))
+
+
+def _fact_lines(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
+    facts = [(inline(name), value) for name, value in _facts(loaded) if value.strip()]
+    width = max(cells(name) for name, _ in facts)
+    room = None if terminal.width is None else terminal.width - width - 4
+    for name, value in facts:
+        colour = "magenta" if name in _REMARKABLE else None
+        for at, line in enumerate(passage(value, (), light=str, width=room)):
+            yield f"  {terminal.dim(pad('' if at else name, width))}  {terminal.style(line, colour)}"
+
+
+def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
+    item, signature = loaded.item, loaded.signature
+    yield "title", item.title
+    yield "description", item.description
+    yield "verdict", signature.reason
+    yield "remedy", remedy(loaded)
+    yield "signed", signed_by(signature)
+    yield "source", source_label(loaded.space, loaded.bundle)
+    yield "path", loaded.path
+    yield "shadows", ", ".join(loaded.shadows)
+    yield "shadowed by", ", ".join(loaded.shadowed_by)
+    yield "warning", "; ".join(loaded.warnings)
+    yield "state", ", ".join(loaded.states)
+    yield "see instead", loaded.successor
+    yield "category", item.category
+    yield "version", item.version
+    yield "author", item.author
+    yield "created", item.created
+    yield "updated", item.updated
+    yield "tags", ", ".join(item.tags)
+    for name, value in item.metadata.items():
+        if name not in _SHOWN:
+            yield name, _value(value)
+    yield "symbols", ", ".join(f"{symbol.name}:{symbol.line}" for symbol in item.symbols)
+
+
+def _value(value: object) -> str:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
+        return ", ".join(value)
+    return json.dumps(value, ensure_ascii=False, default=str)
+
+
+_LONGEST = 60
+_LEAST = 20
+
+
+def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
+    """Yield a line for each item, cut where the terminal ends."""
+    rows = [_columns(hit) for hit in response.results]
+    widths = [min(max(map(cells, column)), _LONGEST) for column in zip(*rows, strict=True)]
+    marks = max((len(word) for word in VERDICT_MARKS), default=0)
+    for hit, (name, version, source, said) in zip(response.results, rows, strict=True):
+        shown = terminal.style(pad(name, widths[0]), "cyan", bold=True)
+        verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
+        used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
+        state = standing(hit.states, hit.successor, PLAIN)
+        used += cells(state) + 2 if state else 0
+        room = None if terminal.width is None else max(terminal.width - used, _LEAST)
+        facts = [pad(version, widths[1]), verdict, pad(source, widths[2]), terminal.style(state, "magenta")]
+        yield "  ".join([shown, *facts[: None if state else 3], _cut(said, room)]).rstrip()
+
+
+def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
+    name = inline(f"{hit.type}:{hit.id}")
+    return name, inline(hit.version), source_label(hit.source, hit.bundle), inline(hit.description or hit.title)
+
+
+def _cut(text: str, room: int | None) -> str:
+    """Return as much of a text as fits into so many cells."""
+    if room is None or cells(text) <= room:
+        return text
+    kept = text[:room]
+    while cells(kept) > room - 1:
+        kept = kept[:-1]
+    return f"{kept}…"
+
 
 _UNSAFE_IN_MERMAID = re.compile(
     r"[^\w ./:+@,-]"

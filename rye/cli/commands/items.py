@@ -1,0 +1,154 @@
+"""The commands that show items: ``rye show``, ``list``, ``refs`` and ``stats``."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from rye.cli.commands.search import show_hits
+from rye.cli.options import Place, ask, ask_about_item, json_option, only_one, place_options, refuse, space_option
+from rye.cli.terminal import Terminal, say_json, say_raw, show
+
+__all__ = ["list_items", "refs", "show_item", "stats"]
+
+_SORTS = {"id": "score", "name": "name", "date": "date"}
+"""What the orders are called where all items score the same, and by whom these orders are known."""
+
+
+@click.command("show")
+@click.argument("item")
+@space_option("all", "Where to look; all: the space that wins.")
+@place_options("project", "bundle", "trust", "cache-dir")
+@json_option
+@click.option("--raw", is_flag=True, help="Only the content, as it stands in the file.")
+def show_item(item: str, **options: Any) -> int:
+    """Show ITEM, a type:id, or an id alone where only one type has it.
+
+    Exit status: 0 shown, 1 there is no such item, 2 error.
+    """
+    only_one("as_json", "raw")
+    place = Place.take(options)
+    loaded = ask_about_item(place, lambda registry: registry.get(item, options["space"]))
+    if options["as_json"]:
+        say_json(loaded.to_dict())
+    elif options["raw"]:
+        say_raw(loaded.content)
+    else:
+        from rye.cli.render.items import render_item
+
+        show(render_item(loaded, Terminal.of(sys.stdout)))
+    return 0
+
+
+@click.command("list")
+@click.argument("scope", default="*")
+@space_option("all", "project, user, system or all.")
+@click.option("--limit", "-n", type=int, metavar="N", help="Items at most; by default all.")
+@click.option("--offset", type=int, default=0, show_default=True, metavar="N", help="Items to skip.")
+@click.option(
+    "--sort",
+    type=click.Choice(list(_SORTS)),
+    default="id",
+    show_default=True,
+    help="By space and id, by name, or by date, newest first.",
+)
+@click.option("--include-superseded", is_flag=True, help="Also list items marked superseded, deprecated or yanked.")
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@json_option
+@click.option("--jsonl", "as_jsonl", is_flag=True, help="Answer as one JSON object per item and line.")
+@click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
+@click.option("-0", "--null", "null", is_flag=True, help="End each line of --ids with a NUL instead, for xargs -0.")
+def list_items(scope: str, **options: Any) -> int:
+    """List the items in SCOPE: type and id, version, verdict, source and description. Each is verified from its bytes.
+
+    SCOPE is directive, tool or knowledge, alone or with a namespace: tool.rye.core.*; several joined by commas.
+
+    Exit status: 0 there are some, 1 none, 2 error.
+    """
+    only_one("as_json", "as_jsonl", "as_ids")
+    if not options["as_ids"]:
+        refuse("null", because="without --ids")
+    place = Place.take(options)
+    form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
+    options["sort_by"] = _SORTS[options.pop("sort")]
+    from rye.registry.pages import list_items as page
+
+    response = ask(place, lambda registry: page(registry, scope=scope, **options))
+    if form["as_json"]:
+        say_json(response.to_dict())
+    else:
+        from rye.cli.render.items import render_list
+        from rye.cli.render.search import render_ids, render_notes
+
+        lines = render_ids(response) if form["as_ids"] else render_list(response, Terminal.of(sys.stdout))
+        show_hits(response, lines, **form)
+        show((), render_notes(response, Terminal.of(sys.stderr)))
+    return 0 if response.results else 1
+
+
+@click.command("refs")
+@click.argument("item")
+@click.option(
+    "--direction",
+    type=click.Choice(["both", "out", "in"]),
+    default="both",
+    show_default=True,
+    help="out: what it refers to; in: what refers to it.",
+)
+@click.option("--depth", type=int, default=1, show_default=True, metavar="N", help="Steps to go, 1 to 32.")
+@click.option("--limit", "-n", type=int, default=100, show_default=True, metavar="N", help="Relations listed.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(["text", "json", "dot", "mermaid"]),
+    default="text",
+    show_default=True,
+    help="text, json, dot (Graphviz) or mermaid.",
+)
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@json_option
+def refs(item: str, **options: Any) -> int:
+    """Show what ITEM, a type:id or an id that only one type has, refers to, and what refers to it.
+
+    Exit status: 0 there are relations, 1 none, or no such item, 2 error.
+    """
+    only_one("form", "as_json")
+    place = Place.take(options)
+    form = "json" if options.pop("as_json") else options["form"]
+    del options["form"]
+    found = ask_about_item(place, lambda registry: registry.refs(item, **options))
+    if form == "json":
+        say_json(found.to_dict())
+    else:
+        from rye.cli.render.items import DRAWINGS, render_refs
+        from rye.cli.render.parts import warning_lines
+
+        lines = render_refs(found, Terminal.of(sys.stdout)) if form == "text" else DRAWINGS[form](found)
+        show(lines, warning_lines(found.warnings, Terminal.of(sys.stderr)))
+        if found.truncated:
+            show((), [f"{len(found.relations)} of {found.total} relations are shown; --limit shows more"])
+    return 0 if found.relations else 1
+
+
+@click.command("stats")
+@space_option("all", "project, user, system or all.")
+@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
+@json_option
+def stats(space: str, **options: Any) -> int:
+    """Show how many items there are by space, type, verdict and signer, and how large files and index are.
+
+    Exit status: 0 there are items, 1 there are none, 2 error.
+    """
+    place = Place.take(options)
+    figures = ask(place, lambda registry: registry.stats(space))
+    if options["as_json"]:
+        say_json(figures.to_dict())
+    else:
+        from rye.cli.render.index import render_stats
+        from rye.cli.render.parts import warning_lines
+
+        notes = warning_lines(figures.warnings, Terminal.of(sys.stderr), stale=figures.stale)
+        show(render_stats(figures, Terminal.of(sys.stdout)), notes)
+    return 0 if figures.total.items else 1
