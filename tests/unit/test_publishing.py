@@ -3,13 +3,8 @@
 from __future__ import annotations
 
 import os
-import random
-import signal
 import stat
-import subprocess
-import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +16,6 @@ from rye.signing import Verdict
 from tests.support.signed import ANN, EVE, verdict
 from tests.support.spacesim import SpaceSim
 
-ROOT = Path(__file__).resolve().parents[2]
 TOOL = '"""Say hello."""\n\n__version__ = "1.0.0"\n'
 NOTE = "---\ntitle: Note\nversion: 1.0.0\n---\n\n# Note\n\nA note.\n"
 GOOD = {
@@ -271,48 +265,6 @@ def test_symlink_out_of_the_space_is_not_signed(sim: SpaceSim) -> None:
     with pytest.raises((SigningError, ArgumentError)):
         registry_of(sim).sign("tool:demo/link")
     assert outside.read_text() == TOOL
-
-
-def halves(folder: Path) -> Iterator[tuple[Path, bytes]]:
-    """Yield every item below a folder, leaving out what a killed writer left beside it under a hidden name."""
-    for path in sorted(folder.rglob("*.py")):
-        if not path.name.startswith("."):
-            yield path, path.read_bytes()
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is POSIX")
-def test_killed_at_any_moment(sim: SpaceSim) -> None:
-    """SIGKILL while many files are signed: each is the old one or the signed one, whole; the next run ends the work."""
-    count, dice = 150, random.Random(7)  # noqa: S311 - moments, not secrets
-    for number in range(count):
-        sim.write("project", f"tools/many/t{number:03}.py", TOOL + "#" * 50_000)
-    before = dict(halves(sim.root("project") / "tools" / "many"))
-    command = [sys.executable, "-m", "rye", "sign", "tool:many/*", "--force"]
-    env = {**os.environ, "USER_SPACE": str(sim.user), "PYTHONPATH": str(ROOT), "RYE_CACHE_DIR": str(sim.cache)}
-    cut = 0
-    for _ in range(8):
-        for path, data in before.items():
-            path.write_bytes(data)
-        process = subprocess.Popen(command, cwd=sim.project, env=env, stdout=subprocess.DEVNULL)
-        awaited = dice.choice(sorted(before)[: count - 20])
-        while process.poll() is None and awaited.stat().st_size == len(before[awaited]):
-            time.sleep(0.0005)
-        time.sleep(dice.uniform(0, 0.01))
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-        signed = 0
-        for path, data in halves(sim.root("project") / "tools" / "many"):
-            if data != before[path]:
-                assert signing.unsigned_bytes(data) == before[path]
-                signed += 1
-        cut += 0 < signed < count
-    assert cut, "no run was cut short while it wrote"
-    registry = registry_of(sim)
-    registry.sign("tool:many/*")
-    found = registry.verify("tool:many/*").items
-    assert len(found) == count
-    assert {str(item.signature.verdict) for item in found} == {str(Verdict.TRUSTED)}
 
 
 def test_a_signed_item_is_judged_alike_outside_of_the_registry(sim: SpaceSim) -> None:

@@ -12,14 +12,14 @@ from rye.errors import ItemError
 from rye.items import EXTENSIONS, MAX_BYTES, ItemType, parse
 from tests.support.files import read
 
-SIZE, SECONDS = MAX_BYTES // 4, 5.0
+SIZE, SECONDS = MAX_BYTES // 8, 2.0
 """How much is repeated, and far more time than that takes where time is linear, far less than where it is not."""
 
 ANY_TYPE = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
 
 
 def fill(unit: str) -> bytes:
-    """Repeat text up to a quarter of the size limit."""
+    """Repeat text up to an eighth of the size limit."""
     return (unit * (SIZE // len(unit) + 1)).encode()[:SIZE]
 
 
@@ -148,7 +148,6 @@ UNITS = [
 ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("unit", UNITS)
 def test_repetition_takes_no_more_than_linear_time(unit: str) -> None:
     """No part of any reader takes more than linear time, at the top of a file as inside its metadata."""

@@ -120,7 +120,7 @@ def test_who_reads_while_somebody_writes_sees_one_manifest(tmp_path: Path) -> No
     done = threading.Event()
 
     def write() -> None:
-        for number in range(60):
+        for number in range(30):
             replace_manifest(tmp_path, states[number % 3])
         done.set()
 
@@ -169,7 +169,7 @@ def test_two_who_write_at_once_take_turns(tmp_path: Path) -> None:
         board.write()
 
     def write(mine: list[dict[str, bytes]]) -> None:
-        for number in range(20):
+        for number in range(12):
             replace_manifest(tmp_path, mine[number % 2])
 
     writers = [threading.Thread(target=write, args=(mine,)) for mine in (states[:2], states[2:])]

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from tuf.api.metadata import Metadata, MetaFile, Snapshot
 from tuf.ngclient._internal.trusted_metadata_set import TrustedMetadataSet
@@ -246,6 +246,7 @@ STEPS = st.lists(
 )
 
 
+@settings(max_examples=40)
 @given(steps=STEPS)
 def test_whatever_its_owner_does_an_honest_manifest_is_well(steps: list[tuple[str, int]]) -> None:
     """Any sequence of edits, delegations and key changes, each written, passes the check of one who saw the last."""

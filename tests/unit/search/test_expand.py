@@ -116,7 +116,7 @@ LINES = st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join)
 GROUPS = st.lists(st.lists(st.tuples(LINES, LINES), min_size=1, max_size=3), min_size=1, max_size=3)
 
 
-@settings(max_examples=80)
+@settings(max_examples=40)
 @given(
     GROUPS,
     st.sampled_from([Pattern("a*", How.GLOB), Pattern("aa", How.FUZZY, 1), Pattern("*", How.GLOB)]),

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.errors import ItemError
@@ -97,6 +97,7 @@ def test_attack_what_is_known_of_bytes_serves_no_other_place(root: Root, form: E
         assert kept(shelf, bundle, first) == anew(bundle, first)
 
 
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.integers(0, 3)), max_size=12))
 def test_a_shelf_answers_as_if_nothing_was_kept(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]

@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.spaces import FOLDER, Root, Space, look_below
@@ -255,6 +255,7 @@ PLACES = st.lists(NAMES | st.just(FOLDER), max_size=3).map(tuple)
 TOPS = st.sampled_from(["in", "out"])
 
 
+@settings(max_examples=50)
 @given(
     st.lists(st.tuples(TOPS, PLACES), min_size=1, max_size=8),
     st.lists(st.tuples(TOPS, PLACES, NAMES, TOPS | st.just("."), PLACES), max_size=6),

@@ -17,7 +17,7 @@ def whole(case: Case, options: NaiveOptions) -> NaiveAnswer:
     return search(case.docs, case.query, options=replace(options, limit=10_000, offset=0))
 
 
-FEWER = settings(max_examples=settings().max_examples // 2)
+FEWER = settings(max_examples=settings().max_examples // 3)
 
 
 @FEWER
