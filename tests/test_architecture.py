@@ -322,6 +322,7 @@ def test_the_sources_read_are_the_whole_package() -> None:
     assert rooms >= STANDING
     folders = {path.name for path in (ROOT / "rye").iterdir() if path.is_dir()} - {"__pycache__", "_bundled"}
     assert folders <= LAYERS.keys()
+    assert folders <= {path.name for path in (ROOT / "tests" / "unit").iterdir()}, "a room has no tests of its own"
     pairs = {(room_of(source), room_of(target)) for _, source, target in edges(SOURCES) if target.startswith("rye.")}
     assert pairs >= {
         ("items", "errors"),
