@@ -54,7 +54,7 @@ def test_importing_the_room_loads_no_cryptography() -> None:
     code = (
         "import sys, rye.signing as s, datetime\n"
         "public = s.PublicKey.from_base64('UbAHc8d2KetZE2I9eb+VaUpTLkNsDJtFaAsY0nTEm7I=')\n"
-        "trust = s.TrustSet((s.TrustEntry(public, 'ann', s.Scope.USER),))\n"
+        "trust = s.TrustSet((s.TrustEntry(public, 'ann', s.TrustScope.USER),))\n"
         "trust.digest(datetime.datetime.now(datetime.UTC))\n"
         "s.inspect(b'x', origin=s.Origin('user', '', 'tool', 'x'), declared={})\n"
         "sys.exit('cryptography' in sys.modules)"
