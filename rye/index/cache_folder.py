@@ -1,24 +1,55 @@
-"""Where indexes live on disk, and why that folder can be believed.
+"""The folders that indexes live in: where they are, why they can be believed, and how processes share them.
 
 An index decides what is found, so it is only ever read from a folder that belongs to this user, that nobody else can
-write to, and that no project could have brought along. Nothing in it is unpickled: Whoosh's table of contents, which is
-a pickle, is written for Whoosh's own searcher, and is only compared with its digest here.
+write to, and that no project could have brought along. Nothing in it is unpickled.
+
+Writers of a folder take turns by locking a file in it. A lock belongs to the open file, not to its name, so whoever
+holds one looks again whether the name still leads to that file: after somebody has removed the folder, a lock on the
+old file keeps nobody out. For the same reason, lock files are never removed.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import logging
 import os
+import shutil
 import stat
+import sys
 import tempfile
-from contextlib import suppress
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from rye import _process as stopping
 from rye._process import remove_at_end
 from rye.errors import EnvironmentFault
 
+logger = logging.getLogger(__name__)
+
 VARIABLE = "RYE_CACHE_DIR"
+LOCK_SUFFIX = "LOCK"
+"""How the names of lock files end."""
+
 _FORMAT = "v1"
+_POLL = 0.02
+_TRIES = 20
+_BUSY = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
+_NO_SPACE, _NO_RIGHT = "free some space", "run: chmod -R u+rwX on that folder"
+_IN_ITS_PLACE = "remove what lies in the place of that folder, or of one above it"
+_REMEDIES = {
+    errno.ENOSPC: _NO_SPACE,
+    errno.EDQUOT: _NO_SPACE,
+    errno.EFBIG: _NO_SPACE,
+    errno.EACCES: _NO_RIGHT,
+    errno.EPERM: _NO_RIGHT,
+    errno.EROFS: "make that folder writable",
+    errno.EEXIST: _IN_ITS_PLACE,
+    errno.ENOTDIR: _IN_ITS_PLACE,
+    errno.ENOENT: "let nothing remove that folder while it is written",
+}
 
 
 def default_cache_dir() -> Path:
@@ -32,9 +63,9 @@ def default_cache_dir() -> Path:
 
 
 def prepare(cache: Path, *, project: Path | None) -> tuple[Path, str]:
-    """Return ``(folder, warning)``: a folder that exists, is ours alone, and lies in no project.
+    """Return ``(folder, warning)``: a folder that exists, belongs to this user alone, and lies in no project.
 
-    Where it cannot be made, a private temporary folder that lives as long as the process stands in.
+    Where it cannot be made, a private temporary folder that lives as long as the process replaces it.
 
     Raises:
         EnvironmentFault: The folder belongs to someone else, others may write to it, or it lies inside the project.
@@ -44,29 +75,18 @@ def prepare(cache: Path, *, project: Path | None) -> tuple[Path, str]:
     try:
         cache.mkdir(mode=0o700, parents=True, exist_ok=True)
     except OSError as error:
-        return stand_in(), instead_of(cache, f"({error.strerror})")
-    check(cache)
+        return temporary_folder(), replaced_warning(cache, f"({error.strerror})")
+    _check_owner(cache)
     return cache, ""
 
 
-def instead_of(folder: Path, reason: str) -> str:
-    """Return what to tell of a folder that :func:`stand_in` replaces."""
+def replaced_warning(folder: Path, reason: str) -> str:
+    """Return the warning about a folder that :func:`temporary_folder` replaces."""
     return f"cannot write the cache folder {folder} {reason}; this search indexed in a temporary folder"
 
 
-def make_private(folder: Path) -> None:
-    """Make a folder that only this user gets into, and whatever is missing above it likewise.
-
-    Raises:
-        OSError: It cannot be made.
-    """
-    if not folder.is_dir():
-        make_private(folder.parent)
-        folder.mkdir(mode=0o700, exist_ok=True)
-
-
-def stand_in() -> Path:
-    """Make a private temporary folder that goes with the process.
+def temporary_folder() -> Path:
+    """Make a private temporary folder, which is removed when the process ends.
 
     Raises:
         EnvironmentFault: There is no place for temporary files either.
@@ -81,53 +101,11 @@ def stand_in() -> Path:
     return folder
 
 
-def _refuse_inside(cache: Path, project: Path | None) -> None:
-    if project is None:
-        return
-    root, place = Path(os.path.realpath(project)), Path(os.path.realpath(cache))  # resolve() fails where links go round
-    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
-    if str(root) == home and not place.is_relative_to(root / ".ai"):
-        return
-    if place == root or place.is_relative_to(root):
-        raise EnvironmentFault(
-            "cache-in-project",
-            f"the cache folder {cache} lies inside the project {project}",
-            hint=f"set {VARIABLE} to a folder outside it: an index that comes with a checkout could run code",
-            path=str(cache),
-        )
-
-
-def check(folder: Path) -> None:
-    """Refuse a folder that is not ours or that others may write to.
-
-    Raises:
-        EnvironmentFault: Code ``unsafe-cache``.
-    """
-    if os.name != "posix":
-        return
-    facts = folder.stat()
-    if facts.st_uid != os.geteuid():
-        raise EnvironmentFault(
-            "unsafe-cache",
-            f"the cache folder {folder} belongs to user {facts.st_uid}, not to you",
-            hint=f"set {VARIABLE} to a folder of your own",
-            path=str(folder),
-        )
-    if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise EnvironmentFault(
-            "unsafe-cache",
-            f"others may write to the cache folder {folder}",
-            hint=f"run: chmod 700 {folder}",
-            path=str(folder),
-        )
-
-
 def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = None) -> Path:
-    """Return the folder of one space root's index; it is named by a hash of where the root is.
+    """Return the folder of one space root's index, named by a hash of where the root is.
 
-    It is made if need be, and if it can be: of a cache that cannot be written, what is there is still read.
-
-    What else has the name of a root's folder is removed, since only rye names anything there.
+    It is made unless the cache cannot be written to; then an index that is there is still read. Anything but a folder
+    under its name is removed, since only rye names anything there.
 
     Raises:
         EnvironmentFault: It belongs to someone else, others may write to it, or it is a link into the project.
@@ -144,5 +122,168 @@ def folder_for(cache: Path, root: Path, source: str, *, project: Path | None = N
                 break
         _refuse_inside(part, project)
         with suppress(FileNotFoundError):  # gone again: it is made anew by what writes there
-            check(part)
+            _check_owner(part)
     return folder / digest[:32]
+
+
+def _refuse_inside(cache: Path, project: Path | None) -> None:
+    if project is None:
+        return
+    root, place = Path(os.path.realpath(project)), Path(os.path.realpath(cache))  # resolve() fails where links go round
+    home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    if str(root) == home and not place.is_relative_to(root / ".ai"):
+        return
+    if place.is_relative_to(root):
+        raise EnvironmentFault(
+            "cache-in-project",
+            f"the cache folder {cache} lies inside the project {project}",
+            hint=f"set {VARIABLE} to a folder outside it: an index that comes with a checkout could run code",
+            path=str(cache),
+        )
+
+
+def _check_owner(folder: Path) -> None:
+    """Refuse a folder that belongs to another user or that others may write to.
+
+    Raises:
+        EnvironmentFault: Code ``unsafe-cache``.
+    """
+    if os.name != "posix":
+        return
+    status = folder.stat()
+    if status.st_uid != os.geteuid():
+        message = f"the cache folder {folder} belongs to user {status.st_uid}, not to you"
+        hint = f"set {VARIABLE} to a folder of your own"
+    elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        message, hint = f"others may write to the cache folder {folder}", f"run: chmod 700 {folder}"
+    else:
+        return
+    raise EnvironmentFault("unsafe-cache", message, hint=hint, path=str(folder))
+
+
+@contextmanager
+def hold_lock(folder: Path, name: str, *, wait: float = 0.0) -> Iterator[bool]:
+    """Hold a lock; yields False when another process still has it after ``wait`` seconds of trying.
+
+    Raises:
+        EnvironmentFault: The folder cannot be written to.
+        CancelledError: It has been cancelled while waiting.
+    """
+    deadline = time.monotonic() + wait
+    with write_faults(folder):
+        lock = _lock(folder, name)
+        while lock is None and time.monotonic() < deadline:
+            stopping.check()
+            time.sleep(_POLL)
+            lock = _lock(folder, name)
+    try:
+        yield lock is not None
+    finally:
+        if lock is not None:
+            _unlock(lock)
+
+
+def _lock(folder: Path, name: str) -> int | None:
+    """Return the number of an open file that this process has locked, or None where another one has."""
+    path = folder / name
+    for _ in range(_TRIES):
+        _make_private(folder)
+        if os.path.lexists(path) and not path.is_file():  # a pipe would hold up who opens it
+            remove(path)
+        try:
+            lock = os.open(path, os.O_CREAT | os.O_WRONLY)
+        except FileNotFoundError:  # the folder is gone again
+            continue
+        if not _try_lock(lock):
+            os.close(lock)
+            return None
+        try:
+            if os.path.samestat(os.fstat(lock), path.stat()):
+                return lock
+        except OSError:
+            pass
+        _unlock(lock)
+    raise FileNotFoundError(errno.ENOENT, "it vanishes as often as it is made")
+
+
+def _try_lock(number: int) -> bool:
+    """Lock an open file, as Whoosh's own writer does; return whether it could be locked at once."""
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(number, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        if error.errno in _BUSY:
+            return False
+        os.close(number)
+        raise
+    return True
+
+
+def _unlock(number: int) -> None:
+    """Unlock and close a file. Closing is not enough: a forked process may have it open as well."""
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(number, msvcrt.LK_UNLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(number, fcntl.LOCK_UN)
+    os.close(number)
+
+
+def _make_private(folder: Path) -> None:
+    """Make a folder that only this user can enter, and missing folders above it likewise."""
+    if not folder.is_dir():
+        _make_private(folder.parent)
+        folder.mkdir(mode=0o700, exist_ok=True)
+
+
+@contextmanager
+def write_faults(folder: Path, kind: str = "the index") -> Iterator[None]:
+    """Turn an error of the operating system into an error of rye that says what to do.
+
+    Raises:
+        EnvironmentFault: Something in the folder could not be written.
+    """
+    try:
+        yield
+    except OSError as error:
+        remedy = _REMEDIES.get(error.errno or 0, "run: rye index clear")
+        raise EnvironmentFault(
+            "index-write",
+            f"{kind} could not be written to {folder}: {error.strerror or error}",
+            hint=f"{remedy}, or set {VARIABLE} to another folder",
+        ) from error
+
+
+def remove(path: Path) -> int:
+    """Remove a file, or a folder in its place, if it is there; return how many bytes that freed.
+
+    Raises:
+        OSError: It cannot be removed.
+    """
+    try:
+        if path.is_dir() and not path.is_symlink():
+            freed = sum(one.lstat().st_size for one in path.rglob("*") if one.is_file())
+            shutil.rmtree(path)
+        else:
+            freed = path.lstat().st_size
+            path.unlink()
+    except FileNotFoundError:
+        return 0
+    return freed
+
+
+def try_remove(path: Path) -> None:
+    """Remove a file that nobody needs, or leave it for another time: somebody may have it open."""
+    try:
+        remove(path)
+    except OSError as error:
+        logger.info("%s stays: %s", path.name, error)

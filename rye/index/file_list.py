@@ -1,105 +1,30 @@
-"""Which files an index generation was made from, so that a refresh can tell in one comparison that nothing changed."""
+"""The file list of an index generation: the files it was made from, and the segments that hold their items.
+
+A refresh compares the stats of all files with it, so that it can tell in one comparison that nothing changed.
+"""
 
 from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from whoosh.codec import base
 
 from rye.index import container
 from rye.index.arrays import smallest
 from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.spaces import FileStat
 
-if TYPE_CHECKING:
-    from rye.index.whoosh_codec import ColumnarCodec
-
-
-# -- A segment as Whoosh's table of contents lists it, apart from the codec, which only Whoosh's own searcher
 INDEX_NAME = "MAIN"
 """What Whoosh calls the index in its folder."""
-
-
-class Row(NamedTuple):
-    """A segment in a manifest: its name, how many documents it has, and the numbers of those that are deleted."""
-
-    name: str
-    docs: int
-    deleted: tuple[int, ...]
-
-
-class ColumnarSegment(base.Segment):  # type: ignore[misc]
-    """A segment as Whoosh lists it: its id, its number of documents and which of them are deleted."""
-
-    def __init__(self, indexname: str, doc_count: int) -> None:
-        super().__init__(indexname)
-        self._doc_count = doc_count
-        self._deleted: frozenset[int] = frozenset()
-
-    @classmethod
-    def of(cls, row: Row) -> ColumnarSegment:
-        """Return the segment that a row of the manifest lists.
-
-        Raises:
-            ValueError: It is named as no segment is.
-        """
-        found = cls(INDEX_NAME, row.docs)
-        if not (row.name.isalnum() and row.name.isascii()):
-            raise ValueError(row.name)
-        found.segid, found._deleted = row.name, frozenset(row.deleted)
-        return found
-
-    def row(self) -> Row:
-        """Return what a manifest says of it."""
-        return Row(self.segid, self._doc_count, tuple(sorted(self._deleted)))
-
-    def codec(self) -> ColumnarCodec:
-        """Return the codec that reads this segment."""
-        from rye.index.whoosh_codec import ColumnarCodec
-
-        return ColumnarCodec()
-
-    def doc_count_all(self) -> int:
-        """Return the number of documents, deleted ones included."""
-        return self._doc_count
-
-    def deleted_count(self) -> int:
-        """Return the number of deleted documents."""
-        return len(self._deleted)
-
-    def deleted_docs(self) -> Iterator[int]:
-        """Iterate over the deleted document numbers."""
-        return iter(self._deleted)
-
-    def delete_document(self, docnum: int, delete: bool = True) -> None:  # noqa: FBT001, FBT002 - Whoosh's signature
-        """Mark one document as deleted, or as not deleted."""
-        self._deleted = self._deleted | {docnum} if delete else self._deleted - {docnum}
-
-    def without(self, docs: Iterable[int]) -> ColumnarSegment:
-        """Return this segment with more documents deleted; the file is shared."""
-        copy = ColumnarSegment(self.indexname, self._doc_count)
-        copy.segid = self.segid
-        copy._deleted = self._deleted.union(docs)
-        return copy
-
-    def is_deleted(self, docnum: int) -> bool:
-        """Return whether a document is deleted."""
-        return docnum in self._deleted
-
-    def should_assemble(self) -> bool:
-        """Return False: a segment is one file already."""
-        return False
-
 
 Stats = npt.NDArray[np.int64]
 
@@ -115,8 +40,28 @@ _COLUMNS = 4
 _WORD = (1 << 64) - 1
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class SegmentRow(NamedTuple):
+    """A segment of a generation: its name, how many documents it has, and the numbers of those that are deleted."""
+
+    name: str
+    docs: int
+    deleted: tuple[int, ...] = ()
+
+    @property
+    def live(self) -> int:
+        """The number of documents that are not deleted."""
+        return self.docs - len(self.deleted)
+
+    def without(self, docs: Iterable[int]) -> SegmentRow:
+        """Return this segment with more documents deleted; the file is shared."""
+        return self._replace(deleted=tuple(sorted({*self.deleted, *docs})))
+
+    def file(self, extension: str) -> str:
+        """Return the name of a file that lives and dies with the segment."""
+        return f"{INDEX_NAME}_{self.name}{extension}"
+
+
+class Problem(NamedTuple):
     """A file that is no item although its name says so, or a place that could not be looked into."""
 
     path: str
@@ -172,8 +117,8 @@ class Files:
         return zlib.compress("\0".join(self.paths).encode("utf-8", "surrogateescape"), 1)
 
 
-class _Stored(Files):
-    """The files of a manifest on disk, unpacked when first compared."""
+class _StoredFiles(Files):
+    """The files of a file list on disk, unpacked when first compared."""
 
     def __init__(self, file: Container) -> None:
         self._file = file
@@ -194,11 +139,6 @@ class _Stored(Files):
 
     @cached_property
     def paths(self) -> tuple[str, ...]:  # type: ignore[override]
-        """See :class:`Files`.
-
-        Raises:
-            DamagedError: There are more or fewer than files, or they cannot be unpacked.
-        """
         try:
             blob = zlib.decompress(self.packed).decode("utf-8", "surrogateescape")
         except (zlib.error, UnicodeDecodeError) as error:
@@ -216,14 +156,14 @@ class _Stored(Files):
 
 
 @dataclass(frozen=True, slots=True)
-class Manifest:
+class FileList:
     """What one generation was made from.
 
     Attributes:
         files: The files of the root; one that changed just before it was read is marked to be read anew.
         problems: Files among them that are not in the index, and places that could not be looked into.
         stamp: Version and location of a root that is not scanned while they stay the same; empty otherwise.
-        listing: Digest of Whoosh's table of contents of the generation, which makes it count.
+        listing: Digest of Whoosh's table of contents of the generation; the list counts only beside that table.
         segments: Its segments; the table of contents lists the same for Whoosh's own searcher.
     """
 
@@ -231,10 +171,14 @@ class Manifest:
     problems: tuple[Problem, ...] = ()
     stamp: str = ""
     listing: str = ""
-    segments: tuple[Row, ...] = ()
+    segments: tuple[SegmentRow, ...] = ()
 
-    def settled(self, now_ns: int) -> Manifest:
-        """Return the manifest with files that changed just before ``now_ns`` marked to be read anew."""
+    def settled(self, now_ns: int) -> FileList:
+        """Return the list with files that changed just before ``now_ns`` marked to be read anew.
+
+        Two changes within one tick of the file system's clock leave the same time, so the stats of a file read within
+        a tick of its change prove nothing (the "racy git" problem).
+        """
         stats = self.files.stats.copy()
         mtime, ctime = stats[:, 1], stats[:, 2]
         coarse = (mtime % _SECOND == 0) & (ctime % _HUNDREDTH == 0)
@@ -248,7 +192,7 @@ class Manifest:
         stats = self.files.stats
         least = stats.min(axis=0, initial=0)
         meta: dict[str, Any] = {
-            "problems": [[p.path, p.code, p.message] for p in self.problems],
+            "problems": self.problems,
             "stamp": self.stamp,
             "listing": self.listing,
             "segments": [[row.name, row.docs, len(row.deleted)] for row in self.segments],
@@ -264,25 +208,21 @@ class Manifest:
         temporary.replace(path)
 
     @classmethod
-    def read(cls, path: Path) -> Manifest:
-        """Read a manifest; its files are unpacked when they are first compared.
+    def read(cls, path: Path) -> FileList:
+        """Read a list; its files are unpacked when they are first compared.
 
         Raises:
-            DamagedError: The file is missing or not a manifest.
+            DamagedError: The file is missing or no file list.
         """
         file = Container(path)
         try:
             problems = tuple(Problem(*map(str, row)) for row in file.meta["problems"])
-            return cls(_Stored(file), problems, str(file.meta["stamp"]), str(file.meta["listing"]), _segments(file))
+            segments, deleted = [], file.array("deleted").tolist()
+            for name, docs, count in file.meta["segments"]:
+                segments.append(SegmentRow(str(name), int(docs), tuple(deleted[:count])))
+                del deleted[:count]
+            found = _StoredFiles(file), problems, str(file.meta["stamp"]), str(file.meta["listing"])
+            return cls(*found, tuple(segments))
         except SYMPTOMS as error:
             message = f"{path.name}: {error}"
             raise DamagedError(message) from error
-
-
-def _segments(file: Container) -> tuple[Row, ...]:
-    """Return the segments that a manifest lists."""
-    rows, deleted = [], file.array("deleted").tolist()
-    for name, docs, count in file.meta["segments"]:
-        rows.append(Row(str(name), int(docs), tuple(deleted[:count])))
-        del deleted[:count]
-    return tuple(rows)

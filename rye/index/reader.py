@@ -63,11 +63,11 @@ class Part:
     @cached_property
     def intact(self) -> bool:
         """Whether none of its documents is deleted."""
-        return not self.listed.entry.has_deletions()
+        return not self.listed.row.deleted
 
     def file(self, extension: str) -> Path:
         """Return the path of a further file that lives and dies with the segment."""
-        return self.snapshot.folder / str(self.listed.entry.make_filename(extension))
+        return self.snapshot.folder / self.listed.row.file(extension)
 
 
 class Reader:

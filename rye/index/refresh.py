@@ -1,14 +1,23 @@
-"""Bringing the index of one root up to date: what changed on disk is read, parsed and inspected, nothing else."""
+"""Bringing the index of one root up to date: what changed on disk is read, parsed and inspected, nothing else.
+
+A file counts as unchanged while its path, size, times and inode are those that the file list of the last snapshot
+states; every other file is read, and indexed unless its bytes are the same. What is compared is one array with a row
+per file. Files that changed within a tick of the clock before they were read never compare equal
+(:meth:`rye.index.file_list.FileList.settled`), so no change is missed. Reading needs no lock, as snapshots never
+change; who writes holds the lock and compares again, since another process may have written meanwhile.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from itertools import repeat
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,10 +25,10 @@ from rye import _process as stopping
 from rye import spaces
 from rye.errors import EnvironmentFault
 from rye.index import parallel_build as runs
-from rye.index import store as folder
+from rye.index.cache_folder import write_faults
 from rye.index.container import SYMPTOMS, DamagedError
-from rye.index.file_list import Files, Manifest, Problem, stats_of
-from rye.index.store import LOCK_WAIT, Commit, Snapshot, Store
+from rye.index.file_list import FileList, Files, Problem, stats_of
+from rye.index.store import LOCK_WAIT, Snapshot, Store
 from rye.spaces import ItemFile, Root
 
 logger = logging.getLogger(__name__)
@@ -32,31 +41,28 @@ _ATTEMPTS = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Refreshed:
-    """A snapshot and how it came about.
+class RefreshReport:
+    """What a refresh found on disk, in one space or summed over several.
 
     Attributes:
-        snapshot: What to search; None only when there is nothing yet and another process is still making it.
         added, changed, removed, unchanged: Files, compared with the last snapshot.
         stale: True when files have changed but another process holds the lock, or the index cannot be written.
         warnings: Files that are no items although their name says so, what had to be rebuilt or could not be written.
+        snapshot: What to search in one space; None while another process is making the very first.
     """
 
-    snapshot: Snapshot | None
     added: int = 0
     changed: int = 0
     removed: int = 0
     unchanged: int = 0
     stale: bool = False
     warnings: tuple[str, ...] = ()
+    snapshot: Snapshot | None = field(default=None, repr=False, compare=False)
 
-
-@dataclass(frozen=True, slots=True)
-class _Walked:
-    """What a walk of the root found."""
-
-    files: Files
-    problems: tuple[Problem, ...]
+    def to_dict(self) -> dict[str, Any]:
+        """Return the counts, ``stale`` and ``warnings``."""
+        found = {each.name: getattr(self, each.name) for each in fields(self) if each.name != "snapshot"}
+        return found | {"warnings": list(self.warnings)}
 
 
 class SpaceIndex:
@@ -64,14 +70,14 @@ class SpaceIndex:
 
     Args:
         root: The space root.
-        place: The folder of its index.
-        progress: Told how far a refresh is.
+        folder: The folder of its index.
+        progress: Called while files are read.
     """
 
-    def __init__(self, root: Root, place: Path, progress: Progress | None = None) -> None:
+    def __init__(self, root: Root, folder: Path, progress: Progress | None = None) -> None:
         self.root = root
-        self.folder = place
-        self._store = Store(place)
+        self.folder = folder
+        self._store = Store(folder)
         self._progress = progress
         self._snapshot: Snapshot | None = None
         self._rebuild_reason = ""
@@ -91,7 +97,7 @@ class SpaceIndex:
         self._snapshot = None
         return self._store.clear()
 
-    def refresh(self, *, max_age: float = 0.0) -> Refreshed:
+    def refresh(self, *, max_age: float = 0.0) -> RefreshReport:
         """Compare the files with the last snapshot and index what changed.
 
         Args:
@@ -108,37 +114,37 @@ class SpaceIndex:
             current = self.snapshot()
             if current:
                 self._store.tidy(current)
-        if current and (compared or (stamp and current.manifest.stamp == stamp)):
-            return _as_it_is(current)
+        if current and (compared or (stamp and current.file_list.stamp == stamp)):
+            return _unchanged(current)
         began = time.time()
         refreshed = self._compare(current)
         if not refreshed.stale:
             self._store.note_comparison(began)
         return refreshed
 
-    def _compare(self, current: Snapshot | None) -> Refreshed:
+    def _compare(self, current: Snapshot | None) -> RefreshReport:
         walked = _walk(self.root)
         if current and self._is_current(current, walked):
-            return _as_it_is(current)
+            return _unchanged(current)
 
-        def work() -> Refreshed:
+        def work() -> RefreshReport:
             with self._store.locked(wait=0.0 if current else LOCK_WAIT) as held:
                 newest = self.snapshot()
                 if not held:
                     return _stale(newest or current)
                 if newest and self._is_current(newest, walked):
-                    return _as_it_is(newest)
+                    return _unchanged(newest)
                 return self._update(newest, walked)
 
         try:
-            return self._again(work)
+            return self._repeat(work)
         except EnvironmentFault as fault:
             if current is None:
                 raise
             return _stale(current, fault.message)
 
-    def _again(self, work: Callable[[], Refreshed]) -> Refreshed:
-        """Return what writing comes to; where the folder vanishes under it, it is begun anew.
+    def _repeat(self, work: Callable[[], RefreshReport]) -> RefreshReport:
+        """Return the result of a function that writes, which begins again if the folder vanishes meanwhile.
 
         Raises:
             EnvironmentFault: It cannot be written, or does not stay.
@@ -154,97 +160,101 @@ class SpaceIndex:
         message = f"the index of {self.root.source} does not stay as it is written to {self.folder}"
         raise EnvironmentFault("index-write", message, hint="set RYE_CACHE_DIR to another folder")
 
-    def fix(self, damaged: Snapshot, reason: str) -> Refreshed:
+    def fix(self, damaged: Snapshot, reason: str) -> RefreshReport:
         """Index every file anew because a snapshot is damaged, unless another process has done so meanwhile.
 
         Raises:
             EnvironmentFault: Another process holds the lock and does not let go, or the index cannot be written.
         """
+        old = {id(one.segment) for one in damaged.segments}
 
-        def work() -> Refreshed:
+        def work() -> RefreshReport:
             with self._store.locked(wait=LOCK_WAIT) as held:
                 if held:
                     current = self.snapshot()
-                    if current and not _parts(current) & _parts(damaged):
-                        return _as_it_is(current)
+                    if current and {id(one.segment) for one in current.segments}.isdisjoint(old):
+                        return _unchanged(current)
                     self._rebuild_reason = self._rebuild_reason or reason
                     return self._update(None, _walk(self.root))
             message = f"the index of {self.root.source} is damaged, and another process holds its lock"
             raise EnvironmentFault("index-busy", message, hint="try again in a moment")
 
-        return self._again(work)
+        return self._repeat(work)
 
-    def rebuild(self) -> Refreshed:
+    def rebuild(self) -> RefreshReport:
         """Index every file anew, whatever the last snapshot says."""
 
-        def work() -> Refreshed:
+        def work() -> RefreshReport:
             with self._store.locked(wait=LOCK_WAIT) as held:
                 return self._update(None, _walk(self.root)) if held else _stale(self.snapshot())
 
-        return self._again(work)
+        return self._repeat(work)
 
     def _is_current(self, snapshot: Snapshot, walked: _Walked) -> bool:
-        manifest = snapshot.manifest
+        known = snapshot.file_list
         try:
-            if not manifest.files.same(walked.files):
+            if not known.files.same(walked.files):
                 return False
-        except (DamagedError, *SYMPTOMS):  # making a plan comes to it again, and rebuilds
+        except (DamagedError, *SYMPTOMS):  # comparing file by file comes to it again, and rebuilds
             return False
-        return set(walked.problems) == {one for one in manifest.problems if not _among(walked.files.paths, one.path)}
+        return set(walked.problems) == {one for one in known.problems if not _among(walked.files.paths, one.path)}
 
-    def _update(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
-        """Read what changed and commit it, or everything where the base turns out to be damaged; the lock is held."""
+    def _update(self, base: Snapshot | None, walked: _Walked) -> RefreshReport:
+        """Read what changed and commit it, or everything if the base turns out to be damaged; the lock is held."""
         try:
-            return self._written(base, walked)
+            return self._write(base, walked)
         except (DamagedError, *SYMPTOMS) as error:
             if base is None:
                 raise
-            self._rebuild_reason = told(error)
-            return self._written(None, walked)
+            self._rebuild_reason = damage_text(error)
+            return self._write(None, walked)
 
-    def _written(self, base: Snapshot | None, walked: _Walked) -> Refreshed:
-        plan = _Plan.make(base, walked)
+    def _write(self, base: Snapshot | None, walked: _Walked) -> RefreshReport:
+        changes = _compare_files(base, walked.files)
         started = time.time_ns()
-        work = runs.Work(self.root, plan.to_read, plan.sizes, plan.digests, self.folder, self._teller(plan))
-        with folder.writing(self.folder), runs.built(work) as found:
-            problems = (*plan.known_problems, *found.problems, *walked.problems)
-            manifest = Manifest(plan.files, problems, self.root.stamp)
-            gone = {place for path, place in plan.documents.items() if path not in found.same}
-            by_segment: dict[int, set[int]] = {}
-            for segment, doc in gone:
-                by_segment.setdefault(segment, set()).add(doc)
-            deletions = tuple((segment, frozenset(docs)) for segment, docs in by_segment.items())
-            self._snapshot = self._store.commit(base, Commit(deletions, found.write, manifest.settled(started)))
-        warnings = _warnings(self._snapshot.manifest)
-        if self._rebuild_reason:
-            warnings = (f"the index was rebuilt: {self._rebuild_reason}", *warnings)
-            self._rebuild_reason = ""
-        changed = len([path for path in plan.changed if path not in found.same])
-        return Refreshed(
-            self._snapshot,
-            added=len(plan.added),
+        report = self._progress_of(len(changes.to_read))
+        work = runs.Work(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report)
+        with write_faults(self.folder), runs.built(work) as found:
+            problems = (*changes.known_problems, *found.problems, *walked.problems)
+            file_list = FileList(changes.files, problems, self.root.stamp).settled(started)
+            deleted: defaultdict[int, list[int]] = defaultdict(list)
+            for path, (segment, doc) in changes.documents.items():
+                if path not in found.same:
+                    deleted[segment].append(doc)
+            self._snapshot = self._store.commit(base, file_list, found.write, deleted)
+        reasons = (f"the index was rebuilt: {self._rebuild_reason}",) if self._rebuild_reason else ()
+        self._rebuild_reason = ""
+        changed = len(changes.changed - found.same)
+        return RefreshReport(
+            added=len(changes.added),
             changed=changed,
-            removed=len(plan.removed),
-            unchanged=len(walked.files) - len(plan.added) - changed,
-            warnings=warnings,
+            removed=len(changes.removed),
+            unchanged=len(walked.files) - len(changes.added) - changed,
+            warnings=(*reasons, *_warnings(self._snapshot)),
+            snapshot=self._snapshot,
         )
 
-    def _teller(self, plan: _Plan) -> Callable[[int], None]:
-        """Return what passes on how many files are done, now and then and at the end."""
-        total, progress = len(plan.to_read), self._progress
-        last = -_REPORT_EVERY
+    def _progress_of(self, total: int) -> Callable[[int], None]:
+        """Return what reports how many files are done, now and then and at the end."""
+        progress, last = self._progress, -_REPORT_EVERY
 
-        def told(done: int) -> None:
+        def report(done: int) -> None:
             nonlocal last
             if progress is not None and total and (done >= last + _REPORT_EVERY or done == total):
                 last = done
                 progress(done, total, self.root.source)
 
-        return told
+        return report
 
 
-@dataclass(frozen=True, slots=True)
-class _Plan:
+class _Walked(NamedTuple):
+    """The files that a walk of the root found, and where it could not look."""
+
+    files: Files
+    problems: tuple[Problem, ...]
+
+
+class _Changes(NamedTuple):
     """How the files differ from the base snapshot.
 
     Attributes:
@@ -252,64 +262,62 @@ class _Plan:
         to_read: Those added or changed.
         sizes: Their sizes in bytes.
         added, changed, removed: Their paths.
-        documents: Segment and number of the document of each changed or removed path; it goes unless its bytes turn
-            out to be the same.
-        digests: What the bytes of those of changed paths were.
-        known_problems: Those of the base that still hold.
+        documents: Segment and number of the document of each changed or removed path; it is deleted unless its bytes
+            turn out to be the same.
+        digests: The SHA-256 of changed files as they were indexed.
+        known_problems: The problems of the base that still hold.
     """
 
     files: Files
     to_read: tuple[ItemFile, ...]
     sizes: tuple[int, ...]
     added: frozenset[str]
-    changed: frozenset[str]
-    removed: frozenset[str]
-    documents: Mapping[str, tuple[int, int]]
-    digests: Mapping[str, str]
-    known_problems: tuple[Problem, ...]
+    changed: frozenset[str] = frozenset()
+    removed: frozenset[str] = frozenset()
+    documents: Mapping[str, tuple[int, int]] = {}
+    digests: Mapping[str, str] = {}
+    known_problems: tuple[Problem, ...] = ()
 
-    @classmethod
-    def make(cls, base: Snapshot | None, walked: _Walked) -> _Plan:
-        """Compare.
 
-        Raises:
-            DamagedError: The base turns out not to be readable.
-        """
-        after = walked.files
-        if base is None:
-            files = tuple(map(ItemFile.at, after.paths))
-            return cls(after, files, after.sizes(), frozenset(after.paths), frozenset(), frozenset(), {}, {}, ())
-        before = base.manifest.files
-        numbers = dict(zip(before.paths, range(len(before)), strict=True))
-        was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))
-        is_new = was < 0
-        differs = is_new.copy()
-        differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
-        to_read = tuple(ItemFile.at(after.paths[number]) for number in np.flatnonzero(differs).tolist())
-        added = frozenset(after.paths[number] for number in np.flatnonzero(is_new).tolist())
-        changed, removed = frozenset(file.rel_path for file in to_read) - added, frozenset(numbers)
-        documents = _documents(base, changed | removed)
-        return cls(
-            files=after if added or removed else before.with_stats(after.stats),
-            to_read=to_read,
-            sizes=after.sizes(np.flatnonzero(differs)),
-            added=added,
-            changed=changed,
-            removed=removed,
-            documents=documents,
-            digests={
-                path: base.segments[number].segment.evidence[doc].content_digest
-                for path, (number, doc) in documents.items()
-                if path in changed
-            },
-            known_problems=tuple(
-                one for one in base.manifest.problems if one.path not in changed and _among(after.paths, one.path)
-            ),
-        )
+def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
+    """Compare the files of a root with a snapshot.
+
+    Raises:
+        DamagedError: The base turns out not to be readable.
+    """
+    if base is None:
+        return _Changes(after, tuple(map(ItemFile.at, after.paths)), after.sizes(), frozenset(after.paths))
+    before = base.file_list.files
+    numbers = dict(zip(before.paths, range(len(before)), strict=True))
+    was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))
+    is_new = was < 0
+    differs = is_new.copy()
+    differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
+    to_read = tuple(ItemFile.at(after.paths[number]) for number in np.flatnonzero(differs).tolist())
+    added = frozenset(after.paths[number] for number in np.flatnonzero(is_new).tolist())
+    changed, removed = frozenset(file.rel_path for file in to_read) - added, frozenset(numbers)
+    documents = _documents(base, changed | removed)
+    return _Changes(
+        files=after if added or removed else before.with_stats(after.stats),
+        to_read=to_read,
+        sizes=after.sizes(np.flatnonzero(differs)),
+        added=added,
+        changed=changed,
+        removed=removed,
+        documents=documents,
+        digests={
+            path: base.segments[number].segment.evidence[doc].content_digest
+            for path, (number, doc) in documents.items()
+            if path in changed
+        },
+        known_problems=tuple(
+            one for one in base.file_list.problems if one.path not in changed and _among(after.paths, one.path)
+        ),
+    )
 
 
 def _documents(base: Snapshot, paths: Collection[str]) -> dict[str, tuple[int, int]]:
-    """Return segment and number of the live document of each path, but for those with a problem instead.
+    """Return segment and number of the live document of each path, except of files with a problem.
 
     Raises:
         DamagedError: There is none.
@@ -321,7 +329,7 @@ def _documents(base: Snapshot, paths: Collection[str]) -> dict[str, tuple[int, i
             for doc in listed.having_key(file.item_type, file.item_id):
                 if listed.segment.paths[doc] == path:
                     found[path] = number, doc
-    without = set(paths) - found.keys() - {problem.path for problem in base.manifest.problems}
+    without = set(paths) - found.keys() - {problem.path for problem in base.file_list.problems}
     if without:
         message = f"no document of {min(without)}"
         raise DamagedError(message)
@@ -334,12 +342,8 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
     return at < len(paths) and paths[at] == path
 
 
-def _parts(snapshot: Snapshot) -> frozenset[int]:
-    return frozenset(id(listed.segment) for listed in snapshot.segments)
-
-
-def told(error: Exception) -> str:
-    """Return what a warning says of an error that comes of damage."""
+def damage_text(error: Exception) -> str:
+    """Return the words for a warning of damage that raised an error."""
     return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
 
 
@@ -351,15 +355,13 @@ def _walk(root: Root) -> _Walked:
     return _Walked(Files(paths, stats_of(stats)), found)
 
 
-def _as_it_is(snapshot: Snapshot) -> Refreshed:
-    unchanged = len(snapshot.manifest.files)
-    return Refreshed(snapshot, unchanged=unchanged, warnings=_warnings(snapshot.manifest))
+def _unchanged(snapshot: Snapshot) -> RefreshReport:
+    return RefreshReport(unchanged=len(snapshot.file_list.files), warnings=_warnings(snapshot), snapshot=snapshot)
 
 
-def _stale(snapshot: Snapshot | None, *reasons: str) -> Refreshed:
-    warnings = _warnings(snapshot.manifest) if snapshot else ()
-    return Refreshed(snapshot, stale=True, warnings=(*reasons, *warnings))
+def _stale(snapshot: Snapshot | None, *reasons: str) -> RefreshReport:
+    return RefreshReport(stale=True, warnings=(*reasons, *_warnings(snapshot)), snapshot=snapshot)
 
 
-def _warnings(manifest: Manifest) -> tuple[str, ...]:
-    return tuple(problem.message for problem in manifest.problems)
+def _warnings(snapshot: Snapshot | None) -> tuple[str, ...]:
+    return tuple(problem.message for problem in snapshot.file_list.problems) if snapshot else ()

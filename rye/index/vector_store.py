@@ -12,7 +12,7 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -23,12 +23,13 @@ from rye import _process as stopping
 from rye import items, spaces
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
-from rye.errors import EnvironmentFault, ItemError
+from rye.errors import ItemError
+from rye.index.cache_folder import hold_lock, write_faults
 from rye.index.chunks import Chunk, chunks_of
 from rye.index.container import DamagedError
 from rye.index.merge import to_merge
 from rye.index.segment import Bools, Ints, Segment
-from rye.index.store import Snapshot, held
+from rye.index.store import Snapshot
 from rye.index.vectors import (
     PROBE,
     PROBE_KEY,
@@ -165,7 +166,7 @@ class SpaceVectors:
         keys, live = [np.empty(0, np.uint64)], [np.zeros(0, bool)]
         known, self._keys = self._keys, {}
         for listed in snapshot.segments:
-            name = listed.entry.segment_id()
+            name = listed.row.name
             found = known.get(name)
             self._keys[name] = keys_of(listed.segment) if found is None else found
             keys.append(self._keys[name])
@@ -256,7 +257,7 @@ class SpaceVectors:
         """Write what was collected, if anything was, also when the rest is not to be made any more."""
         if not writer.rows:
             return
-        with self._writing(), stopping.stoppable(None):
+        with write_faults(self.folder, "the vectors"), stopping.stoppable(None):
             path = writer.write(self.folder, self._embedder.model)
         self._shards[path.name] = Shard(path, self._embedder.model)
 
@@ -305,7 +306,7 @@ class SpaceVectors:
         shards = list(self._shards.values())
         some = [shards[number] for number in chosen]
         arrays = merged(some, [owned[number] for number in chosen])
-        with self._writing():
+        with write_faults(self.folder, "the vectors"):
             path = write_shard(self.folder, self._embedder.model, arrays)
         for shard in some:
             shard.path.unlink(missing_ok=True)
@@ -340,16 +341,7 @@ class SpaceVectors:
         return RootVectors(tuple(pieces), dimensions, int(open_.sum()), tuple(dict.fromkeys(self._warnings)))
 
     def _locked(self, wait: float) -> AbstractContextManager[bool]:
-        return held(self.folder, _lock_name(self._embedder.model), wait=wait)
-
-    @contextmanager
-    def _writing(self) -> Iterator[None]:
-        try:
-            yield
-        except OSError as error:
-            message = f"the vectors could not be written to {self.folder}: {error.strerror or error}"
-            hint = "free some space, or set RYE_CACHE_DIR to another folder"
-            raise EnvironmentFault("index-write", message, hint=hint) from error
+        return hold_lock(self.folder, _lock_name(self._embedder.model), wait=wait)
 
 
 def _alike(kept: Rows, probe: Floats) -> bool:

@@ -7,20 +7,62 @@ through :mod:`rye.index.segment_builder`, never through a Whoosh writer.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
 from whoosh.codec import base
+from whoosh.filedb.filestore import RamStorage
+from whoosh.index import TOC
 from whoosh.matching import ListMatcher, NullMatcher
 from whoosh.reading import TermInfo
 
 from rye.errors import UnavailableError
 from rye.index.docvalues import Blocks
-from rye.index.schema import FIELD_NUMBER, SEPARATOR, TYPE_NAMES
+from rye.index.file_list import INDEX_NAME, SegmentRow
+from rye.index.schema import FIELD_NUMBER, SEPARATOR, TYPE_NAMES, whoosh_schema
 from rye.index.segment import EXTENSION, POSITION_BITS, Segment
 from rye.index.terms import Ids, Strings
+
+
+class ColumnarSegment(base.Segment):  # type: ignore[misc]
+    """A segment as Whoosh's table of contents lists it."""
+
+    def __init__(self, row: SegmentRow) -> None:
+        super().__init__(INDEX_NAME)
+        self.segid, self._doc_count, self._deleted = row.name, row.docs, frozenset(row.deleted)
+
+    def codec(self) -> ColumnarCodec:
+        """Return the codec that reads this segment."""
+        return ColumnarCodec()
+
+    def doc_count_all(self) -> int:
+        """Return the number of documents, deleted ones included."""
+        return self._doc_count
+
+    def deleted_count(self) -> int:
+        """Return the number of deleted documents."""
+        return len(self._deleted)
+
+    def deleted_docs(self) -> Iterator[int]:
+        """Iterate over the deleted document numbers."""
+        return iter(self._deleted)
+
+    def is_deleted(self, docnum: int) -> bool:
+        """Return whether a document is deleted."""
+        return docnum in self._deleted
+
+    def should_assemble(self) -> bool:
+        """Return False: a segment is one file already."""
+        return False
+
+
+def table_of_contents(rows: Sequence[SegmentRow], generation: int) -> bytes:
+    """Return the table of contents that lets Whoosh's own searcher open a generation."""
+    memory = RamStorage()
+    TOC(whoosh_schema(), [ColumnarSegment(row) for row in rows], generation).write(memory, INDEX_NAME)
+    return bytes(memory.files[f"_{INDEX_NAME}_{generation}.toc"])
 
 
 class ColumnarCodec(base.Codec):  # type: ignore[misc]

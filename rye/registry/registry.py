@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from rye import signing
 from rye._process import Cancelled
 from rye.embedding import Embedder
-from rye.index import cache_folder as cache
+from rye.index import cache_folder
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.vector_store import LOCK_WAIT
@@ -99,7 +99,7 @@ class Registry:
         self.max_staleness = as_seconds(max_staleness)
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
-        folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache.default_cache_dir()
+        folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache_folder.default_cache_dir()
         self._indexes = Indexes(layout, folder, named_trust=self._named_trust, progress=progress, cancelled=cancelled)
         self._vectors = VectorIndexes(
             layout, self._indexes.folder, named=as_choice(embedder), progress=progress, cancelled=cancelled

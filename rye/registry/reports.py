@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from rye.index.refresh import RefreshReport
 from rye.items.model import Item
 from rye.signing.model import Signature
 
 if TYPE_CHECKING:
     from rye.index.vector_store import VectorStatus
+
+__all__ = ["LoadedItem", "RefreshReport", "SpaceStatus", "VectorReport"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,22 +70,6 @@ class LoadedItem:
             "warnings": list(self.warnings),
             "content": self.content,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshReport:
-    """What a refresh found on disk, summed over the spaces."""
-
-    added: int = 0
-    changed: int = 0
-    removed: int = 0
-    unchanged: int = 0
-    stale: bool = False
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the counts, ``stale`` and ``warnings``."""
-        return {name: getattr(self, name) for name in RefreshReport.__slots__} | {"warnings": list(self.warnings)}
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,10 +15,10 @@ from rye._process import Cancelled, stoppable
 from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
 from rye.embedding.choice import VARIABLE
 from rye.errors import EnvironmentFault, UnavailableError
-from rye.index import cache_folder as cache
+from rye.index import cache_folder
 from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.reader import Reader
-from rye.index.refresh import Progress, Refreshed, SpaceIndex, told
+from rye.index.refresh import Progress, RefreshReport, SpaceIndex, damage_text
 from rye.index.store import Snapshot
 from rye.index.vector_store import SEARCH_WAIT, SpaceVectors
 from rye.index.vectors import PROBE, Meaning, Vectors
@@ -28,7 +28,7 @@ from rye.spaces import Root
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
-    from rye.registry.reports import RefreshReport, SpaceStatus, VectorReport
+    from rye.registry.reports import SpaceStatus, VectorReport
 
 __all__ = ["VectorIndexes", "as_choice", "vector_report"]
 
@@ -50,7 +50,7 @@ class State:
         when: Monotonic time of the scan.
     """
 
-    refreshed: tuple[tuple[Root, Refreshed], ...]
+    refreshed: tuple[tuple[Root, RefreshReport], ...]
     trust: TrustLoad
     ranking: Ranking
     warnings: tuple[str, ...]
@@ -114,11 +114,11 @@ class Indexes:
 
     @cached_property
     def _cache(self) -> tuple[Path, str]:
-        return cache.prepare(self._cache_dir, project=self._layout.project)
+        return cache_folder.prepare(self._cache_dir, project=self._layout.project)
 
     @cached_property
     def _stand_in(self) -> Path:
-        return cache.stand_in()
+        return cache_folder.temporary_folder()
 
     @cached_property
     def _spaces(self) -> list[SpaceIndex]:
@@ -130,9 +130,9 @@ class Indexes:
     def folder(self, root: Root) -> Path:
         """Return the folder of a root's index."""
         place = self._stand_in if root.source in self._moved else self._cache[0]
-        return cache.folder_for(place, root.path, root.source, project=self._layout.project)
+        return cache_folder.folder_for(place, root.path, root.source, project=self._layout.project)
 
-    def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], Refreshed]) -> Refreshed:
+    def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], RefreshReport]) -> RefreshReport:
         """Return what a refresh comes to; where there is no index and it cannot be written, one in a temporary folder.
 
         Raises:
@@ -143,7 +143,9 @@ class Indexes:
         except EnvironmentFault as fault:
             if fault.code != "index-write" or index.root.source in self._moved:
                 raise
-            self._moved[index.root.source] = cache.instead_of(index.folder, f"({fault.message}; {fault.hint})")
+            self._moved[index.root.source] = cache_folder.replaced_warning(
+                index.folder, f"({fault.message}; {fault.hint})"
+            )
         moved = self._opened(index.root)
         self._spaces[self._spaces.index(index)] = moved
         return moved.refresh()
@@ -191,9 +193,9 @@ class Indexes:
                 if self._suspected and not isinstance(error, DamagedError):
                     return None
                 self._suspected = True
-                reasons = dict.fromkeys(before, told(error))
+                reasons = dict.fromkeys(before, damage_text(error))
 
-            def fixed(index: SpaceIndex) -> Refreshed:
+            def fixed(index: SpaceIndex) -> RefreshReport:
                 source = index.root.source
                 return index.fix(before[source], reasons[source]) if reasons.get(source) else index.refresh()
 
@@ -218,7 +220,7 @@ class Indexes:
         with self._lock:
             return tuple(_status(index) for index in self._spaces)
 
-    def _take(self, refresh: Callable[[SpaceIndex], Refreshed]) -> State:
+    def _take(self, refresh: Callable[[SpaceIndex], RefreshReport]) -> State:
         with self._lock, stoppable(self._cancelled):
             began = time.monotonic()
             refreshed = tuple((index.root, refresh(index)) for index in tuple(self._spaces))
@@ -236,7 +238,7 @@ class Indexes:
             return state
 
 
-def _file_warnings(refreshed: Sequence[tuple[Root, Refreshed]]) -> list[str]:
+def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]:
     files = [f"{root.source}: {text}" for root, found in refreshed for text in found.warnings]
     if len(files) > MAX_FILE_WARNINGS:
         files[MAX_FILE_WARNINGS:] = [f"and {len(files) - MAX_FILE_WARNINGS} more files; see rye verify"]
@@ -263,8 +265,6 @@ def _status(index: SpaceIndex) -> SpaceStatus:
 
 def report_of(state: State) -> RefreshReport:
     """Return what a refresh did, as the façade tells it."""
-    from rye.registry.reports import RefreshReport
-
     found = [one for _, one in state.refreshed]
     return RefreshReport(
         added=sum(one.added for one in found),

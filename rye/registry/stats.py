@@ -74,7 +74,7 @@ def stats_of(state: State, space: str) -> Stats:
     reader = state.reader(space)
     spaces = []
     for root, snapshot in reader.snapshots:
-        sizes = snapshot.manifest.files.sizes()
+        sizes = snapshot.file_list.files.sizes()
         spaces.append(
             SpaceStats(
                 source=root.source,
@@ -82,7 +82,7 @@ def stats_of(state: State, space: str) -> Stats:
                 figures=count(Reader([(root, snapshot)])),
                 files=len(sizes),
                 file_bytes=sum(sizes),
-                unreadable=len(snapshot.manifest.problems),
+                unreadable=len(snapshot.file_list.problems),
                 index_bytes=sum(path.stat().st_size for path in snapshot.folder.glob("*") if path.is_file()),
                 index_age=round(max(time.time() - snapshot.written, 0.0), 3),
             )

@@ -82,7 +82,7 @@ class Graph:
         # not the reader itself, which is the key that this is kept under
         self._parts = reader.parts
         self._size = reader.size
-        self._listings = [(root.source, snapshot.manifest.listing) for root, snapshot in reader.snapshots]
+        self._listings = [(root.source, snapshot.file_list.listing) for root, snapshot in reader.snapshots]
         self.names = Names(reader.parts, reader.live)
         self._resolver = Resolver(reader.parts, self.names)
         self._columns = [part.segment.edges for part in reader.parts]

@@ -14,13 +14,13 @@ import numpy as np
 
 import rye.query
 from rye._process import cores
-from rye.index.file_list import Files, Manifest
+from rye.index.file_list import FileList, Files
 from rye.index.join import join
 from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH
 from rye.index.reader import Reader
 from rye.index.schema import Place
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import Commit, Store
+from rye.index.store import Store
 from rye.items import Item, ItemType
 from rye.search.engine import Search, World
 from rye.search.plan import make_plan
@@ -92,7 +92,7 @@ class Rye:
         files = Files(tuple(place.path for _, place, _ in rows), np.zeros((len(rows), 4), np.int64))
         with store.locked() as held:
             assert held
-            store.commit(None, Commit((), partial(_write, rows, folder), Manifest(files)))
+            store.commit(None, FileList(files), partial(_write, rows, folder))
 
     def open(self, folder: Path) -> Ask:
         """Return what answers queries from the index in a folder."""

@@ -17,7 +17,7 @@ import pytest
 from rye import Registry
 from rye.errors import EnvironmentFault
 from rye.index import store
-from rye.index.file_list import Manifest
+from rye.index.file_list import FileList
 from tests.support.spacesim import SpaceSim, no_own_items
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,8 +42,8 @@ def index_of(registry: Registry) -> Path:
 HOLD = """
 import sys
 from pathlib import Path
-from rye.index.store import held
-with held(Path(sys.argv[1]), sys.argv[2]) as got:
+from rye.index.cache_folder import hold_lock
+with hold_lock(Path(sys.argv[1]), sys.argv[2]) as got:
     print(got, flush=True)
     sys.stdin.readline()
 """
@@ -154,13 +154,13 @@ def test_a_refresh_while_another_clears_has_what_it_had(sim: SpaceSim) -> None:
 
 def test_what_cannot_stay_is_an_error_of_its_own_kind(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder that vanishes at each attempt is told with a hint, not with whatever met it."""
-    built = Manifest.write
+    built = FileList.write
 
-    def gone(self: Manifest, path: Path) -> None:
+    def gone(self: FileList, path: Path) -> None:
         built(self, path)
         shutil.rmtree(path.parent)
 
-    monkeypatch.setattr(Manifest, "write", gone)
+    monkeypatch.setattr(FileList, "write", gone)
     with pytest.raises(EnvironmentFault) as caught:
         sim.registry().search("deploy")
     assert caught.value.code == "index-write"

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from whoosh import query
-from whoosh.filedb.filestore import FileStorage
-from whoosh.index import TOC, open_dir
+from whoosh.index import open_dir
 
 from rye.index.file_list import INDEX_NAME
 from rye.index.reader import Reader
-from rye.index.schema import TEXT_FIELDS, whoosh_schema
+from rye.index.schema import TEXT_FIELDS
 from rye.index.store import Snapshot
+from rye.index.whoosh_codec import table_of_contents
 from rye.items.model import Item
 from tests.support.naive_analysis import FieldText, analyze, levenshtein
 from tests.support.naive_docs import text_values
@@ -32,8 +32,8 @@ TERMS = st.sampled_from(
 
 def open_whoosh(found: Snapshot) -> Any:
     """Write the table of contents for a snapshot and open it with Whoosh."""
-    storage = FileStorage(str(found.folder))
-    TOC(whoosh_schema(), [listed.entry for listed in found.segments], 1).write(storage, INDEX_NAME)
+    table = table_of_contents([listed.row for listed in found.segments], 1)
+    (found.folder / f"_{INDEX_NAME}_1.toc").write_bytes(table)
     return open_dir(str(found.folder))
 
 

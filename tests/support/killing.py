@@ -120,11 +120,7 @@ class Trials:
         if snapshot is None:
             return set()
         own = {f"_MAIN_{snapshot.generation}.toc", f"files-{snapshot.generation}{EXTENSION}"}
-        return (
-            own
-            | {listed.entry.make_filename(EXTENSION) for listed in snapshot.segments}
-            | {"MAIN_WRITELOCK", "compared"}
-        )
+        return own | {listed.row.file(EXTENSION) for listed in snapshot.segments} | {"MAIN_WRITELOCK", "compared"}
 
 
 def main() -> None:

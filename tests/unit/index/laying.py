@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rye.index.analysis import stem
-from rye.index.file_list import INDEX_NAME, ColumnarSegment, Files, Manifest
+from rye.index.file_list import FileList, Files, SegmentRow
 from rye.index.reader import Reader
 from rye.index.schema import (
     MAX_METADATA_VALUES,
@@ -32,7 +33,7 @@ from rye.spaces import Root, Space
 from tests.support.strategies import as_file
 
 ROOT = Root(Space.PROJECT, Path("/project/.ai"))
-NO_FILES = Manifest(Files((), np.empty((0, 4), np.int64)))
+NO_FILES = FileList(Files((), np.empty((0, 4), np.int64)))
 
 Dump = dict[str, Any]
 
@@ -94,10 +95,11 @@ def snapshot(
     """Write one segment per group and list them; ``gone`` names deleted documents as (group, number in it)."""
     listed = []
     for number, items in enumerate(groups):
-        entry = ColumnarSegment(INDEX_NAME, len(items)).without(doc for group, doc in gone if group == number)
-        segment = Segment(write(folder / entry.make_filename(EXTENSION), items, root))
+        deleted = [doc for group, doc in gone if group == number]
+        row = SegmentRow(secrets.token_hex(8), len(items)).without(deleted)
+        segment = Segment(write(folder / row.file(EXTENSION), items, root))
         live = np.asarray([(number, doc) not in gone for doc in range(len(items))], bool)
-        listed.append(Listed(entry, segment, live))
+        listed.append(Listed(row, segment, live))
     return Snapshot(folder, 1, tuple(listed), NO_FILES)
 
 

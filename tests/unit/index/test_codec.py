@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from whoosh import query
 from whoosh.filedb.filestore import FileStorage
-from whoosh.index import TOC, open_dir
+from whoosh.index import open_dir
 from whoosh.reading import TermNotFound
 
 from rye.errors import UnavailableError
-from rye.index.file_list import INDEX_NAME, ColumnarSegment
-from rye.index.schema import TEXT_FIELDS, whoosh_schema
-from rye.index.whoosh_codec import ColumnarCodec
+from rye.index.file_list import INDEX_NAME, SegmentRow
+from rye.index.schema import TEXT_FIELDS
+from rye.index.whoosh_codec import ColumnarCodec, ColumnarSegment, table_of_contents
 from tests.unit.index.laying import item, snapshot
 
 
@@ -27,8 +27,8 @@ def opened(tmp_path: Path) -> Iterator[Any]:
         [item("read", title="Read files", tags=("file-system",), version="1.0")],
     ]
     found = snapshot(tmp_path, groups, {(0, 1)})
-    storage = FileStorage(str(tmp_path))
-    TOC(whoosh_schema(), [listed.entry for listed in found.segments], 1).write(storage, INDEX_NAME)
+    table = table_of_contents([listed.row for listed in found.segments], 1)
+    (tmp_path / f"_{INDEX_NAME}_1.toc").write_bytes(table)
     with open_dir(str(tmp_path)).reader() as reader:
         yield reader
 
@@ -133,15 +133,11 @@ def test_an_index_is_not_written_through_whoosh(opened: Any, tmp_path: Path) -> 
 
 
 def test_a_listed_segment_counts_its_deletions() -> None:
-    """Deleting marks one document; ``without`` gives a copy of the same segment and leaves the first as it is."""
-    entry = ColumnarSegment(INDEX_NAME, 3)
-    copy = entry.without([2])
-    assert (entry.deleted_count(), copy.deleted_count(), copy.doc_count()) == (0, 1, 2)
-    assert copy.segment_id() == entry.segment_id()
-    entry.delete_document(0)
-    assert list(entry.deleted_docs()) == [0]
-    assert entry.is_deleted(0)
-    entry.delete_document(0, delete=False)
-    assert not entry.has_deletions()
+    """``without`` gives a row of the same segment with more documents deleted; Whoosh counts them."""
+    row = SegmentRow("name", 3, (1,))
+    assert row.without([0, 1]) == SegmentRow("name", 3, (0, 1))
+    entry = ColumnarSegment(row)
+    assert (entry.deleted_count(), entry.doc_count(), list(entry.deleted_docs())) == (1, 2, [1])
+    assert (entry.segment_id(), entry.is_deleted(1), entry.is_deleted(0)) == ("MAIN_name", True, False)
     assert not entry.should_assemble()
     assert isinstance(entry.codec(), ColumnarCodec)

@@ -14,12 +14,11 @@ import numpy as np
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, refresh, store
+from rye.index import container, file_list, refresh, store
 from rye.index import evidence_column as records
-from rye.index import file_list as manifest
 from rye.index import segment_builder as builder
 from rye.index.reader import Reader
-from rye.index.refresh import Refreshed, SpaceIndex
+from rye.index.refresh import RefreshReport, SpaceIndex
 from rye.items import ItemType
 from rye.spaces import Root, Space
 from rye.spaces.read import read_item
@@ -55,18 +54,18 @@ def make(root: Root, tmp_path: Path) -> Callable[..., SpaceIndex]:
     return opened
 
 
-def counts(found: Refreshed) -> tuple[int, int, int, int]:
+def counts(found: RefreshReport) -> tuple[int, int, int, int]:
     """Return how many files were added, changed, removed and unchanged."""
     return found.added, found.changed, found.removed, found.unchanged
 
 
-def keys(found: Refreshed, root: Root) -> list[str]:
+def keys(found: RefreshReport, root: Root) -> list[str]:
     """Return ``type:id`` of every item of a snapshot."""
     assert found.snapshot is not None
     return sorted(Reader([(root, found.snapshot)]).all_keys())
 
 
-def holding(found: Refreshed, root: Root, term: str) -> list[str]:
+def holding(found: RefreshReport, root: Root, term: str) -> list[str]:
     """Return the ids of the items whose body has a term."""
     assert found.snapshot is not None
     reader = Reader([(root, found.snapshot)])
@@ -128,7 +127,7 @@ def test_a_file_with_the_same_bytes_keeps_its_document(make: Callable[..., Space
     assert first.snapshot is not None
     assert second.snapshot is not None
     assert second.snapshot is not first.snapshot
-    assert [one.entry for one in second.snapshot.segments] == [one.entry for one in first.snapshot.segments]
+    assert [one.row for one in second.snapshot.segments] == [one.row for one in first.snapshot.segments]
     assert index.refresh().snapshot is second.snapshot
 
 
@@ -210,7 +209,7 @@ def test_an_index_that_contradicts_itself_is_rebuilt(
                 builder.SegmentBuilder, "add", lambda me, item, *more: item.name == "guide" or real(me, item, *more)
             )
         else:
-            patch.setattr(manifest.Files, "packed", b"no list of files")
+            patch.setattr(file_list.Files, "packed", b"no list of files")
         make().refresh()
     lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
     found = make().refresh()

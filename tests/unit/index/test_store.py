@@ -22,17 +22,18 @@ from rye.errors import EnvironmentFault
 from rye.index import container
 from rye.index import store as indexing
 from rye.index.container import DamagedError
-from rye.index.file_list import INDEX_NAME, ColumnarSegment, Files, Manifest
+from rye.index.file_list import INDEX_NAME, FileList, Files, SegmentRow
 from rye.index.schema import whoosh_schema
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import Commit, Snapshot, Store
+from rye.index.store import Snapshot, Store
+from rye.index.whoosh_codec import table_of_contents
 from rye.items.model import Item
 from tests.unit.index.laying import evidence, item, place
 
 
-def manifest(*paths: str) -> Manifest:
-    """Return a manifest of these paths."""
-    return Manifest(Files(paths, np.zeros((len(paths), 4), np.int64)))
+def file_list(*paths: str) -> FileList:
+    """Return a file list of these paths."""
+    return FileList(Files(paths, np.zeros((len(paths), 4), np.int64)))
 
 
 def add(store: Store, base: Snapshot | None, items: Sequence[Item], gone: Collection[tuple[int, int]] = ()) -> Snapshot:
@@ -40,10 +41,10 @@ def add(store: Store, base: Snapshot | None, items: Sequence[Item], gone: Collec
     builder = SegmentBuilder()
     for one in items:
         builder.add(one, place(one), evidence(one))
-    deletions = tuple((segment, frozenset({doc})) for segment, doc in gone)
+    deleted = {segment: [doc for other, doc in gone if other == segment] for segment, _ in gone}
     with store.locked() as held:
         assert held
-        return store.commit(base, Commit(deletions, builder.write if items else None, manifest(*(i.id for i in items))))
+        return store.commit(base, file_list(*(i.id for i in items)), builder.write if items else None, deleted)
 
 
 def ids(snapshot: Snapshot | None) -> list[str]:
@@ -70,7 +71,7 @@ def names(store: Store) -> set[str]:
 
 def made_of(snapshot: Snapshot) -> set[str]:
     """Return the files that a snapshot is made of."""
-    segments = {f"{listed.entry.segment_id()}.ryx" for listed in snapshot.segments}
+    segments = {listed.row.file(".ryx") for listed in snapshot.segments}
     return segments | {f"_MAIN_{snapshot.generation}.toc", f"files-{snapshot.generation}.ryx"}
 
 
@@ -82,12 +83,12 @@ def test_an_empty_or_missing_folder_has_no_snapshot(store: Store) -> None:
 
 
 def test_a_commit_is_what_is_opened_next(store: Store) -> None:
-    """Items, manifest and generation come back from disk; generations count up."""
+    """Items, file list and generation come back from disk; generations count up."""
     first = add(store, None, [item("a"), item("b")])
     opened = Store(store.folder).open()
     assert ids(opened) == ids(first) == ["a", "b"]
     assert opened is not None
-    assert list(opened.manifest.files.paths) == ["a", "b"]
+    assert list(opened.file_list.files.paths) == ["a", "b"]
     second = add(store, first, [item("c")])
     assert second.generation == first.generation + 1
     assert (ids(second), second.count) == (["a", "b", "c"], 3)
@@ -100,7 +101,7 @@ def test_a_segment_stays_open_while_it_is_the_same_file(store: Store) -> None:
     assert less.segments[0].segment is base.segments[0].segment
     assert "x005" in ids(base)
     assert "x005" not in ids(less)
-    path = store.folder / f"{base.segments[0].entry.segment_id()}.ryx"
+    path = store.folder / base.segments[0].row.file(".ryx")
     data = path.read_bytes()
     path.unlink()
     path.write_bytes(data)
@@ -115,9 +116,9 @@ def test_the_list_of_files_is_unpacked_when_it_is_compared(store: Store) -> None
     add(store, None, many("x"))
     opened = Store(store.folder).open()
     assert opened is not None
-    assert len(opened.manifest.files) == 200
-    assert not {"paths", "stats"} & vars(opened.manifest.files).keys()
-    assert opened.manifest.files.paths[0] == "x000"
+    assert len(opened.file_list.files) == 200
+    assert not {"paths", "stats"} & vars(opened.file_list.files).keys()
+    assert opened.file_list.files.paths[0] == "x000"
 
 
 def test_small_segments_merge_and_large_ones_stay(store: Store) -> None:
@@ -125,8 +126,8 @@ def test_small_segments_merge_and_large_ones_stay(store: Store) -> None:
     big = add(store, None, many("x"))
     small = add(store, big, [item("a")])
     more = add(store, small, [item("b")])
-    assert [listed.count for listed in more.segments] == [200, 2]
-    assert more.segments[0].entry == big.segments[0].entry
+    assert [listed.row.live for listed in more.segments] == [200, 2]
+    assert more.segments[0].row == big.segments[0].row
     assert names(store) == made_of(more)
 
 
@@ -135,19 +136,18 @@ def test_deleted_items_are_gone_and_emptied_segments_too(store: Store) -> None:
     base = add(store, add(store, None, many("x")), [item("a"), item("b")])
     less = add(store, base, [], {(0, 5)})
     assert "x005" not in ids(less)
-    assert less.segments[0].entry == base.segments[0].entry
+    assert less.segments[0].row.name == base.segments[0].row.name
     none = add(store, less, [item("c")], {(1, 0), (1, 1)})
-    assert [listed.count for listed in none.segments] == [199, 1]
+    assert [listed.row.live for listed in none.segments] == [199, 1]
     assert ids(Store(store.folder).open()) == ids(none)
 
 
 def test_a_segment_of_mostly_dead_items_is_rewritten(store: Store) -> None:
     """More dead than live: the live are written anew."""
     base = add(store, None, many("x"))
-    builder_free = Commit(((0, frozenset(range(150))),), None, manifest())
     with store.locked():
-        after = store.commit(base, builder_free)
-    assert [(listed.segment.docs, listed.count) for listed in after.segments] == [(50, 50)]
+        after = store.commit(base, file_list(), deleted={0: range(150)})
+    assert [(listed.segment.docs, listed.row.live) for listed in after.segments] == [(50, 50)]
     assert names(store) == made_of(after)
 
 
@@ -161,7 +161,7 @@ def test_an_old_snapshot_keeps_reading_after_commits(store: Store) -> None:
     assert old.segments[0].segment.evidence[0] == evidence(item("a"))
 
 
-@pytest.mark.parametrize("moment", ["segment", "manifest", "toc"])
+@pytest.mark.parametrize("moment", ["segment", "file list", "toc"])
 def test_a_commit_that_is_interrupted_leaves_the_snapshot_before(
     store: Store, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
@@ -172,10 +172,8 @@ def test_a_commit_that_is_interrupted_leaves_the_snapshot_before(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        if moment == "toc":
-            patch.setattr("whoosh.filedb.filestore.FileStorage.rename_file", interrupted)
-        else:
-            patch.setattr({"segment": Manifest, "manifest": TOC}[moment], "write", interrupted)
+        owner, name = {"segment": (FileList, "write"), "file list": (TOC, "write"), "toc": (Path, "rename")}[moment]
+        patch.setattr(owner, name, interrupted)
         with pytest.raises(KeyboardInterrupt):
             add(store, base, [item("a")])
     assert names(store) == made_of(base)
@@ -186,9 +184,9 @@ def test_a_commit_that_is_interrupted_leaves_the_snapshot_before(
 
 
 def test_strays_of_killed_processes_are_swept(store: Store) -> None:
-    """Segments, verdicts, manifests and unfinished tables of contents that nobody needs go with the next commit."""
+    """Segments, verdicts, file lists and unfinished tables of contents that nobody needs go with the next commit."""
     base = add(store, None, many("x"))
-    alive = base.segments[0].entry.segment_id()
+    alive = base.segments[0].row.file("")
     strays = ["MAIN_dead.ryx", "MAIN_dead.0123.ryx", "files-7.ryx", "files-7.99.tmp", "_MAIN_0.toc", "_MAIN_1.toc.17.5"]
     for name in strays:
         (store.folder / name).write_bytes(b"left over")
@@ -206,13 +204,13 @@ def test_a_table_of_contents_that_was_never_renamed_is_not_read(store: Store) ->
     assert opened.generation == base.generation
 
 
-@pytest.mark.parametrize("victim", ["toc", "manifest", "segment"])
+@pytest.mark.parametrize("victim", ["toc", "file list", "segment"])
 @pytest.mark.parametrize("harm", ["gone", "empty", "cut", "changed"])
 def test_damage_is_told_as_damage(store: Store, victim: str, harm: str) -> None:
     """Whatever happened to whichever file, opening raises DamagedError and nothing else."""
     base = add(store, None, [item("a"), item("b")])
-    segment = f"{base.segments[0].entry.segment_id()}.ryx"
-    path = store.folder / {"toc": "_MAIN_0.toc", "manifest": "files-0.ryx", "segment": segment}[victim]
+    segment = base.segments[0].row.file(".ryx")
+    path = store.folder / {"toc": "_MAIN_0.toc", "file list": "files-0.ryx", "segment": segment}[victim]
     data = path.read_bytes()
     if harm == "gone" and victim == "toc":
         path.unlink()
@@ -256,17 +254,17 @@ def test_attack_a_table_of_contents_that_runs_code(store: Store, tmp_path: Path)
     with pytest.raises(DamagedError, match="other segments"):
         store.open()
     digest = hashlib.sha256((store.folder / "_MAIN_0.toc").read_bytes()).hexdigest()
-    replace(base.manifest, listing=digest).write(store.folder / "files-0.ryx")
+    replace(base.file_list, listing=digest).write(store.folder / "files-0.ryx")
     assert ids(store.open()) == ["a"]
     assert not marker.exists()
 
 
 @pytest.mark.parametrize("name", ["../../elsewhere", "", "a/b", "é" * 16])
 def test_attack_a_segment_somewhere_else(store: Store, name: str) -> None:
-    """A manifest names segments of its own folder only."""
+    """A file list names segments of its own folder only."""
     base = add(store, None, [item("a")])
-    row = base.manifest.segments[0]._replace(name=name)
-    replace(base.manifest, segments=(row,)).write(store.folder / "files-0.ryx")
+    row = base.file_list.segments[0]._replace(name=name)
+    replace(base.file_list, segments=(row,)).write(store.folder / "files-0.ryx")
     with pytest.raises(DamagedError):
         Store(store.folder).open()
 
@@ -282,12 +280,11 @@ def test_an_index_that_whoosh_wrote_to_is_damage(store: Store) -> None:
 
 
 def test_a_table_of_contents_that_lists_something_else_is_damage(store: Store) -> None:
-    """Whoosh's list has no checksum, so the manifest vouches for it: other segments or deletions are not believed."""
+    """Whoosh's list has no checksum, so the file list vouches for it: other segments or deletions are not believed."""
     base = add(store, None, [item("a"), item("b")])
-    entry = base.segments[0].entry
-    for entries in ([], [entry.without([1])], [ColumnarSegment(INDEX_NAME, 2)], [entry, entry]):
-        (store.folder / "_MAIN_0.toc").unlink()
-        TOC(whoosh_schema(), entries, 0).write(FileStorage(str(store.folder)), INDEX_NAME)
+    row = base.segments[0].row
+    for rows in ([], [row.without([1])], [SegmentRow("other", 2)], [row, row]):
+        (store.folder / "_MAIN_0.toc").write_bytes(table_of_contents(rows, 0))
         with pytest.raises(DamagedError, match="other segments"):
             store.open()
 
@@ -295,7 +292,7 @@ def test_a_table_of_contents_that_lists_something_else_is_damage(store: Store) -
 def test_a_segment_with_other_documents_than_listed_is_damage(store: Store) -> None:
     """The list and the file must agree."""
     base = add(store, None, [item("a"), item("b")])
-    path = store.folder / f"{base.segments[0].entry.segment_id()}.ryx"
+    path = store.folder / base.segments[0].row.file(".ryx")
     path.unlink()
     builder = SegmentBuilder()
     builder.add(item("a"), place(item("a")), evidence(item("a")))
@@ -309,16 +306,16 @@ def test_a_snapshot_that_is_replaced_while_it_is_opened_is_opened_again(
 ) -> None:
     """A commit between reading the generation and its files is no damage."""
     base = add(store, None, [item("a")])
-    read = Manifest.read
+    read = FileList.read
     calls = []
 
-    def interrupted(path: Path) -> Manifest:
+    def interrupted(path: Path) -> FileList:
         calls.append(path.name)
         if len(calls) == 1:
             add(Store(store.folder), base, [item("b")])
         return read(path)
 
-    monkeypatch.setattr(Manifest, "read", staticmethod(interrupted))
+    monkeypatch.setattr(FileList, "read", staticmethod(interrupted))
     assert ids(Store(store.folder).open()) == ["a", "b"]
 
 

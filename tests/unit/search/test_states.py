@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rye.index.file_list import INDEX_NAME, ColumnarSegment
+from rye.index.file_list import SegmentRow
 from rye.index.reader import Reader
 from rye.index.schema import Place
 from rye.index.segment import EXTENSION, Segment
@@ -33,10 +33,10 @@ def signed(folder: Path, root: Root, files: dict[str, bytes]) -> tuple[Root, Sna
         origin = place(item_id, space=root.space, bundle=root.bundle)
         found = inspect(data, origin=origin, declared={})
         builder.add(item(item_id), Place(root.space, root.bundle, f"tools/{item_id}.py", ".py"), found)
-    entry = ColumnarSegment(INDEX_NAME, len(files))
-    builder.write(folder / entry.make_filename(EXTENSION))
-    segment = Segment(folder / entry.make_filename(EXTENSION))
-    return root, Snapshot(folder, 1, (Listed(entry, segment, segment.types < 9),), NO_FILES)
+    row = SegmentRow("states", len(files))
+    builder.write(folder / row.file(EXTENSION))
+    segment = Segment(folder / row.file(EXTENSION))
+    return root, Snapshot(folder, 1, (Listed(row, segment, segment.types < 9),), NO_FILES)
 
 
 def asked(reader: Reader, state: str, trust: Callable[[], TrustSet] = lambda: TRUST) -> list[str]:
