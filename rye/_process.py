@@ -1,7 +1,7 @@
-"""Other processes, of which none is to come from the working directory: helpers, and programs that are installed.
+"""Worker processes, installed programs, cancellation, and folders that are removed when this process ends.
 
-Who works in a checkout has it as working directory, where Python by itself looks for whatever is to be imported. A
-helper is this very Python on rye itself, started isolated.
+Nothing is started from the working directory: that is often a stranger's checkout, where Python by itself looks for
+whatever is to be imported. A worker is this very Python on rye itself, started isolated.
 """
 
 from __future__ import annotations
@@ -153,7 +153,6 @@ def requests(read: Callable[[BinaryIO], T]) -> Iterator[T]:
         yield arrived.get()
 
 
-# -- How many processors there are to share work between.
 def cores() -> int:
     """Return how many processors this process may use."""
     if hasattr(os, "sched_getaffinity"):
@@ -161,7 +160,6 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-# -- Folders that go with this process, also when a signal ends it, of which ``atexit`` does not hear.
 _FOLDERS: list[tuple[int, Path]] = []
 
 
@@ -181,7 +179,6 @@ def leave() -> None:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-# -- Stopping work on an index that nobody waits for any more: the work asks at every file and between larger
 Cancelled = Callable[[], bool]
 """Asked often, in the thread that works; True ends the work with :class:`rye.errors.CancelledError`."""
 

@@ -1,9 +1,13 @@
-r"""Text from items is hostile: here every control and invisible character of it is written out.
+r"""Text that is safe to show, and the place of the signature line.
+
+Text from items is hostile: :func:`inline` and :func:`block` write out every control and invisible character of it,
+:func:`quote` makes one shell word of it. What they return can be shown on a terminal, and read by a model, without
+doing anything to either.
 
     >>> inline("two\nlines \x1b[31mred")
     'two lines \\x1b[31mred'
 
-What is left can be shown on a terminal, and read by a model, without doing anything to either.
+:func:`find_envelope` is the only finder of the signature line of a file: where it is, not what it says.
 """
 
 from __future__ import annotations
@@ -54,7 +58,6 @@ def verbatim_json(dumped: str) -> str:
     return _UNSAFE_IN_JSON.sub(_json_escaped, dumped)
 
 
-# -- Words for a command line that someone will copy into a shell: whatever a file is named, it stays one word.
 def quote(text: str) -> str:
     r"""Return one shell word that means ``text``, of visible characters and single blanks alone.
 
@@ -79,7 +82,6 @@ def _is_shown(char: str) -> bool:
     return char.isprintable() and char < "\U000e0000"
 
 
-# -- The only finder of the signature line of a file: where it is, not what it says or whether it is true.
 BOM = b"\xef\xbb\xbf"
 """The UTF-8 byte order mark; it belongs to no line."""
 

@@ -1,4 +1,4 @@
-"""An embedder that a caller made, held to what the protocol says: what comes of it is right, or a reason why not."""
+"""Opens the embedder that is chosen, and checks the answers of one that a caller made."""
 
 from __future__ import annotations
 
@@ -166,7 +166,6 @@ def _shown(value: Any, form: Callable[[Any], str] = repr) -> str:
     return inline(form(value))[:_TOLD]
 
 
-# -- From a choice to the embedder; each kind is loaded when it is chosen.
 def open_embedder(choice: Choice, by: str = "") -> Embedder:
     """Return the embedder that is chosen; a server is not asked before it is needed.
 

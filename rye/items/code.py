@@ -1,4 +1,7 @@
-"""Scripts read by their text alone: header comments, simple constants, functions and classes. Never an error."""
+"""Tools that are code: Python through ``ast``, other scripts by their text. Nothing is compiled or run.
+
+Scripts are read for header comments, simple constants, functions and classes; reading one is never an error.
+"""
 
 from __future__ import annotations
 
@@ -167,7 +170,6 @@ def _indented(text: str) -> Iterator[Symbol]:
     yield from sorted(done, key=lambda symbol: symbol.line)
 
 
-# -- Python tools through ``ast``: literal dunders, docstring, symbols. The code is parsed, never compiled or run.
 _NO_METADATA = frozenset({"__all__", "__annotations__", "__dict__", "__doc__", "__name__", "__path__", "__slots__"})
 _MAX_PARSED = 1 << 18  # a syntax tree takes up to a thousand bytes for each character
 _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)

@@ -1,6 +1,7 @@
-"""The XML block of a directive, read tolerantly: tags are matched, entities are never expanded, nothing is fetched.
+"""The XML block of a directive, read tolerantly, and the inputs that it declares.
 
-Published directives hold placeholders such as ``<your-name>`` in running text, so what is not closed is text.
+Tags are matched, entities are never expanded, nothing is fetched. Published directives hold placeholders such as
+``<your-name>`` in running text, so what is not closed is text.
 """
 
 from __future__ import annotations
@@ -211,7 +212,6 @@ def read_inputs(text: str, start: int) -> list[dict[str, str]]:
     return found
 
 
-# -- The inputs that a directive declares, from its XML block or its front matter.
 _BLOCK = re.compile(r"<directive\b")
 
 

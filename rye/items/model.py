@@ -1,4 +1,4 @@
-"""What one file is once read: the immutable ``Item`` and its parts."""
+"""The immutable ``Item`` that a file becomes, and the ``Draft`` from which each format makes one."""
 
 from __future__ import annotations
 
@@ -100,7 +100,6 @@ class Item:
     envelope: RawEnvelope | None = None
 
 
-# -- What each format hands over, and how an :class:`Item` is made of it.
 _TITLE = ("title",)
 _DESCRIPTION = ("description", "tool_description", "summary")
 _VERSION = ("version",)

@@ -1,4 +1,4 @@
-"""Metadata values: whatever a format yields becomes what JSON can say, within bounds."""
+"""Text and metadata values that every format shares: decoded, cleaned, and cut to what JSON can say, within bounds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any
 
 from rye.errors import ItemError
 
-# -- Text as every format of the room needs it: decoded, cleaned, cut into lines and paragraphs.
 DESCRIPTION_CHARS = 300
 """How long a description taken from the body may be; a stated one may be longer."""
 STATED_CHARS = 4096

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 __all__ = ["ManifestReport", "ManifestWritten"]
 
 
-# -- What the façade answers with about manifests: what a check found, and what writing did.
 @dataclass(frozen=True, slots=True)
 class ManifestReport:
     """What the check of one space's manifest found.

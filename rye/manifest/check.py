@@ -19,7 +19,6 @@ from rye.signing import TrustSet
 __all__ = ["Keys", "ManifestCheck", "Roots", "check_manifest", "holders"]
 
 
-# -- Where a manifest's trust begins, and how it passes from one root to the next.
 @dataclass(frozen=True, slots=True)
 class Keys:
     """Whose word counts for a manifest, in one space at one moment."""

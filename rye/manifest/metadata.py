@@ -170,7 +170,6 @@ def delegated_paths(namespaces: Iterable[str]) -> list[str]:
     return paths
 
 
-# -- Who must sign what in a manifest, and what is still to be signed.
 def without_part(*signers: SigningKey) -> SigningError:
     """Return the error that says whose keys do not count here."""
     names = ", ".join(str(signer.public.fingerprint)[:16] for signer in signers)

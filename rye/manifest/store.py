@@ -39,7 +39,6 @@ __all__ = [
 ]
 
 
-# -- How the files of a manifest are called.
 _NAME: Final = re.compile(r"(?:timestamp|[1-9]\d{0,8}\.[a-z0-9_-]+)\.json", re.ASCII)
 _ROOT_NAME: Final = re.compile(r"([1-9]\d{0,8})\.root\.json", re.ASCII)
 _REMAINS: Final = re.compile(rf"\.(?:(?:manifest|{_NAME.pattern})\.)?[0-9a-f]{{16}}\.tmp", re.ASCII)

@@ -1,4 +1,4 @@
-"""The text of a signature line: what a well-formed one says, and how one is written."""
+"""The signature line: how it is parsed, which bytes it signs, and how it is put into a file."""
 
 from __future__ import annotations
 
@@ -149,7 +149,6 @@ def line_elsewhere(data: bytes) -> int:
     return 0
 
 
-# -- The bytes that are signed.
 CONTEXT: Final = "rye:signed:v2"
 """Label that opens every v2 message. No v1 message, 64 hex digits, begins so."""
 
@@ -184,7 +183,6 @@ def signed_message(form: str, digest: str, *, item_type: str, item_id: str, sign
     return message
 
 
-# -- Putting a signature line into the bytes of a file.
 _SHEBANG: Final = re.compile(rb"#![^\n]*\n?")
 
 

@@ -1,4 +1,4 @@
-"""What the bytes of one file prove by themselves, before any key is asked."""
+"""What the bytes of one file prove by themselves, before any key is asked: the line, and what its digest covers."""
 
 from __future__ import annotations
 
@@ -22,7 +22,6 @@ __all__ = [
 ]
 
 
-# -- What the digest in a signature line was made of.
 _OPEN: Final = b"<directive"
 _CLOSE: Final = b"</directive>"
 _BLANK: Final = b" \t\r\n"

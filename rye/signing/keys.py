@@ -1,4 +1,7 @@
-"""Ed25519 keys as values: fingerprints, PEM, strict verification, and a private key that never shows itself."""
+"""Ed25519 keys as values: fingerprints, PEM, strict verification, and a private key that never shows itself.
+
+:func:`hide_keys` finds private keys in a text that others may read, so that no message repeats them.
+"""
 
 from __future__ import annotations
 
@@ -224,7 +227,6 @@ class SigningKey:
         raise SigningError("key-secret", "a private key cannot be pickled or copied", hint="use to_pem")
 
 
-# -- Private keys in a text that someone else may read: recognized, so that no message repeats them.
 _PEM_KEY_TEXT: Final = re.compile(
     r"-----BEGIN [A-Z ]*PRIVATE KEY-----.*?(?:-----END [A-Z ]*PRIVATE KEY-----|\Z)", re.DOTALL
 )

@@ -145,7 +145,6 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
 """Every reason code, from the best verdict to the worst."""
 
 
-# -- What to say of an item that hides another of the same type and id which a different key signed.
 MAX_HIDING_WARNINGS: Final = 20
 """Items named for hiding another signer's; the rest are counted."""
 
@@ -185,7 +184,6 @@ def _said(signature: Signature) -> str:
     return f"signed with key {signature.signer[:16]}{owner}"
 
 
-# -- Why a trust file counts or does not, in one line for a person who looks at the list of keys.
 @dataclass(frozen=True, slots=True)
 class TrustStatus:
     """Whether the word of one trust file counts at a moment, a stable code, and why in words.

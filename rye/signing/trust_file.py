@@ -1,4 +1,4 @@
-"""The text of a trust file: TOML that names one key, its owner, and its limits."""
+"""The text of a trust file: TOML that names one key, its owner and its limits; and its endorsement by a user's key."""
 
 from __future__ import annotations
 
@@ -228,7 +228,6 @@ def _revocation(value: object, source: str) -> Revocation | None:
     )
 
 
-# -- How a user's key stands behind a project's trust file.
 def _origin(stem: str) -> Origin:
     return Origin("project", "", "trust", stem)
 

@@ -28,7 +28,6 @@ __all__ = [
 ]
 
 
-# -- What a bundle in a folder calls itself, read from text: nothing is imported and nothing runs.
 # ruff: noqa: PTH113 - Path.is_file() raises where a folder may not be entered
 
 
