@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 class GuardedEmbedder:
-    """Passes on what a caller's embedder answers, checked.
+    """Wraps an embedder that a caller made, and checks every answer of it.
 
     Args:
         embedder: Has what :class:`rye.embedding.Embedder` describes, and maybe ``embed_query``.
@@ -45,7 +45,7 @@ class GuardedEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """What it says.
+        """Length of a vector, as the embedder states it.
 
         Raises:
             UnavailableError: It raises instead, or says what is no number of dimensions.

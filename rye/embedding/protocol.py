@@ -17,7 +17,7 @@ _NUMBERS = frozenset({int, float})
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors. One that reads queries otherwise than texts of items has ``embed_query`` besides."""
+    """Turns texts into vectors. One that treats queries and documents differently also has ``embed_query``."""
 
     @property
     def model(self) -> str:
@@ -31,7 +31,7 @@ class Embedder(Protocol):
 
     @property
     def dimensions(self) -> int:
-        """How long a vector is.
+        """Length of a vector.
 
         Raises:
             UnavailableError: It has to be asked, and the server does not answer.

@@ -105,7 +105,7 @@ class ServerEmbedder:
 
     @property
     def dimensions(self) -> int:
-        """What the server's first answer had."""
+        """Length of a vector, as in the server's first answer."""
         return self._dimensions or int(self.embed(["dimensions"]).shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:
@@ -260,6 +260,6 @@ def _reason(error: Exception) -> str:
 
 
 def _said(data: bytes) -> str:
-    """Return the beginning of what a server said, fit to be shown."""
+    """Return the beginning of a server's answer, safe to show."""
     text = inline(data[:_ERROR_BYTES].decode("utf-8", "replace"))
     return f"{text[:_TOLD]}…" if len(text) > _TOLD else text or "nothing"

@@ -64,14 +64,14 @@ class StaticEmbedder:
 
     @cached_property
     def model(self) -> str:
-        """Named by its very bytes."""
+        """The name of the model, with a digest of its files."""
         digest = self._tokenizer_digest.copy()
         digest.update(self._weights.data)
         return f"wordllama:l2_supercat_256:lower:{digest.hexdigest()[:16]}"
 
     @property
     def dimensions(self) -> int:
-        """256."""
+        """Length of a vector: 256."""
         return int(self._weights.shape[1])
 
     def embed(self, texts: Sequence[str]) -> Floats:

@@ -53,7 +53,7 @@ def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> 
 
 @contextmanager
 def _located(item_type: ItemType, item_id: str, suffix: str) -> Iterator[None]:
-    """Let an error say which file it is about."""
+    """Name the file in errors."""
     try:
         yield
     except ItemError as error:

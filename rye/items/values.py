@@ -55,7 +55,7 @@ def decode(data: bytes) -> str:
 
 
 def without_stale_marks(text: str) -> str:
-    """Blank what earlier signing left at the head of a file: ``rye:unsigned`` marks and signatures of old."""
+    """Blank what earlier signing left at the head of a file: ``rye:unsigned`` marks and old signature lines."""
     start = 0
     for _ in range(_HEAD_LINES):
         if mark := _STALE_MARK.match(text, start):

@@ -1,4 +1,4 @@
-"""Private keys on disk: read, found and written so that nobody else gets to see them, in messages either."""
+"""Private keys on disk: found, read and written so that nobody else can see them, not even in messages."""
 
 from __future__ import annotations
 
@@ -229,7 +229,7 @@ def save_signing_key(
 
 
 def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
-    """Write bytes that are nobody else's business: mode 0600 from the first moment, whole or not at all.
+    """Write a secret: mode 0600 from the first moment, completely or not at all.
 
     Raises:
         SigningError: ``key-exists`` when the file is there already and is not to be replaced.

@@ -40,7 +40,7 @@ _ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts(Report):
-    """What may be told about a private key.
+    """What may be shown of a private key.
 
     Attributes:
         name: Its name; ``RYE_SIGNING_KEY`` for the one of the environment.

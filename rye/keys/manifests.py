@@ -89,7 +89,7 @@ MAX_DAYS = 3650
 
 
 def has_manifest(root: Root) -> bool:
-    """Return whether a root holds a manifest, or that cannot be told, without reading it."""
+    """Return whether a root holds a manifest, without reading it; True if that cannot be told."""
     try:
         return (root.path / "config" / "manifest").is_dir()
     except OSError:
@@ -197,7 +197,7 @@ def write_root(
     delegations: Sequence[Delegation] | None = None,
     new: bool = False,
 ) -> ManifestWritten:
-    """Write the manifest of a root anew, as the next version of the one that stands.
+    """Write the next version of a root's manifest.
 
     Args:
         root: The space.
@@ -245,7 +245,7 @@ def write_root(
 
 
 def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -> ManifestWritten:
-    """Add signatures to the manifest that stands, after checking that the items are those it lists.
+    """Add signatures to the present manifest, after checking that the items are those it lists.
 
     Raises:
         ArgumentError: ``nothing-to-sign`` where there is none.

@@ -24,7 +24,7 @@ FORMATS = (str(EnvelopeFormat.V2), str(EnvelopeFormat.V1))
 
 
 class SignMode(StrEnum):
-    """What becomes of the files: they are written, only told, or only compared with the key."""
+    """Whether files are written, only reported, or only compared with the key."""
 
     WRITE = "write"
     DRY_RUN = "dry-run"
@@ -124,7 +124,7 @@ def sign_targets(
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
-    """Return the key to compare with; a dry run also tells something where nobody has named or made one."""
+    """Return the key to compare with; None in a dry run if no key was named or made."""
     try:
         return keyring.public_key(key)
     except NotFoundError:
@@ -280,7 +280,7 @@ _WELL: Final = ""
 
 
 def _standing(read: ReadItem, public: PublicKey | None, form: EnvelopeFormat) -> str:
-    """Return nothing where this key has validly signed in this format, else the code of what is the matter."""
+    """Return the reason code if the item is not validly signed by this key in this format, else empty."""
     trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),))
     return _code(signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock()), form)
 
@@ -290,7 +290,7 @@ def _code(found: Signature, form: EnvelopeFormat) -> str:
 
 
 def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
-    """Read back what was signed and say, once for each reason, why a signature does not count for this user."""
+    """Return, once for each reason, why a signature just made does not count for this user."""
     trust, now = keyring.trust.load().trust, signing.system_clock()
     reasons: dict[str, str] = {}
     for job in jobs:

@@ -54,7 +54,7 @@ class TrustedKey(Report):
 
 @dataclass(frozen=True, slots=True)
 class TrustReport(Report):
-    """Every trust file of every space, and a sentence for each that could not be read, or when there is none."""
+    """Every trust file of every space, with a warning for each that cannot be read, or if there is none."""
 
     keys: tuple[TrustedKey, ...]
     warnings: tuple[str, ...] = ()
@@ -76,7 +76,7 @@ class TrustChange(Report):
 
 @dataclass(frozen=True, slots=True)
 class TrustPlan:
-    """A change of trust files that has been found possible: whose key it is, and what carries it out."""
+    """A change of trust files that was checked and can be made: the key and the function that makes it."""
 
     fingerprint: str
     carry_out: Callable[[], TrustChange]
@@ -88,7 +88,7 @@ class TrustPlan:
 
 
 def carry_out_all(texts: Sequence[str], plan: Callable[[str], TrustPlan]) -> list[TrustChange]:
-    """TrustPlan the change for every text, and carry all out only if each is possible.
+    """Plan a change for every text, then make all of them, but only if each is possible.
 
     Raises:
         SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
@@ -125,7 +125,7 @@ def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:
 
 
 def write_trust_file(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:
-    """Write a trust file in the place of those that stand; return whether that changed anything."""
+    """Replace the present trust files of a key by one; return whether anything changed."""
     others = [Path(entry.source) for entry in standing if Path(entry.source) != path]
     if not others and path.exists() and signing.read_trust_bytes(path) == data:
         return False

@@ -106,7 +106,7 @@ def parse_line(line: str) -> ParsedLine | None:
 
 
 def foreign_mark(line: str, suffix: str) -> str:
-    """Say in words what is wrong with the comment mark of a well-formed line in a file of this extension.
+    """Return what is wrong with the comment mark of a well-formed line in a file of this extension.
 
     No signature binds the mark, which is part of the line, and with that of another language the file means another
     thing, or nothing. Empty where it is right.
@@ -228,7 +228,7 @@ def sign_bytes(
 
 
 def unsigned_bytes(data: bytes) -> bytes:
-    """Return the file without its signature line, and without any that then comes to stand in its place."""
+    """Return the file without its signature line, and without further ones that would move into its place."""
     while envelope := find_envelope(data):
         data = data[: envelope.start] + data[envelope.end :]
     return data

@@ -36,7 +36,7 @@ def whole_digest(data: bytes, envelope: RawEnvelope) -> str:
 
 
 def find_coverage(data: bytes, envelope: RawEnvelope, digest: str) -> Coverage | None:
-    """Return which part of an older file ``digest`` was made of, or None when it is of no part that is ever signed.
+    """Return which part of an older file has this digest, or None if no part that is ever signed has it.
 
     The parts, in the order they are tried:
 
@@ -77,7 +77,7 @@ def _below_front_matter(rest: bytes, digest: str) -> Coverage | None:
 
 
 def line_end_change(data: bytes, envelope: RawEnvelope, digest: str) -> str:
-    """Return how the line ends were changed if that alone explains a digest that does not match, else empty."""
+    """Return how the line ends changed, if that alone explains why the digest does not match; else empty."""
     rest = data[: envelope.start] + data[envelope.end :]
     unix = rest.replace(b"\r\n", b"\n")
     if unix != rest and _matches(unix, digest):
@@ -192,7 +192,7 @@ def _what_is_wrong(line: str) -> str:
 
 
 def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...]:
-    """Say in words each thing that a file states about itself and its path contradicts.
+    """Return a sentence for each thing that a file states about itself and its path contradicts.
 
     ``name`` must be the last part of the id, ``category`` all before it, ``id`` the id (or its last part), ``type`` the
     item type. What is not stated contradicts nothing. Compared in Unicode normal form C and otherwise exactly, so a

@@ -45,7 +45,7 @@ def _sentence(words: str, signer: str) -> str:
 
 
 class _Case(NamedTuple):
-    """What is being judged."""
+    """One file to judge: its evidence, where it is, and the keys, moment and verifier to judge it by."""
 
     evidence: Evidence
     origin: Origin

@@ -152,7 +152,7 @@ _UNPROVEN = frozenset({Verdict.UNSIGNED, Verdict.TAMPERED})
 
 
 def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Signature]) -> str:
-    """Return a sentence where two copies of an item do not have the same signer; nothing where the hidden has none.
+    """Return a warning if two copies of an item have different signers; empty if the hidden copy is not signed.
 
     Args:
         name: ``type:id`` of both.
@@ -166,7 +166,7 @@ def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Sig
 
 
 def cut_short(sentences: Sequence[str], more: int = 0) -> tuple[str, ...]:
-    """Return the first of some sentences, and how many others there are besides."""
+    """Return the first :data:`MAX_HIDING_WARNINGS` warnings, and a count of the others."""
     more += max(len(sentences) - MAX_HIDING_WARNINGS, 0)
     rest = (f"and {more} more items that hide those of another signer",) if more else ()
     return (*sentences[:MAX_HIDING_WARNINGS], *rest)
@@ -186,7 +186,7 @@ def _said(signature: Signature) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TrustStatus:
-    """Whether the word of one trust file counts at a moment, a stable code, and why in words.
+    """Whether one trust file counts at a moment, with a stable code and the reason in words.
 
     The codes: ``counts``; ``unread`` when this file, or another that may revoke the key, cannot be read; ``revoked``;
     ``project-key`` when no key of the user stands behind a project's file;
@@ -199,7 +199,7 @@ class TrustStatus:
 
 
 def trust_status(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> TrustStatus:
-    """Return whether and why an entry of a trust set counts, in the order in which judging asks."""
+    """Return whether an entry of a trust set counts, and why: checked in the order of :func:`judge`."""
     if entry.unread:
         return TrustStatus(
             counts=False, code="unread", reason=f"cannot be read, and may revoke the key: {entry.unread}"
@@ -273,7 +273,7 @@ def _words(revoked: Revocation) -> str:
 
 
 def _overruling(entry: TrustEntry, trust: TrustSet) -> TrustEntry | None:
-    """Return the entry that is heard in place of this one wherever this one could speak."""
+    """Return the entry that takes precedence over this one everywhere, if there is one."""
     for each in trust.named(entry.fingerprint):
         if each.scope is entry.scope:
             return None

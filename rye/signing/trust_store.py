@@ -1,4 +1,4 @@
-"""Trust files on disk, and how a file is written; this and ``vault`` alone read or write any in this room."""
+"""Trust files on disk, and how a file is written; the only file of this room that reads or writes any."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ class UnreadTrust:
 
 @dataclass(frozen=True, slots=True)
 class TrustLoad:
-    """The trust set of a run, and a sentence for each file that could not be taken into it.
+    """The trust set of a run, with a warning for each trust file that was left out.
 
     Attributes:
         trust: The set.
@@ -114,7 +114,7 @@ class TrustLoad:
 
     @property
     def emptiness(self) -> str:
-        """A sentence when the set holds no key at all, else nothing."""
+        """A warning if the set holds no key at all, else empty."""
         if any(not entry.unread for entry in self.trust.entries):
             return ""
         why = "no trust file could be read" if self.warnings else "there is no trust file"
@@ -162,7 +162,7 @@ def load_trust(
 
 
 class _Found:
-    """What the trust files said that have been read so far, and those that cannot be read."""
+    """Collects the entries of trust files, and the files that cannot be read."""
 
     def __init__(self) -> None:
         self.entries: list[TrustEntry] = []
@@ -244,7 +244,7 @@ def _refuse_leading_out(path: Path, root: Path | None) -> None:
 
 
 def leads_out(path: Path, root: Path) -> bool:
-    """Return whether links on the way lead a path below a root to somewhere else."""
+    """Return whether a path below a root leads out of it through links."""
     base = os.path.realpath(root)
     return not os.path.realpath(path).startswith(base.rstrip(os.sep) + os.sep)
 
@@ -353,7 +353,7 @@ def write_atomically(path: Path, data: bytes) -> None:
 
 
 def sweep(folder: Path) -> None:
-    """Remove what killed writes have left in a folder: temporary files that nobody has written to for an hour.
+    """Remove temporary files that killed writes left in a folder: those not written to for an hour.
 
     What cannot be removed stays; it is hidden, and no reader takes it for anything.
     """
