@@ -19,12 +19,15 @@ from rye import _resources
 __all__ = [
     "BOUND",
     "COMPARED",
+    "NOT_AFTER_MINUS",
     "ODD_WORDS",
     "VALUE",
     "WORD",
     "Spelling",
     "Units",
+    "group",
     "guard_colons",
+    "is_field_name",
     "literal",
     "pattern",
     "pattern_units",
@@ -32,6 +35,7 @@ __all__ = [
     "quote",
     "spell",
     "spell_value",
+    "terminal",
     "units",
     "unquote",
 ]

@@ -92,6 +92,8 @@ _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?")
 _LIKE_A_NUMBER = re.compile(r"[0-9]+\.?[0-9]*|\.[0-9]+")
 _USUAL_DISTANCE = 5
 
+# Of a comparison or range all is looked at before any of it is fed, because what is wrong at its end can change how it
+# begins. Nothing in these patterns can match the same text in two ways, and the atomic group never goes back.
 _PHRASE, _BOUND = terminal("PHRASE"), terminal("BOUND")
 _VALUE = re.compile(rf"(?:\s+(?=[0-9]))?(?P<value>{_PHRASE}|{terminal('_CHARS')})")
 """What follows the sign of a comparison."""
@@ -126,7 +128,11 @@ class _Group(NamedTuple):
 
 
 class _Reader:
-    """One pass over one text of a legal length."""
+    """One pass over one text of a legal length.
+
+    The lexer is asked for the next token only when the last one has been dealt with, so that it always knows what may
+    stand next in the repaired query: a range begins only after a field that was fed, never after one that was not.
+    """
 
     def __init__(self, source: str, *, lenient: bool) -> None:
         self.faults = [Fault("control-character", each.start(), each[0]) for each in _CONTROL.finditer(source)]
@@ -137,7 +143,7 @@ class _Reader:
         self._previous = Token("START", "", start_pos=0, end_pos=0)
         self._condition = ""  # what ~ cannot follow, where that was just read
         self._groups: list[_Group] = []
-        self._exclusions = 0
+        self._exclusions = 0  # how many stand directly before what comes next: NOT NOT -a
         self._leaves = 0
         self._stopped = False
 
@@ -169,7 +175,7 @@ class _Reader:
         return self._source[token.start_pos : token.end_pos]
 
     def _continue_at(self, position: int) -> None:
-        """Let the lexer go on from there."""
+        """Let the lexer go on from there: behind what was read without it, or before what is to be read differently."""
         assert self._session.lexer_thread.state
         self._session.lexer_thread.state.line_ctr.char_pos = position
 
@@ -226,7 +232,7 @@ class _Reader:
             field = self._waiting_field
             if report and self._previous.type not in ("START", "LPAR"):
                 self._fault("field-without-value" if field else "missing-right-operand", self._previous)
-            self._leaves += field is not None  # its name becomes a word
+            self._leaves += bool(field or self._group_field)  # a field without a value becomes a word
             end = self._previous.end_pos
             self._feed(Token("HOLE", "", start_pos=end, end_pos=end))
 
@@ -266,7 +272,7 @@ class _Reader:
 
     def _leaf(self, token: Token, condition: str = "") -> None:
         """Feed a word, a phrase or the end of a condition; or a field, whose value then is one of these."""
-        if self._leaves == MAX_LEAVES and not self._stopped:
+        if self._leaves >= MAX_LEAVES and not self._stopped:
             self._stop("too-many-leaves", token, MAX_LEAVES)
         if not self._stopped:
             self._leaves += token.type != "FIELD"

@@ -74,6 +74,16 @@ def test_limit_is_the_last_that_is_allowed(good: str, code: str) -> None:
     assert caught.value.code == code
 
 
+@pytest.mark.parametrize("last", ["x:() b", "x:(()) b", 'x:("" b', "x:[,] b", "x:[a, b]", "x:", "x:!=2 b"])
+def test_repair_at_the_limit_stays_within_it(last: str) -> None:
+    """What becomes a word, or several, is counted as such."""
+    for count in (MAX_LEAVES - 2, MAX_LEAVES - 1, MAX_LEAVES):
+        ast = parse("a OR " * count + last, lenient=True).ast
+        assert parse(str(ast)).ast == ast
+        ast = parse("(" * (MAX_NESTING - 1) + last, lenient=True).ast
+        assert parse(str(ast)).ast == ast
+
+
 def test_nesting_is_not_the_number_of_groups() -> None:
     """Groups beside one another are not inside one another."""
     parse(" ".join(["(a)", "-b", "NOT (c)"] * MAX_NESTING))

@@ -98,11 +98,11 @@ def test_suggestion_is_what_was_meant(text: str, suggestion: str) -> None:
     ],
 )
 def test_the_error_names_the_real_cause(text: str, code: str) -> None:
-    """Where two things are wrong at once, the one that explains the other is told."""
+    """Where two things are wrong at once, the one that explains the other is reported."""
     assert refused(text).code == code
 
 
-def test_first_of_several_errors_is_told() -> None:
+def test_first_of_several_errors_is_raised() -> None:
     """The reader meets them in the order of the text, and the suggestion fixes all."""
     error = refused("a AND OR b) c~9")
     assert (error.code, error.position) == ("doubled-operator", 6)

@@ -23,6 +23,7 @@ from rye.query.ast import (
     Range,
     Wildcard,
     Word,
+    with_children,
 )
 
 FULL = 'a "b c"~2 d* (e~1 OR f NEAR/3 "g h") -title:(i^2 OR j) k:* l:>=2 m:[1 TO *} *'
@@ -189,3 +190,12 @@ def test_children_of_every_kind() -> None:
     assert children(parse("a b").ast) == (Word("a"), Word("b"))
     assert children(parse("-a").ast) == children(parse("f:a").ast) == (Word("a"),)
     assert children(Word("a")) == children(Everything()) == ()
+
+
+@pytest.mark.parametrize("text", ["a b", "a OR b", "a NEAR/2 b", "-a", "a^2", "f:a", "a", "*", "f:>1"])
+def test_with_children_changes_only_what_is_below(text: str) -> None:
+    """With its own children a node is itself, also in its span; a leaf has none to change."""
+    node = parse(f"  {text}").ast
+    assert (with_children(node, children(node)), with_children(node, children(node)).span) == (node, node.span)
+    changed = with_children(node, [Word("new")] * len(children(node)))
+    assert set(children(changed)) <= {Word("new")}
