@@ -177,7 +177,7 @@ def _as_rye_error(error: Exception) -> RyeError:
     if os.environ.get("RYE_DEBUG", "") not in {"", "0"}:
         import traceback
 
-        from rye.signing import hide_keys
+        from rye.registry import hide_keys
 
         note(hide_keys("".join(traceback.format_exception(error)).rstrip()))
     return _unexpected(error)
@@ -213,7 +213,7 @@ def _unexpected(error: Exception) -> RyeError:
 
 
 def _report(error: RyeError, words: Sequence[str]) -> int:
-    from rye.signing import hide_keys
+    from rye.registry import hide_keys
 
     error.message, error.hint = hide_keys(error.message), hide_keys(error.hint)
     error.details = {

@@ -12,9 +12,7 @@ from rye._text import block, inline
 from rye.cli.render.parts import passage, signed_by, source_label, standing
 from rye.cli.terminal import PLAIN, VERDICT_MARKS
 from rye.errors import RyeError
-from rye.registry.pages import search_typed
-from rye.registry.reports import LoadedItem
-from rye.search.results import Replaced, SearchResponse, SearchResult
+from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult, search_typed
 
 if TYPE_CHECKING:
     from rye.registry import Registry

@@ -17,8 +17,7 @@ from rye.cli.terminal import IndexProgress
 from rye.errors import ArgumentError, NotFoundError
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
-    from rye.spaces.layout import Layout
+    from rye.registry import Layout, Registry
 
 __all__ = [
     "NothingFound",
@@ -140,7 +139,7 @@ class Place:
 
     def layout(self) -> Layout:
         """Return the spaces, for what needs no index: to load all that searches takes longer than most of that."""
-        from rye.spaces.layout import Layout
+        from rye.registry import Layout
 
         return Layout.find(project=self.project, user=None, bundles=None, more=self.bundles)
 

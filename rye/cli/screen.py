@@ -34,8 +34,7 @@ from rye.cli.render.items import render_item
 from rye.cli.terminal import Terminal, show
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
-    from rye.search.results import SearchResult
+    from rye.registry import Registry, SearchResult
 
 __all__ = ["search_as_you_type"]
 

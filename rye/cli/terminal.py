@@ -283,7 +283,7 @@ def ask_new_passphrase(what: str) -> bytes:
 
 def _ask(what: str, **how: Any) -> bytes:
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
-        from rye.keys.key_store import PASSPHRASE_VARIABLE
+        from rye.registry import PASSPHRASE_VARIABLE
 
         raise SigningError(
             "passphrase-needed",

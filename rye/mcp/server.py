@@ -255,7 +255,7 @@ class App:
 def _loaded(work: Callable[[], _Answer]) -> _Answer:
     """Work once the registry is imported, by one thread: what several import at a time, one of them may find half."""
     with _LOADING:
-        import rye.registry  # noqa: F401 - to have been imported is all
+        import rye.registry.registry  # noqa: F401 - to have been imported is all
     return work()
 
 

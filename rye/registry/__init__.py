@@ -5,8 +5,126 @@ Example::
     registry = Registry("/path/to/project")
     for hit in registry.search("thread orchestrator", scope="directive").results:
         print(hit.id, hit.signature.verdict)
+
+``rye.cli`` and ``rye.mcp`` import what they need of the rooms below from here. A name is loaded when it is first used,
+so that verifying does not load the engine.
 """
 
-from rye.registry.registry import Registry
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["Registry"]
+if TYPE_CHECKING:
+    from rye.embedding import Choice
+    from rye.keys.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
+    from rye.keys.keyring import KeyFacts, Keyring, Passphrase
+    from rye.keys.manifests import (
+        ManifestReport,
+        ManifestWritten,
+        check_root,
+        concerns,
+        cosign_root,
+        find_root,
+        read_delegation,
+        read_root_keys,
+        read_signers,
+        reset_root,
+        write_root,
+    )
+    from rye.keys.sign_items import SignReport, sign_bundle
+    from rye.keys.trust_changes import TrustChange, TrustedKey, TrustPlan, TrustReport, carry_out_all
+    from rye.manifest import FINDINGS, Delegation, Severity
+    from rye.query import dump, parse, to_dict
+    from rye.query.ast import Parsed
+    from rye.registry.pages import list_items, search_typed
+    from rye.registry.registry import Registry
+    from rye.registry.relations import RelatedItem, Relation, Relations
+    from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
+    from rye.registry.stats import SpaceStats, Stats
+    from rye.search.explanation import Clause, Contrast, Meant, Neighbour, Why, contrast
+    from rye.search.facets import Facet
+    from rye.search.results import (
+        HybridMatch,
+        LeafTrace,
+        Replaced,
+        SearchResponse,
+        SearchResult,
+        SectionHit,
+        SectionResponse,
+    )
+    from rye.signing import (
+        REASONS,
+        Signature,
+        Verdict,
+        hide_keys,
+        last_moment,
+        refuse_key_text,
+        refuse_links,
+        system_clock,
+        write_atomically,
+    )
+    from rye.spaces import Root
+    from rye.spaces.layout import Layout
+    from rye.verify.fixes import Fixing
+    from rye.verify.manifests import Amiss
+    from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
+    from rye.verify.pool import Progress
+    from rye.verify.reports import Unchecked, VerifiedItem
+    from rye.verify.run import Baseline, Finding, Run, start_run
+
+# fmt: off
+__all__ = [
+    "DEFAULT_KEY", "FINDINGS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS", "Amiss", "Baseline", "Choice",
+    "Clause", "Contrast", "Delegation", "Demand", "Facet", "Finding", "Fixing", "HybridMatch", "KeyFacts",
+    "Keyring", "Layout", "LeafTrace", "LoadedItem", "ManifestReport", "ManifestWritten", "Meant", "Neighbour",
+    "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation",
+    "Relations", "Replaced", "Root", "Run", "SearchResponse", "SearchResult", "SectionHit", "SectionResponse",
+    "Severity", "SignReport", "Signature", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan",
+    "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "VerifiedItem", "Why", "carry_out_all",
+    "check_root", "check_signers", "concerns", "contrast", "cosign_root", "dump", "find_root", "hide_keys",
+    "last_moment", "list_items", "load_policy", "parse", "read_delegation", "read_key_file", "read_root_keys",
+    "read_signers", "refuse_key_text", "refuse_links", "reset_root", "search_typed", "sign_bundle", "start_run",
+    "system_clock", "to_dict", "write_atomically", "write_root", "write_secret",
+]
+
+_NAMES = {
+    "rye.embedding": "Choice",
+    "rye.keys.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
+    "rye.keys.keyring": "KeyFacts Keyring Passphrase",
+    "rye.keys.manifests": "ManifestReport ManifestWritten check_root concerns cosign_root find_root read_delegation "
+    "read_root_keys read_signers reset_root write_root",
+    "rye.keys.sign_items": "SignReport sign_bundle",
+    "rye.keys.trust_changes": "TrustChange TrustPlan TrustReport TrustedKey carry_out_all",
+    "rye.manifest": "FINDINGS Delegation Severity",
+    "rye.query": "dump parse to_dict",
+    "rye.query.ast": "Parsed",
+    "rye.registry.pages": "list_items search_typed",
+    "rye.registry.registry": "Registry",
+    "rye.registry.relations": "RelatedItem Relation Relations",
+    "rye.registry.reports": "LoadedItem RefreshReport SpaceStatus VectorReport",
+    "rye.registry.stats": "SpaceStats Stats",
+    "rye.search.explanation": "Clause Contrast Meant Neighbour Why contrast",
+    "rye.search.facets": "Facet",
+    "rye.search.results": "HybridMatch LeafTrace Replaced SearchResponse SearchResult SectionHit SectionResponse",
+    "rye.signing": "REASONS Signature Verdict hide_keys last_moment refuse_key_text refuse_links system_clock "
+    "write_atomically",
+    "rye.spaces": "Root",
+    "rye.spaces.layout": "Layout",
+    "rye.verify.fixes": "Fixing",
+    "rye.verify.manifests": "Amiss",
+    "rye.verify.policy": "POLICY_REASONS Demand Policy check_signers load_policy",
+    "rye.verify.pool": "Progress",
+    "rye.verify.reports": "Unchecked VerifiedItem",
+    "rye.verify.run": "Baseline Finding Run start_run",
+}
+"""Each name by the module that has it."""
+# fmt: on
+
+_HOMES = {name: home for home, names in _NAMES.items() for name in names.split()}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'rye.registry' has no attribute {name!r}")
+    found = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = found
+    return found

@@ -11,7 +11,7 @@ from rye.search.plan import Unfinished
 from rye.search.request import MAX_LIMIT
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
     from rye.search.results import SearchResponse
 
 __all__ = ["list_items", "search_typed"]

@@ -15,7 +15,7 @@ from rye.errors import CancelledError, RyeError
 from rye.items import ItemType
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry.registry import Registry
     from rye.registry.reports import RefreshReport
 
 __all__ = ["Watch"]

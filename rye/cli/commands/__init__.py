@@ -91,7 +91,7 @@ _ENTRIES = (
         ),
     ),
     Entry(
-        items.list_items,
+        items.list_command,
         "List items with version, verdict and description.",
         (
             ("rye list", "every item of every space"),

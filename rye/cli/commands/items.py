@@ -11,7 +11,7 @@ from rye.cli.commands.search import show_hits
 from rye.cli.options import Place, ask, ask_about_item, json_option, only_one, place_options, refuse, space_option
 from rye.cli.terminal import Terminal, say_json, say_raw, show
 
-__all__ = ["list_items", "refs", "show_item", "stats"]
+__all__ = ["list_command", "refs", "show_item", "stats"]
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
 """What the orders are called where all items score the same, and by whom these orders are known."""
@@ -60,7 +60,7 @@ def show_item(item: str, **options: Any) -> int:
 @click.option("--jsonl", "as_jsonl", is_flag=True, help="Answer as one JSON object per item and line.")
 @click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
 @click.option("-0", "--null", "null", is_flag=True, help="End each line of --ids with a NUL instead, for xargs -0.")
-def list_items(scope: str, **options: Any) -> int:
+def list_command(scope: str, **options: Any) -> int:
     """List the items in SCOPE: type and id, version, verdict, source and description. Each is verified from its bytes.
 
     SCOPE is directive, tool or knowledge, alone or with a namespace: tool.rye.core.*; several joined by commas.
@@ -73,9 +73,9 @@ def list_items(scope: str, **options: Any) -> int:
     place = Place.take(options)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
     options["sort_by"] = _SORTS[options.pop("sort")]
-    from rye.registry.pages import list_items as page
+    from rye.registry import list_items
 
-    response = ask(place, lambda registry: page(registry, scope=scope, **options))
+    response = ask(place, lambda registry: list_items(registry, scope=scope, **options))
     if form["as_json"]:
         say_json(response.to_dict())
     else:

@@ -14,8 +14,7 @@ from rye.cli.options import Place, Refusal, ask, json_option, only_one, place_op
 from rye.cli.terminal import Terminal, ask_new_passphrase, ask_passphrase, note, say_json, say_raw, show
 
 if TYPE_CHECKING:
-    from rye.keys.keyring import Keyring, Passphrase
-    from rye.keys.sign_items import SignReport
+    from rye.registry import Keyring, Passphrase, SignReport
 
 __all__ = ["keys", "sign"]
 
@@ -98,7 +97,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
     )
     if not options["new_key"]:
         raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
-    from rye.keys.sign_items import sign_bundle
+    from rye.registry import sign_bundle
 
     owner = options["owner"] or Path(os.path.realpath(root)).name
     return sign_bundle(root, owner=owner, format=options["form"], force=options["force"])
@@ -137,8 +136,7 @@ _force = click.option("--force", is_flag=True, help="Replace a file that is ther
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
-    from rye.keys.key_store import DEFAULT_KEY
-    from rye.signing import last_moment
+    from rye.registry import DEFAULT_KEY, last_moment
 
     until = options["not_after"]
     made = _keyring(ask_new_passphrase).generate(
@@ -173,7 +171,7 @@ def list_keys(*, as_json: bool) -> int:
 def show_key(name: str | None, *, as_json: bool) -> int:
     """Show all that may be told of one key: its fingerprints and its public half."""
     from rye.cli.render.keys import render_key
-    from rye.keys.key_store import DEFAULT_KEY
+    from rye.registry import DEFAULT_KEY
 
     key = _keyring().show(name or DEFAULT_KEY)
     return _answer(key.to_dict(), render_key(key, Terminal.of(sys.stdout)), as_json=as_json)
@@ -206,8 +204,7 @@ def export(name: str | None, **options: Any) -> int:
     if output is None:
         say_raw(data.decode("utf-8", "surrogateescape"))
         return 0
-    from rye.keys.key_store import write_secret
-    from rye.signing import refuse_links
+    from rye.registry import refuse_links, write_secret
 
     refuse_links(output)
     if options["private"]:
@@ -220,7 +217,7 @@ def export(name: str | None, **options: Any) -> int:
 def _exported(name: str | None, options: dict[str, Any]) -> bytes:
     import base64
 
-    from rye.keys.key_store import DEFAULT_KEY
+    from rye.registry import DEFAULT_KEY
 
     keyring = _keyring(ask_passphrase)
     if options["private"]:
@@ -234,7 +231,7 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
 
 def _write_public(path: Path, data: bytes, *, replace: bool) -> None:
     from rye.errors import SigningError
-    from rye.signing import write_atomically
+    from rye.registry import write_atomically
 
     if path.exists() and not replace:
         hint = "give another name, or replace it with --force"
@@ -252,8 +249,7 @@ def _write_public(path: Path, data: bytes, *, replace: bool) -> None:
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Take over the private key in FILE (PEM; - for standard input) under NAME; a passphrase stays the same."""
     from rye.cli.render.keys import render_made
-    from rye.keys.key_store import DEFAULT_KEY, read_key_file
-    from rye.signing import refuse_key_text
+    from rye.registry import DEFAULT_KEY, read_key_file, refuse_key_text
 
     refuse_key_text(str(file))
     data = _standard_input() if str(file) == "-" else read_key_file(file.expanduser())
@@ -275,7 +271,7 @@ def _standard_input() -> bytes:
 
 def _keyring(passphrase: Passphrase = None) -> Keyring:
     """Return the user's keyring; where no project is needed, none is looked at."""
-    from rye.keys.keyring import Keyring
+    from rye.registry import Keyring
 
     return Keyring.find(passphrase=passphrase)
 

@@ -31,7 +31,7 @@ from rye.cli.options import (
 from rye.cli.terminal import Terminal, is_interactive, say_json, say_raw, show
 
 if TYPE_CHECKING:
-    from rye.search.results import SearchResponse
+    from rye.registry import SearchResponse
 
 __all__ = ["query", "search", "sections", "show_hits", "similar", "why"]
 
@@ -379,7 +379,7 @@ def query(text: tuple[str, ...], **options: Any) -> int:
 
     Exit status: 0 it parses, 2 it does not.
     """
-    from rye.query import dump, parse, to_dict
+    from rye.registry import dump, parse, to_dict
 
     parsed = parse(" ".join(text), lenient=options["lenient"])
     if options["as_json"]:

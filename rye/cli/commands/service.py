@@ -142,7 +142,7 @@ def mcp(client: str | None, **options: Any) -> int:
     Exit status: 0 the client has left, 2 error.
     """
     if options["embedder"] is not None:
-        from rye.embedding import Choice
+        from rye.registry import Choice
 
         Choice.parse(options["embedder"])
     server = import_module("rye.mcp")  # rooms on one layer do not know each other; see the architecture

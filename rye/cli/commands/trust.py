@@ -12,8 +12,7 @@ from rye.cli.options import Place, json_option, place_options, space_option
 from rye.cli.terminal import Terminal, ask_passphrase, say_json, show
 
 if TYPE_CHECKING:
-    from rye.keys.keyring import Keyring
-    from rye.keys.trust_changes import TrustPlan
+    from rye.registry import Keyring, TrustPlan
 
 __all__ = ["trust"]
 
@@ -59,7 +58,7 @@ def list_keys(**options: Any) -> int:
 @json_option
 def add(key: tuple[str, ...], **options: Any) -> int:
     """Trust each KEY. Compare its fingerprint first, by another way than the one by which it came."""
-    from rye.signing import last_moment
+    from rye.registry import last_moment
 
     files, until = _keyring(options).trust, options["not_after"]
     moment = None if until is None else last_moment(until)
@@ -121,7 +120,7 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
-    from rye.keys.keyring import Keyring
+    from rye.registry import Keyring
 
     place = Place.take(options)
     return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
@@ -129,7 +128,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 
 def _change(texts: Sequence[str], plan: Callable[[str], TrustPlan], options: dict[str, Any]) -> int:
     """Carry out what is planned for each text, if all of them are possible, and tell it."""
-    from rye.keys.trust_changes import carry_out_all
+    from rye.registry import carry_out_all
 
     changes = carry_out_all(texts, plan)
     if options["as_json"]:

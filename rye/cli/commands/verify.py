@@ -13,12 +13,7 @@ from rye.cli.options import Place, Refusal, given, json_option, only_one, place_
 from rye.cli.terminal import Terminal, ask_passphrase, note, say, say_json, show, silence
 
 if TYPE_CHECKING:
-    from rye.manifest import Delegation
-    from rye.spaces import Root
-    from rye.spaces.layout import Layout
-    from rye.verify.policy import Policy
-    from rye.verify.pool import Progress
-    from rye.verify.run import Run
+    from rye.registry import Delegation, Layout, Policy, Progress, Root, Run
 
 __all__ = ["manifest", "verify"]
 
@@ -84,7 +79,7 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
 
 
 def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Run:
-    from rye.verify.run import start_run
+    from rye.registry import start_run
 
     return start_run(
         target,
@@ -126,7 +121,7 @@ def _policy(options: dict[str, Any]) -> Policy:
     """Return the policy of the file, and on top of it what the command line demands."""
     from dataclasses import replace
 
-    from rye.verify.policy import Demand, Policy, check_signers, load_policy
+    from rye.registry import Demand, Policy, check_signers, load_policy
 
     mine = Demand(options["require"] or "trusted", check_signers(options["signers"]))
     if options["policy"] is None:
@@ -140,7 +135,7 @@ def _policy(options: dict[str, Any]) -> Policy:
 def _write_baseline(run: Run, path: Path) -> int:
     """Write the findings, unless something could not be checked: then they are not all known."""
     from rye.cli.render.verify import render_text
-    from rye.verify.run import Baseline, Finding
+    from rye.registry import Baseline, Finding
 
     findings: list[Finding] = []
     for line in render_text(run, Terminal.of(sys.stdout), verbose=False, complain=note, keep=findings.append):
@@ -212,8 +207,7 @@ class _Where:
     @classmethod
     def take(cls, options: dict[str, Any], *, several: bool) -> _Where:
         """Find what the options name; several roots only where ``several``."""
-        from rye.keys.manifests import find_root
-        from rye.spaces.layout import Layout
+        from rye.registry import Layout, find_root
 
         place, bundle, space = Place.take(options), options["bundle"], options["space"]
         if bundle is not None and given("space"):
@@ -226,22 +220,22 @@ class _Where:
 
 
 def _write(options: dict[str, Any]) -> int:
-    from rye.keys import manifests as inventory
+    from rye.registry import cosign_root, read_root_keys, read_signers, write_root
 
     only_one("delegate", "no_delegates")
     where = _Where.take(options, several=False)
     trust = where.layout.load_trust(where.trust).trust
-    signers = inventory.read_signers(where.layout, options["key"], passphrase=ask_passphrase)
+    signers = read_signers(where.layout, options["key"], passphrase=ask_passphrase)
     if options["cosign"]:
         refuse(*_LISTING, because="with --cosign")
-        report = inventory.cosign_root(where.roots[0], signers=signers, trust=trust)
+        report = cosign_root(where.roots[0], signers=signers, trust=trust)
     else:
-        report = inventory.write_root(
+        report = write_root(
             where.roots[0],
             signers=signers,
             trust=trust,
             days=options["expires"],
-            root_keys=inventory.read_root_keys(options["root_key"], options["threshold"], signers),
+            root_keys=read_root_keys(options["root_key"], options["threshold"], signers),
             delegations=_delegations(options),
             new=options["new"],
         )
@@ -256,7 +250,7 @@ def _write(options: dict[str, Any]) -> int:
 
 def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
     """Return who lists namespaces from now on; None where that stays as it is."""
-    from rye.keys.manifests import read_delegation
+    from rye.registry import read_delegation
 
     if options["no_delegates"]:
         return []
@@ -264,8 +258,7 @@ def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
 
 
 def _check(options: dict[str, Any]) -> int:
-    from rye import signing
-    from rye.keys import manifests as inventory
+    from rye.registry import check_root, concerns, reset_root, system_clock
 
     where = _Where.take(options, several=True)
     load = where.layout.load_trust(where.trust)
@@ -273,9 +266,9 @@ def _check(options: dict[str, Any]) -> int:
     reports = []
     for root in where.roots:
         if options["reset"]:
-            inventory.reset_root(root)
-        if one or inventory.concerns(root):
-            reports.append(inventory.check_root(root, trust=load.trust, now=signing.system_clock()))
+            reset_root(root)
+        if one or concerns(root):
+            reports.append(check_root(root, trust=load.trust, now=system_clock()))
     if options["as_json"]:
         say_json({"manifests": [report.to_dict() for report in reports], "warnings": list(load.warnings)})
     else:

@@ -10,8 +10,7 @@ from rye.cli.render.parts import plural, size, table
 from rye.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from rye.registry.reports import RefreshReport, SpaceStatus, VectorReport
-    from rye.registry.stats import SpaceStats, Stats
+    from rye.registry import RefreshReport, SpaceStats, SpaceStatus, Stats, VectorReport
 
 __all__ = ["render_rebuilt", "render_stats", "render_status", "render_vectors"]
 

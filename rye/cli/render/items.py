@@ -12,9 +12,7 @@ from rye.cli.render.parts import cells, pad, passage, remedy, signed_by, source_
 from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal
 
 if TYPE_CHECKING:
-    from rye.registry.relations import RelatedItem, Relation, Relations
-    from rye.registry.reports import LoadedItem
-    from rye.search.results import SearchResponse, SearchResult
+    from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult
 
 __all__ = ["DRAWINGS", "render_item", "render_list", "render_refs"]
 

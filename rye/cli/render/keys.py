@@ -10,9 +10,7 @@ from rye.cli.render.parts import cells, pad, plural
 from rye.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from rye.keys.keyring import KeyFacts
-    from rye.keys.sign_items import SignReport
-    from rye.keys.trust_changes import TrustChange, TrustedKey, TrustReport
+    from rye.registry import KeyFacts, SignReport, TrustChange, TrustedKey, TrustReport
 
 __all__ = ["render_change", "render_key", "render_keys", "render_made", "render_signed", "render_trust"]
 

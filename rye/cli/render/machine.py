@@ -12,11 +12,7 @@ from xml.sax.saxutils import quoteattr
 from rye._text import inline
 from rye.cli.render.parts import plural, shown_path
 from rye.cli.terminal import json_text
-from rye.signing import REASONS, Verdict
-from rye.verify.manifests import Amiss
-from rye.verify.policy import POLICY_REASONS
-from rye.verify.reports import Unchecked, VerifiedItem
-from rye.verify.run import Finding, Run
+from rye.registry import POLICY_REASONS, REASONS, Amiss, Finding, Run, Unchecked, Verdict, VerifiedItem
 
 __all__ = ["FORMATS"]
 
@@ -103,7 +99,7 @@ def _escaped(text: str, more: str) -> str:
 
 def render_sarif(run: Run) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
-    from rye.manifest.model import FINDINGS, Severity
+    from rye.registry import FINDINGS, Severity
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
     codes += [*POLICY_REASONS, *(code for code, kind in FINDINGS.items() if kind.severity is Severity.ERROR)]

@@ -14,8 +14,7 @@ from rye.cli.terminal import Terminal
 from rye.errors import QueryError, RyeError
 
 if TYPE_CHECKING:
-    from rye.registry.reports import LoadedItem
-    from rye.signing.model import Signature
+    from rye.registry import LoadedItem, Signature
 
 __all__ = [
     "Spans",
@@ -160,12 +159,12 @@ def signed_by(signature: Signature) -> str:
 
 def remedy(loaded: LoadedItem) -> str:
     """Return the command that would make the verdict better; nothing where the reader cannot, as in a bundle."""
-    from rye.signing import REASONS
+    from rye.registry import REASONS
 
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
-    from rye.verify.fixes import Fixing
+    from rye.registry import Fixing
 
     return Fixing.find().of_item(loaded, loaded.signature.code)
 

@@ -24,10 +24,21 @@ from rye.cli.render.parts import (
 from rye.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from rye.query.ast import Parsed
-    from rye.search.explanation import Clause, Contrast, Meant, Neighbour, Why
-    from rye.search.facets import Facet
-    from rye.search.results import HybridMatch, LeafTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
+    from rye.registry import (
+        Clause,
+        Contrast,
+        Facet,
+        HybridMatch,
+        LeafTrace,
+        Meant,
+        Neighbour,
+        Parsed,
+        SearchResponse,
+        SearchResult,
+        SectionHit,
+        SectionResponse,
+        Why,
+    )
 
 __all__ = [
     "render_dropped",
@@ -54,7 +65,7 @@ def render_search(response: SearchResponse, terminal: Terminal, *, sort_by: str 
     """Yield the header, every hit of the page, where explained with what puts it before the next, and the facets."""
     head = f"[{len(response.results)} of {response.total} results -- {inline(response.stage)}]"
     yield terminal.style(head, bold=True)
-    from rye.search.explanation import contrast
+    from rye.registry import contrast
 
     digits = len(str(response.offset + len(response.results)))
     for rank, hit in enumerate(response.results, start=response.offset + 1):

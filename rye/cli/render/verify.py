@@ -8,14 +8,10 @@ from typing import TYPE_CHECKING
 from rye._text import inline
 from rye.cli.render.parts import plural, shown_path, source_label
 from rye.cli.terminal import VERDICT_MARKS, Terminal
-from rye.verify.manifests import Amiss
-from rye.verify.reports import Unchecked
-from rye.verify.run import Finding
+from rye.registry import Amiss, Finding, Unchecked
 
 if TYPE_CHECKING:
-    from rye.keys.manifests import ManifestReport, ManifestWritten
-    from rye.verify.reports import VerifiedItem
-    from rye.verify.run import Run
+    from rye.registry import ManifestReport, ManifestWritten, Run, VerifiedItem
 
 __all__ = ["render_checked", "render_hints", "render_text", "render_written"]
 
