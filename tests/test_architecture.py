@@ -114,7 +114,6 @@ LONG_FILES: Mapping[str, str] = {
     "rye/search/engine.py": "still to be simplified",
     "rye/search/explain.py": "still to be simplified",
     "rye/search/highlight.py": "still to be simplified",
-    "rye/search/phrase.py": "still to be simplified",
     "rye/search/request.py": "still to be simplified",
     "rye/search/sections.py": "still to be simplified",
     "rye/search/semantic.py": "still to be simplified",

@@ -18,7 +18,25 @@ from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.segment import Bools
 from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
-from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Refers, Similar, State, without
+from rye.search.bound import (
+    All,
+    Any,
+    Between,
+    Bound,
+    Everything,
+    Glob,
+    Has,
+    Near,
+    Not,
+    Phrase,
+    Refers,
+    Similar,
+    SloppyPhrase,
+    State,
+    TermQuery,
+    TextPattern,
+    without,
+)
 from rye.search.compare import EXAMPLES, readable
 from rye.search.expand import How, Pattern
 from rye.search.fields import (
@@ -32,7 +50,6 @@ from rye.search.fields import (
     kind_of,
     nearest,
 )
-from rye.search.phrase import Leaf, Nearby, Run, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,7 +247,7 @@ def _bind_leaf(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
     fields = searched_fields(context.level)
     if scope.name:
         fields = np.asarray([name == scope.name for name in TEXT_FIELDS])
-    return Leaf(pattern, fields, scope.boost, scope.name, node, context.text)
+    return TermQuery(pattern, fields, scope.boost, scope.name, node, context.text)
 
 
 def _has_long_phrase(node: ast.Node) -> bool:
@@ -281,31 +298,31 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
     return None
 
 
-def _pattern(node: ast.Node) -> Run | Window | Nearby | Everything | None:
+def _pattern(node: ast.Node) -> TextPattern | Everything | None:
     """Return what a leaf looks for; None where nothing is left to look for."""
     match node:
         case ast.Word(text=text):
-            return _word_run(text, How.INFLECTED)
+            return _word_phrase(text, How.INFLECTED)
         case ast.Fuzzy(text=text, distance=distance):
-            return _word_run(text, How.FUZZY, distance)
+            return _word_phrase(text, How.FUZZY, distance)
         case ast.Wildcard(pattern=pattern):
-            return _glob_run(pattern)
+            return _glob_phrase(pattern)
         case ast.Phrase(text=text, slop=slop):
             words = analysis.parts(text) if analysis.searchable(text) else []
             if not words:
                 return None
             if slop is not None:
-                return Window(tuple(words), slop)
-            return Run(tuple(Pattern(word, How.EXACT) for word in words), tuple(range(len(words))))
+                return SloppyPhrase(tuple(words), slop)
+            return Phrase(tuple(Pattern(word, How.EXACT) for word in words), tuple(range(len(words))))
         case ast.Near(operands=operands, distances=distances):
-            return _nearby(operands, distances)
+            return _near(operands, distances)
     message = f"{type(node).__name__} is no leaf"
     raise AssertionError(message)
 
 
-def _word_run(text: str, how: How, distance: int | None = None) -> Run | None:
+def _word_phrase(text: str, how: How, distance: int | None = None) -> Phrase | None:
     if analysis.is_plain(text):
-        return Run((Pattern(text, how, distance),), (0,))
+        return Phrase((Pattern(text, how, distance),), (0,))
     if not analysis.searchable(text):
         return None
     chunks = analysis.chunks(analysis.normalize(text))
@@ -313,17 +330,17 @@ def _word_run(text: str, how: How, distance: int | None = None) -> Run | None:
     patterns = tuple(Pattern(part, how, distance) for part in parts)
     offsets = tuple(range(len(parts)))
     if len(parts) == 1 or len(chunks) > 1:
-        return Run(patterns, offsets)
+        return Phrase(patterns, offsets)
     form = Pattern(analysis.joined(parts), How.FUZZY if how is How.FUZZY else How.EXACT, distance)
-    return Run(patterns, offsets, form)
+    return Phrase(patterns, offsets, form)
 
 
-def words_of(text: str) -> Run | None:
+def words_of(text: str) -> Phrase | None:
     """Return what a plain word looks for; None when it has no letter or digit."""
-    return _word_run(text, How.INFLECTED)
+    return _word_phrase(text, How.INFLECTED)
 
 
-def _glob_run(pattern: str) -> Run | Everything | None:
+def _glob_phrase(pattern: str) -> Phrase | Everything | None:
     pieces = analysis.glob_parts(pattern)
     stars = [not piece.strip("*") for piece in pieces]
     if all(stars):
@@ -333,15 +350,15 @@ def _glob_run(pattern: str) -> Run | Everything | None:
     first, last = stars.index(False), len(stars) - stars[::-1].index(False)
     kept = [offset for offset in range(first, last) if not stars[offset]]
     patterns = tuple(Pattern(pieces[offset], How.GLOB) for offset in kept)
-    return Run(patterns, tuple(offset - first for offset in kept))
+    return Phrase(patterns, tuple(offset - first for offset in kept))
 
 
-def _nearby(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> Nearby | None:
+def _near(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> Near | None:
     groups = []
     for operand in operands:
         alternatives = operand.operands if isinstance(operand, ast.Or) else (operand,)
-        runs = tuple(run for run in map(_pattern, alternatives) if isinstance(run, (Run, Window)))
-        if len(runs) != len(alternatives):
+        phrases = tuple(one for one in map(_pattern, alternatives) if isinstance(one, (Phrase, SloppyPhrase)))
+        if len(phrases) != len(alternatives):
             return None
-        groups.append(runs)
-    return Nearby(tuple(groups), distances)
+        groups.append(phrases)
+    return Near(tuple(groups), distances)

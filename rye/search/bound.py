@@ -1,13 +1,87 @@
-"""The nodes of a bound query: what a query means once its names are fields and its words are leaves."""
+"""The nodes of a bound query: what a query means once its names are fields and its words are term queries."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
+from rye.index.segment import Bools
 from rye.query import ast
-from rye.search.phrase import Leaf
+from rye.search.expand import How, Pattern
 from rye.signing import Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """Parts at fixed offsets; a single part is a plain word. ``joined`` matches the parts written as one term."""
+
+    parts: tuple[Pattern, ...]
+    offsets: tuple[int, ...]
+    joined: Pattern | None = None
+
+    @property
+    def single(self) -> bool:
+        """Whether it is one part, so that positions do not matter."""
+        return len(self.parts) == 1 and self.joined is None
+
+
+@dataclass(frozen=True, slots=True)
+class SloppyPhrase:
+    """Words in any order within a window of as many positions as they are, plus ``slop``."""
+
+    words: tuple[str, ...]
+    slop: int
+
+
+@dataclass(frozen=True, slots=True)
+class Near:
+    """Operands, each a choice, with the greatest distance between neighbours."""
+
+    operands: tuple[tuple[Phrase | SloppyPhrase, ...], ...]
+    distances: tuple[int, ...]
+
+
+TextPattern: TypeAlias = Phrase | SloppyPhrase | Near
+
+
+def patterns(pattern: TextPattern) -> Iterator[Pattern]:
+    """Yield every part; one may recur, though not in a sloppy phrase, for which it is looked up once."""
+    if isinstance(pattern, Phrase):
+        yield from pattern.parts
+        if pattern.joined is not None:
+            yield pattern.joined
+    elif isinstance(pattern, SloppyPhrase):
+        yield from (Pattern(word, How.EXACT) for word in dict.fromkeys(pattern.words))
+    else:
+        for choice in pattern.operands:
+            for one in choice:
+                yield from patterns(one)
+
+
+@dataclass(frozen=True, eq=False)
+class TermQuery:
+    """A scored leaf of a query: a text pattern bound to fields.
+
+    Attributes:
+        pattern: What to look for.
+        fields: Shape ``(fields,)``: the fields it is bound to.
+        boost: Product of the boosts around it.
+        name: The field it was written for, else empty.
+        node: As parsed.
+        text: The whole query it stands in, for errors.
+    """
+
+    pattern: TextPattern
+    fields: Bools
+    boost: float
+    name: str
+    node: ast.Node
+    text: str = ""
+
+    def label(self) -> str:
+        """Return its canonical text, for explanations."""
+        return f"{self.name}:{self.node}" if self.name else str(self.node)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,40 +173,38 @@ class Any:
 Filter: TypeAlias = Has | Glob | Similar | Between | Changed | State | Refers
 """What includes or excludes without being scored."""
 
-Bound: TypeAlias = Everything | Filter | Leaf | Not | All | Any
+Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any
 
 
-def asks_verdict(node: Bound) -> bool:
+def _nodes(node: Bound) -> Iterator[Bound]:
+    """Yield a query and all parts of it."""
+    yield node
+    match node:
+        case Not(operand=operand):
+            yield from _nodes(operand)
+        case All(operands=operands) | Any(operands=operands):
+            for operand in operands:
+                yield from _nodes(operand)
+
+
+def asks_verdict(query: Bound) -> bool:
     """Return whether what a query matches depends on verdicts, and so on the keys of the moment."""
-    match node:
-        case State(name=name):
-            return name == "signed" or name in set(Verdict)
-        case Has(name=name) | Glob(name=name):
-            return name == "signer"
-        case Not(operand=operand):
-            return asks_verdict(operand)
-        case All(operands=operands) | Any(operands=operands):
-            return any(map(asks_verdict, operands))
-        case _:
-            return False
+    return any(
+        node.name == "signed" or node.name in set(Verdict)
+        if isinstance(node, State)
+        else isinstance(node, (Has, Glob)) and node.name == "signer"
+        for node in _nodes(query)
+    )
 
 
-def asks_relations(node: Bound) -> bool:
+def asks_relations(query: Bound) -> bool:
     """Return whether what a query matches depends on what items refer to."""
-    match node:
-        case Refers():
-            return True
-        case State(name=name) | Has(name=name):
-            return name in {"orphan", "dangling", "references", "referenced-by"}
-        case Not(operand=operand):
-            return asks_relations(operand)
-        case All(operands=operands) | Any(operands=operands):
-            return any(map(asks_relations, operands))
-        case _:
-            return False
+    names = {"orphan", "dangling", "references", "referenced-by"}
+    return any(
+        isinstance(node, Refers) or (isinstance(node, (State, Has)) and node.name in names) for node in _nodes(query)
+    )
 
 
-# -- A query with one of its parts taken out: what an error about that part suggests instead.
 def without(root: ast.Node, bad: ast.Node) -> str:
     """Return the canonical text of a query without one of its nodes; ``*`` when nothing is left."""
     return str(_pruned(root, bad) or ast.Everything()) or "*"

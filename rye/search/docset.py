@@ -71,8 +71,7 @@ class Docs:
         """Shape ``(size,)``: whether each document is a member."""
         if self._mask is None:
             assert self._numbers is not None
-            self._mask = np.zeros(self.size, bool)
-            self._mask[self._numbers] = True
+            self._mask = mask(self._numbers, self.size)
         return self._mask
 
     def __bool__(self) -> bool:
@@ -123,3 +122,10 @@ def look_up(ordered: Numbers, some: Numbers) -> tuple[Ints, Bools]:
         return at, np.zeros(len(some), bool)
     found: Bools = ordered.take(at, mode="clip") == some
     return at, found
+
+
+def mask(numbers: Numbers, size: int) -> Bools:
+    """Return a mask of some numbers below ``size``."""
+    found = np.zeros(size, bool)
+    found[numbers] = True
+    return found

@@ -34,7 +34,7 @@ from rye.search.predicates import States
 from rye.search.relax import Dictionary, Reading, read_prose
 from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Remark, Replaced, SearchResponse
-from rye.search.score import Evaluation, Leaves
+from rye.search.score import Evaluation, Matchers
 from rye.search.semantic import ByMeaning, Near
 from rye.signing import TrustSet
 
@@ -174,7 +174,7 @@ class Search:
         self.reader = world.reader
         self.states = States(world.reader, world.everywhere, world.trust, world.now)
         self.weights = weights_for(world.reader, world.overrides)
-        self._leaves: Leaves = {}  # stages have most in common
+        self._matchers: Matchers = {}  # stages have most in common
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
         self._replaced: list[Replaced] = []
@@ -272,7 +272,7 @@ class Search:
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
         """Return what to evaluate: where what may be prose finds nothing as it is written, it is read as prose."""
-        return plan.asked if plan.asked and not self.evaluate(plan.main, plan).docs & allowed else plan
+        return plan.asked if plan.asked and not self.evaluate(plan.main, plan).docs() & allowed else plan
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -294,7 +294,7 @@ class Search:
 
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
-        found, size = evaluation.docs & allowed, self.reader.size
+        found, size = evaluation.docs() & allowed, self.reader.size
         if stage.name == "all":
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
             if len(whole):
@@ -360,7 +360,7 @@ class Search:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""
         nodes = [bind(node, self._context(self.request.query, node)) or bound.Everything(), *self._fixed(plan)]
         query = nodes[0] if len(nodes) == 1 else bound.All(tuple(nodes))
-        return Evaluation(self.reader, query, self.weights, self.states, leaves=self._leaves)
+        return Evaluation(self.reader, query, self.weights, self.states, matchers=self._matchers)
 
     def _context(self, text: str, node: ast.Node) -> Context:
         dropped = self._dropped if self.request.lenient else None
@@ -382,13 +382,13 @@ class Search:
         """Warn of leaves that stand for more terms than were looked up, and of references that are not known."""
         if any(map(asks_relations, (evaluation.query, *self.filters))) and (unknown := self.states.graph.unknown):
             self._warnings.append(unknown)
-        for found in evaluation.found():
-            if found.cut:
-                self._warnings.append(f"{found.leaf.label} stands for too many terms; the most frequent were kept")
+        for matcher in evaluation.matchers():
+            if matcher.cut():
+                self._warnings.append(f"{matcher.query.label()} stands for too many terms; the most frequent were kept")
 
     def _count(self, node: ast.Node, plan: Plan) -> int:
         try:
-            return len(self.evaluate(node, plan).docs & self.allowed())
+            return len(self.evaluate(node, plan).docs() & self.allowed())
         except QueryError:  # takes too much: nobody asked for it
             return 0
 
@@ -406,7 +406,7 @@ class Search:
         if request.scopes is not EVERY_SCOPE:
             docs &= Docs.union(size, [Docs(size, mask=self._in_scope(scope)) for scope in request.scopes])
         for node in self.filters if request.filters else ():
-            docs &= Evaluation(self.reader, node, self.weights, self.states).docs
+            docs &= Evaluation(self.reader, node, self.weights, self.states).docs()
         return docs
 
     def _in_scope(self, scope: Scope) -> Bools:
@@ -435,7 +435,7 @@ class Search:
         if not len(docs):
             return docs
         found = Docs(self.reader.size, numbers=docs) & allowed
-        return (found & self.evaluate(ast.Everything(), plan).docs if plan.fixed else found).numbers
+        return (found & self.evaluate(ast.Everything(), plan).docs() if plan.fixed else found).numbers
 
     @cached_property
     def _dictionary(self) -> Dictionary:

@@ -1,4 +1,4 @@
-"""One part of a leaf → the terms of the dictionary it stands for, each with its weight, per segment."""
+"""Expand one part of a term query to the terms of the dictionary it stands for, each with its weight, per segment."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import chain
 from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rye.index.arrays import fresh
 from rye.index.reader import Floats, Part, Reader
-from rye.index.segment import Ints
+from rye.index.segment import Bools, Ints
 
 MAX_EXPANSIONS = 1_024
-"""Terms one part of a leaf may stand for, unless it is excluded; the most frequent are kept."""
+"""Terms one part of a term query may stand for, unless it is excluded; the most frequent are kept."""
 
 INFLECTION_WEIGHT = 0.5
 
@@ -67,34 +67,26 @@ class Terms:
         pairs = zip(self._reader.parts, self.choices, strict=True)
         return frozenset(word for part, (ids, _) in pairs for word in part.segment.terms.take(ids))
 
-    def frequency(self, fields: npt.NDArray[np.bool_]) -> int:
+    def frequency(self, fields: Bools) -> int:
         """Return in how many live documents each such term occurs in any of the fields, added up over the terms."""
         pairs = zip(self._reader.parts, self.choices, strict=True)
         return sum(int(document_frequencies(part, ids, fields).sum()) for part, (ids, _) in pairs)
 
 
-def expand(reader: Reader, pattern: Pattern, fields: npt.NDArray[np.bool_]) -> Terms:
+def expand(reader: Reader, pattern: Pattern, fields: Bools | None) -> Terms:
     """Return the terms a pattern stands for, at most :data:`MAX_EXPANSIONS` different ones.
 
     Args:
         reader: What to search.
         pattern: The part as written.
-        fields: Shape ``(fields,)``: in which fields a term's document frequency counts when terms must be left out.
+        fields: Shape ``(fields,)``: in which fields a term's document frequency counts when terms must be left out;
+            None to leave out none.
     """
-    choices = _choices(reader, pattern)
-    if sum([len(ids) for ids, _ in choices]) <= MAX_EXPANSIONS:
+    choose = _CHOOSERS[pattern.how]
+    choices = tuple([choose(part, pattern) for part in reader.parts])
+    if fields is None or sum([len(ids) for ids, _ in choices]) <= MAX_EXPANSIONS:
         return Terms(reader, choices)
     return _cut(reader, choices, pattern.text, fields)
-
-
-def expand_whole(reader: Reader, pattern: Pattern) -> Terms:
-    """Return all terms a pattern stands for, however many."""
-    return Terms(reader, _choices(reader, pattern))
-
-
-def _choices(reader: Reader, pattern: Pattern) -> tuple[Choice, ...]:
-    choose = _CHOOSERS[pattern.how]
-    return tuple([choose(part, pattern) for part in reader.parts])
 
 
 def _exact(part: Part, pattern: Pattern) -> Choice:
@@ -144,80 +136,69 @@ _CHOOSERS: dict[How, Callable[[Part, Pattern], Choice]] = {
 }
 
 
-def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: npt.NDArray[np.bool_]) -> Terms:
+def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: Bools) -> Terms:
     """Keep the word itself and the terms of greatest live document frequency over all segments; ties by term."""
-    rows, own = _numbered(reader, choices, itself)
+    numbers, own = _numbered(reader, choices, itself)
+    rows = [(part, ids, of) for part, (ids, _), of in zip(reader.parts, choices, numbers, strict=True)]
     counts = _greatest(rows, own, fields)
     if np.count_nonzero(counts) <= MAX_EXPANSIONS:
         return Terms(reader, choices)
     if own >= 0 and counts[own]:
         counts[own] = counts.max() + 1
-    least = _in_place(counts, MAX_EXPANSIONS)
+    least = _kth_largest(counts, MAX_EXPANSIONS)
     keep = counts > least
     keep[np.flatnonzero(counts == least)[: MAX_EXPANSIONS - np.count_nonzero(keep)]] = True
-    cut = [
-        (ids[keep[row.numbers]], weights[keep[row.numbers]]) for (ids, weights), row in zip(choices, rows, strict=True)
-    ]
+    cut = [(ids[keep[of]], weights[keep[of]]) for (ids, weights), of in zip(choices, numbers, strict=True)]
     return Terms(reader, tuple(cut), cut=True)
 
 
-class _Row(NamedTuple):
-    """The chosen terms of one segment, and what number each has among those of all segments."""
-
-    part: Part
-    ids: Ints
-    numbers: Ints
-
-
-def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple[list[_Row], int]:
+def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple[list[Ints], int]:
     """Number the chosen terms of all segments together, in their order; return also the number of a word, or -1."""
     if len(choices) == 1:
-        part, ids = reader.parts[0], choices[0][0]
-        own = np.flatnonzero(ids == part.segment.terms.find(itself))
-        return [_Row(part, ids, np.arange(len(ids)))], int(own[0]) if len(own) else -1
+        ids = choices[0][0]
+        own = np.flatnonzero(ids == reader.parts[0].segment.terms.find(itself))
+        return [np.arange(len(ids))], int(own[0]) if len(own) else -1
     words = [part.segment.terms.take(ids) for part, (ids, _) in zip(reader.parts, choices, strict=True)]
-    several = sorted(dict.fromkeys(chain.from_iterable(words)))
-    number_of = dict(zip(several, range(len(several)), strict=True))
-    rows = []
-    for part, (ids, _), names in zip(reader.parts, choices, words, strict=True):
-        rows.append(_Row(part, ids, np.fromiter(map(number_of.__getitem__, names), np.int64, len(names))))
-    return rows, number_of.get(itself, -1)
+    number_of = {word: number for number, word in enumerate(sorted({*chain.from_iterable(words)}))}
+    numbers = [np.fromiter(map(number_of.__getitem__, some), np.int64, len(some)) for some in words]
+    return numbers, number_of.get(itself, -1)
 
 
-def _greatest(rows: list[_Row], own: int, fields: npt.NDArray[np.bool_]) -> Ints:
+def _greatest(rows: list[tuple[Part, Ints, Ints]], own: int, fields: Bools) -> Ints:
     """Return the live document frequency of each term that may be among the greatest, of others 0.
 
     The documents that have a term in any field, deleted or not, bound its frequency from above. So the terms of the
-    greatest bounds are counted, and more of them until those left out cannot be among the greatest.
+    greatest bounds are counted, and more of them until those left out cannot be among the greatest. Each row is a
+    segment, its terms, and their numbers among those of all segments.
     """
-    size = 1 + max(int(row.numbers.max(initial=-1)) for row in rows)
+    size = 1 + max(int(of.max(initial=-1)) for _, _, of in rows)
     bounds = np.zeros(size, np.int64)
-    for row in rows:
-        bounds[row.numbers] += row.part.segment.term_docs[row.ids]
-    if fields.all() and all(row.part.intact for row in rows):
+    for part, ids, of in rows:
+        bounds[of] += part.segment.term_docs[ids]
+    if fields.all() and all(part.intact for part, _, _ in rows):
         return bounds
     wanted = MAX_EXPANSIONS + 1
     taken = 2 * wanted
     while True:
-        floor = _in_place(bounds, taken) if taken < size else 0
+        floor = _kth_largest(bounds, taken) if taken < size else 0
         asked = bounds >= floor
         asked[own] |= own >= 0
         counts = np.zeros(size, np.int64)
-        for row in rows:
-            these = asked[row.numbers]
-            counts[row.numbers[these]] += document_frequencies(row.part, row.ids[these], fields)
-        if floor == 0 or _in_place(counts, wanted) >= floor:
+        for part, ids, of in rows:
+            these = asked[of]
+            counts[of[these]] += document_frequencies(part, ids[these], fields)
+        if floor == 0 or _kth_largest(counts, wanted) >= floor:
             return counts
         taken *= 4
 
 
-def _in_place(counts: Ints, place: int) -> int:
-    """Return the count in a place, from 1 on, of the descending order; most counts are too small to be asked."""
+def _kth_largest(counts: Ints, k: int) -> int:
+    """Return the k-th largest count (k ≥ 1). Counts up to :data:`_RARE` are skipped where enough are greater."""
     great = counts[counts > _RARE]
-    return int(np.partition(great if len(great) >= place else counts, -place)[-place])
+    return int(np.partition(great if len(great) >= k else counts, -k)[-k])
 
 
-def document_frequencies(part: Part, ids: Ints, fields: npt.NDArray[np.bool_]) -> Ints:
+def document_frequencies(part: Part, ids: Ints, fields: Bools) -> Ints:
     """Return in how many live documents of one segment each term occurs in any of the fields."""
     if part.intact and fields.all():
         return part.segment.term_docs[ids].astype(np.int64)
@@ -225,7 +206,5 @@ def document_frequencies(part: Part, ids: Ints, fields: npt.NDArray[np.bool_]) -
     docs = part.segment.posting_doc[postings]
     keep = fields[part.segment.posting_field[postings]] & part.live[docs]
     docs, owner = docs[keep], owner[keep]
-    fresh = np.ones(len(docs), bool)
-    fresh[1:] = (docs[1:] != docs[:-1]) | (owner[1:] != owner[:-1])
-    counts: Ints = np.bincount(owner[fresh], minlength=len(ids))
+    counts: Ints = np.bincount(owner[fresh(docs) | fresh(owner)], minlength=len(ids))
     return counts

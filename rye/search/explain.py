@@ -23,9 +23,9 @@ from rye.search.bind import Context, bind
 from rye.search.engine import Answer, Search, World
 from rye.search.explanation import Clause, Meant, Neighbour, Reason, Why, contrast
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, Weights, canonical
-from rye.search.match import Found
+from rye.search.match import Matcher
 from rye.search.page import Hit
-from rye.search.phrase import Effort, Leaf, Run
+from rye.search.phrase import Effort
 from rye.search.plan import ANY_LIMIT, make_plan, named_by
 from rye.search.predicates import States, values_of
 from rye.search.request import Request, bind_filters
@@ -84,16 +84,16 @@ class Anatomy:
 
     def matches(self, node: bound.Bound) -> bool:
         """Return whether the item matches a bound query."""
-        return bool(Evaluation(self.reader, node, self.weights, self.states).docs.mask[self.doc])
+        return bool(Evaluation(self.reader, node, self.weights, self.states).docs().mask[self.doc])
 
     def _leaf(self, node: ast.Node, *, negated: bool) -> Clause:
         part = bind(node, self.context(node))
         if part is None:
             return Clause(_text(node), "dropped", matched=False, note="left out")
         evaluation = Evaluation(self.reader, bound.Not(part) if negated else part, self.weights, self.states)
-        matched = bool(evaluation.docs.mask[self.doc]) != negated
-        if isinstance(part, Leaf):
-            (found,) = evaluation.found()
+        matched = bool(evaluation.docs().mask[self.doc]) != negated
+        if isinstance(part, bound.TermQuery):
+            (found,) = evaluation.matchers()
             fields = set(found.slots_of(np.asarray([self.doc])).fields.tolist()) if matched else set()
             words = found.words_in(self.doc) if matched else {}
             named = {_NAMES[field]: terms for field, terms in sorted(words.items()) if field in fields}
@@ -101,24 +101,24 @@ class Anatomy:
         kind = "everything" if isinstance(part, bound.Everything) else "condition"
         return Clause(_text(node), kind, matched, note=self.has(part))
 
-    def _lacking(self, found: Found) -> str:
+    def _lacking(self, found: Matcher) -> str:
         """Return what keeps a leaf of text from matching."""
-        leaf = found.leaf
+        leaf = found.query
         parts = found.terms_in(self.doc)
         lacking = [pattern.text for pattern, fields in parts.items() if not fields]
-        joined = leaf.pattern.joined if isinstance(leaf.pattern, Run) else None
+        joined = leaf.pattern.joined if isinstance(leaf.pattern, bound.Phrase) else None
         lacking = [text for text in lacking if joined is None or text != joined.text]
         if not lacking:
             return "its words are there, but not next to each other or near enough in one field"
         said = f"no word for {', '.join(map(repr, lacking[:_LISTED]))}"
         if not leaf.fields.all():
             everywhere = replace(leaf, fields=np.ones(len(_NAMES), bool))
-            elsewhere = type(found)(self.reader, everywhere, Effort()).words_in(self.doc)
+            elsewhere = Matcher(self.reader, everywhere, Effort(), excluded=found.excluded).words_in(self.doc)
             names = ", ".join(_NAMES[field] for field in sorted(elsewhere))
             said += f" in {leaf.name or 'the fields of this level'}" + (f"; there is in {names}" if names else "")
-        if found.cut:
+        if found.cut():
             said += "; it stands for too many words, of which the most frequent were looked up"
-        return said if found.df else f"{said}; no searched item matches"
+        return said if found.docs() else f"{said}; no searched item matches"
 
     def has(self, node: bound.Bound) -> str:
         """Return what the item has in the fields that a condition is about."""
@@ -392,7 +392,7 @@ class Inquiry(Search):
         stages = list(self._stages(self.plan))
         names = [stage.name for stage in stages]
         for stage in stages[names.index(answer.stage) + 1 :] if answer.total else ():
-            if self.evaluate(stage.ast, self.plan).docs.mask[doc]:
+            if self.evaluate(stage.ast, self.plan).docs().mask[doc]:
                 found = f"stage {answer.stage!r} found {answer.total}, so that no looser one was tried"
                 yield Reason("stage", f"stage {stage.name}", f"stage {stage.name!r} would find it, but {found}")
                 return

@@ -144,7 +144,8 @@ Overrides = Mapping[str, Mapping[str, float]]
 
 _W = np.asarray([field.weight for field in TEXT_FIELDS.values()], np.float64)
 _B = np.asarray([field.b for field in TEXT_FIELDS.values()], np.float64)
-_FIELD_MASK = (1 << FIELD_BITS) - 1
+FIELD_MASK = (1 << FIELD_BITS) - 1
+"""The bits of a slot that are the field number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -180,7 +181,7 @@ class Weights:
         if self.rows is None and by_slot is not None:
             found: Floats = self._table.take(by_slot.take(slots) if codes is None else codes)
             return found
-        docs, fields = slots >> FIELD_BITS, slots & _FIELD_MASK
+        docs, fields = slots >> FIELD_BITS, slots & FIELD_MASK
         return self.of(docs + part.base, fields) / self._norm(fields, part.segment.lengths[fields, docs])
 
     def _norm(self, fields: Numbers, lengths: Numbers) -> Floats:

@@ -19,8 +19,8 @@ from rye.index.reader import Reader
 from rye.index.segment import Bools, Ints
 from rye.index.terms import ranges
 from rye.index.verdict_cache import Masks, kept_masks
+from rye.search.docset import mask
 from rye.search.graph_resolve import KIND_BITS, Names, Resolver, Rows, Table
-from rye.search.postings import mask
 
 MAX_CANDIDATES = 10
 """Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""

@@ -24,7 +24,7 @@ from rye.index.relations import KIND_NUMBER
 from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Bools, Ints, Numbers
 from rye.index.terms import ranges
-from rye.search.postings import mask
+from rye.search.docset import mask
 
 # -- What there is to refer to: the items of all spaces by the keys of their ids and names.
 ANY_TYPE = np.uint64((1 << TYPE_BITS) - 1)

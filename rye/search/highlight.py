@@ -16,8 +16,9 @@ import numpy as np
 from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item
-from rye.search.match import Found
-from rye.search.phrase import Places, Run
+from rye.search.bound import Phrase
+from rye.search.match import Matcher
+from rye.search.phrase import Spans
 
 __all__ = ["Ranges", "Sought", "mark"]
 
@@ -254,46 +255,45 @@ class Matched:
 
 
 class Matches:
-    """The evaluated positive leaves of a query, with the fields that each has in the documents of a page.
+    """What the positive term queries of a query matched in the documents of a page.
 
     Args:
-        leaves: The leaves.
+        matchers: The term queries, evaluated.
         docs: The documents, in any order.
     """
 
-    def __init__(self, leaves: Sequence[Found], docs: Iterable[int]) -> None:
-        self._leaves = leaves = list(dict.fromkeys(leaves))  # equal ones are evaluated as one
-        self._plain = [isinstance(found.leaf.pattern, Run) and len(found.leaf.pattern.parts) == 1 for found in leaves]
-        self._everywhere: dict[tuple[int, ...], Sought] = {}
+    def __init__(self, matchers: Sequence[Matcher], docs: Iterable[int]) -> None:
+        self._matchers = list(dict.fromkeys(matchers))  # equal ones are evaluated once
+        patterns = [matcher.query.pattern for matcher in self._matchers]
+        self._plain = [isinstance(pattern, Phrase) and pattern.single for pattern in patterns]
+        self._docs = np.asarray(sorted(docs), np.int64)
+        self._words: dict[tuple[int, ...], Sought] = {}
+        self._spans: dict[int, dict[int, Spans]] = {}
         self._fields: dict[int, dict[int, list[int]]] = {}
-        ascending = np.asarray(sorted(docs), np.int64)
-        self._places: dict[int, Places] = {}
-        self._docs = ascending
-        for number, found in enumerate(leaves):
-            slots = found.slots_of(ascending)
+        for number, matcher in enumerate(self._matchers):
+            slots = matcher.slots_of(self._docs)
             for doc, field in zip(slots.docs.tolist(), slots.fields.tolist(), strict=True):
                 self._fields.setdefault(doc, {}).setdefault(field, []).append(number)
 
     def wanted(self, doc: int, *, positions_hold: bool) -> dict[int, Sought]:
-        """Return per field number, ascending, what the leaves matched there in one of the documents."""
+        """Return per field number, ascending, what was matched there in one of the documents."""
         fields = self._fields.get(doc, {})
-        sought = {field: self._words(tuple(fields[field])) for field in sorted(fields)}
+        sought = {field: self._sought(tuple(fields[field])) for field in sorted(fields)}
         others = {number for numbers in fields.values() for number in numbers if not self._plain[number]}
         for number in others if positions_hold else ():
-            if number not in self._places:
-                self._places[number] = self._leaves[number].places(self._docs)
-            for field, places in self._places[number].of(doc).items():
+            if number not in self._spans:
+                self._spans[number] = self._matchers[number].spans(self._docs)
+            for field, spans in self._spans[number][doc].items():
                 if number in fields.get(field, ()):
-                    sought[field] = Sought(sought[field].terms, (*sought[field].places, *places))
+                    sought[field] = Sought(sought[field].terms, (*sought[field].places, *map(tuple, spans.tolist())))
         return sought
 
-    def _words(self, numbers: tuple[int, ...]) -> Sought:
-        """Return the terms of those of some leaves that are plain words; the same value for the same leaves."""
-        found = self._everywhere.get(numbers)
-        if found is None:
-            terms = (self._leaves[number].words for number in numbers if self._plain[number])
-            found = self._everywhere[numbers] = Sought(frozenset().union(*terms))
-        return found
+    def _sought(self, numbers: tuple[int, ...]) -> Sought:
+        """Return the terms of those of some term queries that are plain words; one object for the same queries."""
+        if numbers not in self._words:
+            terms = (self._matchers[number].words() for number in numbers if self._plain[number])
+            self._words[numbers] = Sought(frozenset().union(*terms))
+        return self._words[numbers]
 
 
 def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section: int | None = None) -> Matched:

@@ -1,10 +1,9 @@
-"""The scored leaves of a bound query, and what each finds: per item and field, how often (tf) it occurs."""
+"""A term query evaluated over a reader: which documents match, and how often (tf) in which field."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -12,119 +11,131 @@ import numpy.typing as npt
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
 from rye.index.segment import Ints, slot_keys
+from rye.search.bound import Phrase, TermQuery, patterns
 from rye.search.docset import Docs
-from rye.search.expand import Choice, Pattern, Terms, expand, expand_whole
-from rye.search.fields import Weights
-from rye.search.phrase import Effort, Leaf, Placed, Places, Run, patterns
-from rye.search.postings import Gain, Heap, Rows, Slots, docs_of, rows_of, sum_by, zeros
-
-__all__ = ["Excluded", "Found"]
-
-_FIELD_MASK = (1 << FIELD_BITS) - 1
+from rye.search.expand import Choice, Pattern, Terms, expand
+from rye.search.fields import FIELD_MASK, Weights
+from rye.search.phrase import Effort, PhraseMatcher, Spans
+from rye.search.postings import Gain, Postings, docs_of, read_postings, zeros
 
 
-class Found:
-    """A leaf evaluated over a reader."""
+class Slots(NamedTuple):
+    """What a term query finds, one row per (document, field) in that order.
 
-    def __init__(self, reader: Reader, leaf: Leaf, effort: Effort) -> None:
+    Attributes:
+        docs: Global document numbers.
+        fields: Field numbers.
+        tf: Weighted occurrences.
+        lengths: Length of the field in that document.
+    """
+
+    docs: Ints
+    fields: Ints
+    tf: Floats
+    lengths: Ints
+
+
+class Matcher:
+    """A term query evaluated over a reader. Each step is done when first asked for, and its result is kept.
+
+    One that is excluded stands under an odd number of NOTs. It is not scored, and all its terms count: if some were
+    left out, an item that has one of them would be a hit. As they may be many, only the documents are kept.
+    """
+
+    def __init__(self, reader: Reader, query: TermQuery, effort: Effort, *, excluded: bool = False) -> None:
         self.reader = reader
-        self.leaf = leaf
+        self.query = query
+        self.excluded = excluded
         self._effort = effort
-        self._limits = leaf.fields if False in leaf.fields.tolist() else None
-        self._expanded: dict[Pattern, Terms] | None = None
-        self._rows_found: list[Rows | Heap] | None = None
-        self._docs_found: Docs | None = None
+        self._limits = query.fields if False in query.fields.tolist() else None
+        self._terms: dict[Pattern, Terms] | None = None
+        self._postings: list[Postings] | None = None
+        self._phrase: PhraseMatcher | None = None
+        self._docs: Docs | None = None
 
-    @property
-    def _terms(self) -> dict[Pattern, Terms]:
-        if self._expanded is None:
-            several = {*patterns(self.leaf.pattern)}
-            self._expanded = {one: self._expand(one) for one in several}
-        return self._expanded
+    def terms(self) -> dict[Pattern, Terms]:
+        """Return what each part of the query stands for in the dictionary."""
+        if self._terms is None:
+            fields = None if self.excluded else self.query.fields
+            self._terms = {one: expand(self.reader, one, fields) for one in {*patterns(self.query.pattern)}}
+        return self._terms
 
-    def _expand(self, pattern: Pattern) -> Terms:
-        return expand(self.reader, pattern, self.leaf.fields)
-
-    @property
     def cut(self) -> bool:
-        """Whether an expansion left terms out; only of a leaf that has been evaluated."""
-        return self._expanded is not None and any(found.cut for found in self._expanded.values())
+        """Return whether terms were left out, because there were too many, when the query was evaluated."""
+        return self._terms is not None and any(found.cut for found in self._terms.values())
 
-    @cached_property
     def words(self) -> frozenset[str]:
-        """Every term the leaf stands for."""
-        return frozenset().union(*(terms.words for terms in self._terms.values()))
+        """Return every term the query stands for."""
+        return frozenset().union(*(terms.words for terms in self.terms().values()))
 
-    @cached_property
-    def _placed(self) -> Placed:
-        return Placed(self.reader, self.leaf.pattern, self._terms, self._limits, spend=self._spend)
-
-    def _spend(self, positions: int) -> bool:
-        return self._effort.spend(positions, self.leaf)
-
-    @property
-    def _rows(self) -> list[Rows | Heap]:
-        if self._rows_found is None:
-            self._rows_found = [self._in_part(index, part) for index, part in enumerate(self.reader.parts)]
-        return self._rows_found
-
-    def _in_part(self, index: int, part: Part) -> Rows | Heap:
-        choice = self._only(index)
-        return self._placed.rows(index, part) if choice is None else rows_of(part, choice, self._limits)
-
-    def _only(self, index: int) -> Choice | None:
-        """Return the terms of a leaf of one part in a segment; None for any other leaf."""
-        pattern = self.leaf.pattern
-        if isinstance(pattern, Run) and pattern.alone:
-            return self._terms[pattern.parts[0]].choices[index]
-        return None
-
-    @property
     def docs(self) -> Docs:
-        """The documents found."""
-        if self._docs_found is None:
-            found = self._docs_in_parts()
+        """Return the documents found."""
+        if self._docs is None:
+            found = self._excluded_docs() if self.excluded else [postings.docs for postings in self.postings()]
             bases = [part.base for part in self.reader.parts]
-            self._docs_found = found[0] if len(found) == 1 else Docs.joined(bases, found)
-        return self._docs_found
+            self._docs = found[0] if len(found) == 1 else Docs.joined(bases, found)
+        return self._docs
 
-    def _docs_in_parts(self) -> list[Docs]:
-        return [rows.found(part) for part, rows in zip(self.reader.parts, self._rows, strict=True)]
+    def _excluded_docs(self) -> list[Docs]:
+        choices = [self._choice(index) for index in range(len(self.reader.parts))]
+        several = zip(self.reader.parts, choices, strict=True)
+        alone = [docs_of(part, choice[0], self._limits) for part, choice in several if choice is not None]
+        found = alone or [postings.docs for postings in self.postings()]
+        self._terms = self._postings = self._phrase = None
+        return found
 
-    @property
-    def df(self) -> int:
-        """How many documents were found."""
-        return len(self.docs)
-
-    @property
-    def much(self) -> bool:
-        """Whether so many are found that adding up over all documents takes less time than over those alone."""
-        return not self.docs.sparse
-
-    @property
-    def size(self) -> int:
-        """Number of postings of all terms, deleted documents included: an upper bound of ``df``, known at once."""
-        choices = [terms.choices for terms in self._terms.values()]
+    def most(self) -> int:
+        """Return an upper bound of how many documents are found, known before any posting is read."""
+        if self.excluded and self._choice(0) is not None:
+            return len(self.docs())
+        choices = [terms.choices for terms in self.terms().values()]
         return sum(
             part.segment.count(ids)
             for chosen in choices
             for part, (ids, _) in zip(self.reader.parts, chosen, strict=True)
         )
 
-    def places(self, docs: Ints) -> Places:
-        """Return where the leaf stands in some documents, ascending."""
-        return Places(self._placed, docs)
+    def postings(self) -> list[Postings]:
+        """Return what is found in each segment."""
+        if self._postings is None:
+            self._postings = []
+            for index, part in enumerate(self.reader.parts):
+                choice = self._choice(index)
+                self._postings.append(
+                    Postings(part, *self._matched_phrases().frequencies(index))
+                    if choice is None
+                    else read_postings(part, choice, self._limits)
+                )
+        return self._postings
+
+    def _choice(self, index: int) -> Choice | None:
+        """Return the terms of a plain word in a segment; None for any other query."""
+        pattern = self.query.pattern
+        if isinstance(pattern, Phrase) and pattern.single and index < len(self.reader.parts):
+            return self.terms()[pattern.parts[0]].choices[index]
+        return None
+
+    def _matched_phrases(self) -> PhraseMatcher:
+        if self._phrase is None:
+            self._phrase = PhraseMatcher(
+                self.reader, self.query, terms=self.terms(), fields=self._limits, effort=self._effort
+            )
+        return self._phrase
+
+    def spans(self, docs: Ints) -> dict[int, Spans]:
+        """Return where a phrase, sloppy phrase or NEAR stands in some documents, ascending."""
+        return self._matched_phrases().spans(docs)
 
     def terms_in(self, doc: int) -> dict[Pattern, dict[int, dict[str, int]]]:
-        """Return per part of the leaf the terms of one document that it stands for, by field, with their frequencies.
+        """Return per part of the query its terms in one document, by field, with their frequencies.
 
-        Whether they stand where the leaf wants them is not asked.
+        They are there wherever they stand, be it where the query wants them or not.
         """
         part, local = self.reader.locate(doc)
         index, segment = self.reader.parts.index(part), part.segment
         found: dict[Pattern, dict[int, dict[str, int]]] = {}
-        for pattern in self._terms:
-            held = self._placed.postings(index, part, pattern)
+        for pattern in self.terms():
+            held = self._matched_phrases().postings(index, pattern)
             own, _ = held.picked((held.slots >> FIELD_BITS == local).nonzero()[0])
             terms = np.searchsorted(segment.term_postings, own.astype(segment.term_postings.dtype), side="right") - 1
             fields, tfs = segment.posting_field[own].tolist(), segment.frequencies(own).tolist()
@@ -134,7 +145,7 @@ class Found:
         return found
 
     def words_in(self, doc: int) -> dict[int, dict[str, int]]:
-        """Return the terms of one document that the leaf stands for, by field, the most frequent first."""
+        """Return the terms of one document that the query stands for, by field, the most frequent first."""
         merged: dict[int, dict[str, int]] = {}
         for fields in self.terms_in(doc).values():
             for field, terms in fields.items():
@@ -144,14 +155,11 @@ class Found:
         }
 
     def slots_of(self, docs: Ints) -> Slots:
-        """Return what was found in some documents, ascending; each (document, field) once."""
+        """Return what was found in some documents, ascending."""
         columns: list[list[npt.NDArray[Any]]] = [[np.empty(0, np.int64)] for _ in Slots._fields]
-        for part, rows, local in self._split(docs):
-            if not len(local):
-                continue
-            chosen = rows.among(local, part.segment.docs)
-            keys, tf = sum_by(chosen.slots.astype(np.int64), chosen.tf.astype(np.float64))
-            within, fields = keys >> FIELD_BITS, keys & _FIELD_MASK
+        for part, postings, local in self._split(docs):
+            slots, tf = postings.by_slot(local)
+            within, fields = slots >> FIELD_BITS, slots & FIELD_MASK
             lengths = part.segment.lengths[fields, within].astype(np.int64)
             for column, values in zip(columns, (within + part.base, fields, tf, lengths), strict=True):
                 column.append(values)
@@ -167,7 +175,7 @@ class Found:
 
     def weighed(self, weights: Weights) -> tuple[Ints, Floats]:
         """Return the documents found, ascending, and in each tf~: ``Σ w · tf / (1 − b + b · length / average)``."""
-        several = [rows.weighed(part, weights) for part, rows in zip(self.reader.parts, self._rows, strict=True)]
+        several = [postings.weighed(weights) for postings in self.postings()]
         if len(several) == 1:
             return several[0]
         docs = [docs + part.base for part, (docs, _) in zip(self.reader.parts, several, strict=True)]
@@ -176,54 +184,27 @@ class Found:
 
     def weigh(self, docs: Ints, weights: Weights) -> Floats:
         """Return tf~ in some documents, ascending; 0 where not found."""
-        values = [rows.weigh(local, part, weights) for part, rows, local in self._split(docs) if len(local)]
+        values = [postings.weigh(local, weights) for _, postings, local in self._split(docs)]
         return values[0] if len(values) == 1 else np.concatenate([np.empty(0), *values])
 
     def spread(self, weights: Weights) -> Floats:
         """Return tf~ in every document, in memory that the next such call in this thread takes."""
         total = zeros("tf~", self.reader.size)
-        for part, rows in zip(self.reader.parts, self._rows, strict=True):
-            rows.add(total[part.base : part.base + part.segment.docs], part, weights)
+        for part, postings in zip(self.reader.parts, self.postings(), strict=True):
+            postings.add(total[part.base : part.base + part.segment.docs], weights)
         return total
 
     def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> float:
-        """Add what comes of tf~ to a total for every document; return the most that is added."""
-        most = 0.0
-        for part, rows in zip(self.reader.parts, self._rows, strict=True):
+        """Add the contributions to a total for every document; return the greatest."""
+        greatest = 0.0
+        for part, postings in zip(self.reader.parts, self.postings(), strict=True):
             own = total[part.base : part.base + part.segment.docs]
-            most = max(most, rows.add_gains(own, part, weights, gain))
-        return most
+            greatest = max(greatest, postings.add_gains(own, weights, gain))
+        return greatest
 
-    def _split(self, docs: Ints) -> Iterator[tuple[Part, Rows | Heap, Ints]]:
-        """Yield every segment with its rows and the documents that lie in it, by their numbers there."""
-        start = 0
-        for part, rows in zip(self.reader.parts, self._rows, strict=True):
-            stop = len(docs) if part is self.reader.parts[-1] else int(
-                np.searchsorted(docs, part.base + part.segment.docs)
-            )  # fmt: skip
-            yield part, rows, docs[start:stop] - part.base if part.base else docs[start:stop]
-            start = stop
-
-
-class Excluded(Found):
-    """A leaf that stands for what is not wanted: all its terms count, because an item that one more has would be a hit.
-
-    It is not scored. As its terms may be many, they are not kept, nor are the postings of a leaf of one part.
-    """
-
-    @property
-    def size(self) -> int:
-        """Upper bound of ``df``."""
-        pattern = self.leaf.pattern
-        return self.df if isinstance(pattern, Run) and pattern.alone else super().size
-
-    def _expand(self, pattern: Pattern) -> Terms:
-        return expand_whole(self.reader, pattern)
-
-    def _docs_in_parts(self) -> list[Docs]:
-        several = [(part, self._only(index)) for index, part in enumerate(self.reader.parts)]
-        alone = [docs_of(part, choice[0], self._limits) for part, choice in several if choice is not None]
-        found = alone or super()._docs_in_parts()
-        self._expanded = None
-        vars(self).pop("_placed", None)
-        return found
+    def _split(self, docs: Ints) -> Iterator[tuple[Part, Postings, Ints]]:
+        """Yield every segment that has some of the documents, with its postings and their numbers there."""
+        borders = [0, *docs.searchsorted([part.base for part in self.reader.parts[1:]]).tolist(), len(docs)]
+        for part, postings, start, stop in zip(self.reader.parts, self.postings(), borders, borders[1:], strict=False):
+            if start < stop:
+                yield part, postings, docs[start:stop] - part.base if part.base else docs[start:stop]

@@ -18,7 +18,7 @@ from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
 from rye.items import Item, ItemType
 from rye.search.highlight import Matched, Matches, matched
-from rye.search.match import Found
+from rye.search.match import Matcher
 from rye.search.predicates import States
 from rye.search.results import LeafTrace, SearchResult
 from rye.search.score import Evaluation
@@ -315,10 +315,10 @@ class Desk:
             hybrid=near.match(item) if near else None,
         )
 
-    def _told(self, *, few: bool) -> list[Found]:
+    def _told(self, *, few: bool) -> list[Matcher]:
         """Return the leaves to mark; of the words of a description those that are not everywhere, if there are any."""
-        found = [row.found for row in self.evaluation.scored]
-        rare = [leaf for leaf in found if leaf.df * _EVERYWHERE < self.evaluation.reader.count] if few else []
+        found = [row.matcher for row in self.evaluation.scored()]
+        rare = [leaf for leaf in found if len(leaf.docs()) * _EVERYWHERE < self.evaluation.reader.count] if few else []
         return rare or found
 
     def _explained(self, hit: Hit) -> tuple[LeafTrace, ...]:

@@ -18,9 +18,10 @@ from rye.index.reader import Reader
 from rye.index.segment import Bools
 from rye.query import ast
 from rye.search.bind import words_of
+from rye.search.bound import Phrase, TermQuery
 from rye.search.expand import How, Pattern, document_frequencies, expand
-from rye.search.match import Found
-from rye.search.phrase import Effort, Leaf, Run
+from rye.search.match import Matcher
+from rye.search.phrase import Effort
 
 FULL_LENGTH = 6
 """Letters from which on a word counts in full; one of fewer by its share. For each so many, one slip is fixed."""
@@ -94,10 +95,10 @@ class Dictionary:
     def has(self, text: str) -> bool:
         """Return whether some item has a word as a whole: its parts in a row, maybe inflected, or its joined form."""
         run = words_of(text)
-        return run is not None and bool(self._found(run, text).docs)
+        return run is not None and bool(self._matcher(run, text).docs())
 
-    def _found(self, run: Run, text: str) -> Found:
-        return Found(self._reader, Leaf(run, self._fields, 1.0, "", ast.Word(text)), self._effort)
+    def _matcher(self, run: Phrase, text: str) -> Matcher:
+        return Matcher(self._reader, TermQuery(run, self._fields, 1.0, "", ast.Word(text)), self._effort)
 
     def knows(self, text: str) -> bool:
         """Return whether items have every part of a word, itself or inflected, wherever; or its joined form."""

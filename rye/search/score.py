@@ -1,8 +1,8 @@
 """A bound query evaluated over a reader: which items match, and how well.
 
-Boolean structure is evaluated on sets of documents, the rarest leaf of an AND first; scores are a sum over the
-positive leaves, whatever the structure (BM25F after Robertson and Zaragoza, The Probabilistic Relevance Framework:
-BM25 and Beyond, 2009)::
+Boolean structure is evaluated on sets of documents, the rarest operand of an AND first. Scores are a sum over the
+positive term queries, whatever the structure (BM25F after Robertson and Zaragoza, The Probabilistic Relevance
+Framework: BM25 and Beyond, 2009)::
 
     tf~(q, d) = Σ_field w_field · tf_field / (1 − b_field + b_field · len_field(d) / avglen_field)
     score(d)  = Σ_q boost_q · idf_q · tf~ / (k1 + tf~)  /  Σ_q boost_q · idf_q
@@ -23,21 +23,19 @@ from rye.index.segment import Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search import predicates as filters
+from rye.search.bound import TermQuery
 from rye.search.docset import Docs
 from rye.search.fields import K1, TEXT_FIELDS, Weights
-from rye.search.match import Excluded, Found
-from rye.search.phrase import Effort, Leaf, Sought
+from rye.search.match import Matcher
+from rye.search.phrase import Effort
 from rye.search.postings import zeros
 from rye.search.predicates import States
 from rye.search.results import LeafTrace
 
 T = TypeVar("T", float, Floats)
 
-Kind: TypeAlias = type[Found]
-"""How a leaf is evaluated."""
-
-Leaves: TypeAlias = dict[tuple[Kind, Sought], Found]
-"""Leaves that have been evaluated, or will be when they are needed."""
+Matchers: TypeAlias = dict[tuple[bool, bound.TextPattern, bytes], Matcher]
+"""Matchers by whether they are excluded, and by pattern and fields: equal ones are evaluated once."""
 
 _MANY = 1_000
 """Documents up to which each is scored at once."""
@@ -49,22 +47,22 @@ _GROUPS = 256
 """Groups, at least, that the greatest of many values are looked for in."""
 
 _PART = 8
-"""Of few documents that are wanted, the greatest among one in so many of all say how great a value must be at least."""
+"""When only the best k of many documents are wanted, the score cutoff is estimated from one in so many of all."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
 
 
 class Scored:
-    """One positive leaf with what it counts for: ``weight`` is ``boost · idf``."""
+    """One positive term query with what it counts for: ``weight`` is ``boost · idf``."""
 
-    __slots__ = ("found", "idf", "leaf", "weight")
+    __slots__ = ("idf", "matcher", "query", "weight")
 
-    def __init__(self, leaf: Leaf, found: Found, idf: float) -> None:
-        self.leaf = leaf
-        self.found = found
+    def __init__(self, query: TermQuery, matcher: Matcher, idf: float) -> None:
+        self.query = query
+        self.matcher = matcher
         self.idf = idf
-        self.weight = leaf.boost * idf
+        self.weight = query.boost * idf
 
     def contributions(self, tf: T) -> T:
         """``boost · idf · tf~ / (k1 + tf~)`` per document."""
@@ -72,7 +70,7 @@ class Scored:
 
     def add(self, total: Floats, weights: Weights) -> float:
         """Add the contributions to a total for every document; return the greatest."""
-        return self.found.add_gains(total, weights, self.contributions)
+        return self.matcher.add_gains(total, weights, self.contributions)
 
 
 def idf(count: int, df: int) -> float:
@@ -81,104 +79,103 @@ def idf(count: int, df: int) -> float:
 
 
 class Evaluation:
-    """One query over one reader. Leaves are evaluated when first needed, and once; equal ones are evaluated as one.
+    """One query over one reader. Term queries are evaluated when first needed, and equal ones once.
 
-    Those under an odd number of NOTs are apart from the others: they are not scored, and never cut.
+    Those under an odd number of NOTs are kept apart from the others: they are not scored, and never cut.
 
     Args:
         reader: What to search.
         query: The bound query.
         weights: Field weights.
         states: Answers ``is:`` and ``signer:``.
-        leaves: Those of other queries over the same reader, which are not evaluated again; these are added.
+        matchers: Those of other queries over the same reader, which are not evaluated again; these are added.
     """
 
     def __init__(
-        self, reader: Reader, query: bound.Bound, weights: Weights, states: States, *, leaves: Leaves | None = None
+        self, reader: Reader, query: bound.Bound, weights: Weights, states: States, *, matchers: Matchers | None = None
     ) -> None:
         self.reader = reader
         self.query = query
         self.weights = weights
         self.states = states
-        several, effort = {} if leaves is None else leaves, Effort()
-        self._found = {
-            id(leaf): several.get(key) or several.setdefault(key, kind(reader, leaf, effort))
-            for leaf, kind in _leaves(query)
-            for key in [(kind, leaf.sought)]
-        }
-        self._matching: Docs | None = None
-        self._scored: tuple[list[Scored], float] | None = None
+        several, effort = {} if matchers is None else matchers, Effort()
+        self._terms: list[tuple[TermQuery, Matcher]] = []
+        self._matchers: dict[int, Matcher] = {}
+        for term, excluded in _term_queries(query):
+            key = (excluded, term.pattern, term.fields.tobytes())
+            if key not in several:
+                several[key] = Matcher(reader, term, effort, excluded=excluded)
+            self._terms.append((term, several[key]))
+            self._matchers[id(term)] = several[key]
+        self._docs: Docs | None = None
+        self._scored: list[Scored] | None = None
+        self._norm = 0.0
 
-    def found(self) -> list[Found]:
-        """Return all different leaves, in query order."""
-        return list(dict.fromkeys(self._found.values()))
+    def matchers(self) -> list[Matcher]:
+        """Return the different term queries, in query order."""
+        return list(dict.fromkeys(self._matchers.values()))
 
-    @property
     def docs(self) -> Docs:
-        """The live documents that match."""
-        if self._matching is None:
-            found = self._docs(self.query)
-            self._matching = found if isinstance(self.query, Leaf) else found & Docs.live(self.reader)
-        return self._matching
+        """Return the live documents that match."""
+        if self._docs is None:
+            found = self._matching(self.query)
+            self._docs = found if isinstance(self.query, TermQuery) else found & Docs.live(self.reader)
+        return self._docs
 
-    def _docs(self, node: bound.Bound) -> Docs:
+    def _matching(self, node: bound.Bound) -> Docs:
         size = self.reader.size
         match node:
-            case Leaf():
-                return self._found[id(node)].docs
+            case TermQuery():
+                return self._matchers[id(node)].docs()
             case bound.Everything():
                 return Docs(size, mask=np.ones(size, bool))
             case bound.All(operands=operands):
                 ordered = self._cheapest_first(operands)
-                docs = self._docs(next(ordered))
+                docs = self._matching(next(ordered))
                 for operand in ordered:
-                    docs &= self._docs(operand)
+                    docs &= self._matching(operand)
                     if not docs:
                         break
                 return docs
             case bound.Any(operands=operands):
-                return Docs.union(size, [self._docs(operand) for operand in operands])
+                return Docs.union(size, [self._matching(operand) for operand in operands])
             case bound.Not(operand=operand):
-                return ~self._docs(operand)
+                return ~self._matching(operand)
         return Docs(size, mask=filters.mask(self.reader, node, self.states))
 
     def _cheapest_first(self, operands: Sequence[bound.Bound]) -> Iterator[bound.Bound]:
-        """Yield the operands of an AND: leaves by their postings, then all else.
+        """Yield the operands of an AND: term queries by their postings, then all else.
 
-        What a plain word stands for is looked up; for any other leaf the dictionary is searched, so those come after.
+        What a plain word stands for is looked up; for any other the dictionary is searched, so those come after.
         """
-        leaves = [node for node in operands if isinstance(node, Leaf)]
+        terms = [node for node in operands if isinstance(node, TermQuery)]
         for plain in (True, False):
-            these = [leaf for leaf in leaves if isinstance(leaf.node, ast.Word) is plain]
-            yield from sorted(these, key=lambda leaf: self._found[id(leaf)].size)
-        yield from (node for node in operands if not isinstance(node, Leaf))
+            these = [term for term in terms if isinstance(term.node, ast.Word) is plain]
+            yield from sorted(these, key=lambda term: self._matchers[id(term)].most())
+        yield from (node for node in operands if not isinstance(node, TermQuery))
 
-    @property
     def scored(self) -> list[Scored]:
-        """The positive leaves."""
-        return self._weighed()[0]
-
-    @property
-    def norm(self) -> float:
-        """``Σ boost · idf`` over the positive leaves."""
-        return self._weighed()[1]
-
-    def _weighed(self) -> tuple[list[Scored], float]:
+        """Return the positive term queries with their weights."""
         if self._scored is None:
-            found = [(leaf, self._found[id(leaf)]) for leaf, kind in _leaves(self.query) if kind is Found]
-            rows = [Scored(leaf, one, idf(self.reader.count, one.df)) for leaf, one in found]
-            self._scored = rows, sum([row.weight for row in rows])
+            count, terms = self.reader.count, [pair for pair in self._terms if not pair[1].excluded]
+            self._scored = [Scored(term, matcher, idf(count, len(matcher.docs()))) for term, matcher in terms]
+            self._norm = sum([row.weight for row in self._scored])
         return self._scored
+
+    def norm(self) -> float:
+        """Return ``Σ boost · idf`` over the positive term queries."""
+        self.scored()
+        return self._norm
 
     def best(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
         """Return documents, ascending, and scores: all of some that by rounded score may be the first ``wanted``."""
-        if not found:  # of a stage that finds nothing, leaves need not be looked up
+        if not found:  # of a stage that finds nothing, term queries need not be looked up
             return found.numbers, np.empty(0)
         many = len(found) >= max(_MANY, _FEW * wanted)
-        scored, norm = self._weighed()
+        scored, norm = self.scored(), self._norm
         if len(scored) == 1 and norm > 0:
-            return self._best_of_one(scored[0].found, found, wanted if many else len(found))
-        if many and norm > 0 and len(found) >= min(row.found.df for row in scored):
+            return self._best_of_one(scored[0].matcher, found, wanted if many else len(found))
+        if many and norm > 0 and len(found) >= min(len(row.matcher.docs()) for row in scored):
             return self._best_of_several(found, wanted)
         docs, scores = found.numbers, self.scores(found.numbers)
         if not many:
@@ -186,31 +183,36 @@ class Evaluation:
         keep = (scores >= _reached(scores, wanted) - _ROUNDING).nonzero()[0]
         return docs.take(keep), scores.take(keep)
 
-    def _best_of_one(self, leaf: Found, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Return what :meth:`best` does; the score grows with tf~, and so that is compared."""
-        if leaf.much and wanted < len(found):
-            spread = leaf.spread(self.weights)
+    def _best_of_one(self, matcher: Matcher, found: Docs, wanted: int) -> tuple[Ints, Floats]:
+        """Return what :meth:`best` does; the score grows with tf~, so that is compared."""
+        if wanted < len(found) and not matcher.docs().sparse:
+            spread = matcher.spread(self.weights)
             docs = _highest(spread, found, wanted, _before)
             tf = spread.take(docs)
-        elif found is leaf.docs:
-            docs, tf = leaf.weighed(self.weights)
+        elif found is matcher.docs():
+            docs, tf = matcher.weighed(self.weights)
         else:
-            docs, tf = found.numbers, leaf.weigh(found.numbers, self.weights)
+            docs, tf = found.numbers, matcher.weigh(found.numbers, self.weights)
         if wanted < len(docs):
             keep = (tf >= _before(_reached(tf, wanted))).nonzero()[0]
             docs, tf = docs.take(keep), tf.take(keep)
         return docs, tf / (K1 + tf)
 
     def _best_of_several(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Return what :meth:`best` does.
+        """Return what :meth:`best` does, by MaxScore.
 
-        Leaves are added up from the weightiest down, until those left out can lift few documents that high (MaxScore;
-        Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995). Of common words, which weigh least and
-        stand in most documents, little is read then.
+        The idea: common words weigh least and stand in most documents, so little of them need be read. Term queries are
+        added up from the weightiest down. No document can gain more than ``rest``, the weights of those left out: once
+        the best ``wanted`` are all above that, only documents as high as the last of them, less ``rest``, can be among
+        the first, and where these are few they alone are scored.
+
+        The invariant: ``total`` plus ``rest`` is never below a document's true sum.
+
+        The source: Turtle and Flood, Query Evaluation: Strategies and Optimizations, 1995; term by term over arrays.
         """
-        total, reached = zeros("scores", self.reader.size), 0.0
-        rest, slack = self.norm, _ROUNDING * self.norm
-        ordered = sorted(self.scored, key=lambda row: -row.weight)
+        total, reached, norm = zeros("scores", self.reader.size), 0.0, self.norm()
+        rest, slack = norm, _ROUNDING * norm
+        ordered = sorted(self.scored(), key=lambda row: -row.weight)
         for row in ordered:
             reached += row.add(total, self.weights)
             rest -= row.weight
@@ -219,66 +221,61 @@ class Evaluation:
                 continue
             docs = _highest(total, found, wanted, partial(_less, below))
             if len(docs) * _FEW < len(found):
-                return docs, total.take(docs) / self.norm if row is ordered[-1] else self.scores(docs)
+                return docs, total.take(docs) / norm if row is ordered[-1] else self.scores(docs)
         return found.numbers, self.scores(found.numbers)
 
     def scores(self, docs: Ints) -> Floats:
-        """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive leaf."""
-        if not len(docs):
-            return np.empty(0)
-        if not self.scored:
+        """Return the unrounded score of documents, ascending: 0 ≤ score < 1; 1 for a query with no positive term."""
+        scored, norm = self.scored(), self._norm
+        if not len(docs) or not scored:
             return np.ones(len(docs))
-        if self.norm <= 0:
+        if norm <= 0:
             return np.zeros(len(docs))
-        if len(self.scored) == 1:
-            (row,) = self.scored
-            return row.contributions(row.found.weigh(docs, self.weights)) / self.norm
         total = np.zeros(len(docs))
-        fewer = [row for row in self.scored if len(docs) >= row.found.df]
+        fewer = [row for row in scored if len(docs) >= len(row.matcher.docs())] if len(scored) > 1 else []
         if fewer:
             spread = zeros("scores", self.reader.size)
             for row in fewer:
                 row.add(spread, self.weights)
             total += spread.take(docs)
-        for row in self.scored:
-            if len(docs) < row.found.df:
-                total += row.contributions(row.found.weigh(docs, self.weights))
-        values: Floats = total / self.norm
+        for row in scored:
+            if row not in fewer:
+                total += row.contributions(row.matcher.weigh(docs, self.weights))
+        values: Floats = total / norm
         return values
 
     def coverage(self, docs: Ints) -> Floats:
         """Return how much of ``Σ boost · idf`` stands in each of some documents, ascending: from 0 to 1."""
         found = np.zeros(self.reader.size)
-        for row in self.scored:
-            found[row.found.docs.numbers] += row.weight
-        share: Floats = found[docs] / self.norm if self.norm > 0 else np.ones(len(docs))
+        for row in self.scored():
+            found[row.matcher.docs().numbers] += row.weight
+        share: Floats = found[docs] / self._norm if self._norm > 0 else np.ones(len(docs))
         return share
 
     def explain(self, doc: int) -> tuple[LeafTrace, ...]:
-        """Return what each field gave each leaf of one document; the contributions sum to its score."""
-        traces = []
-        names = tuple(TEXT_FIELDS)
-        plain = sum(row.idf for row in self.scored)
-        for row in self.scored:
-            words = row.found.words_in(doc)
-            values = row.found.field_values(doc, self.weights)
+        """Return what each field gave each term query of one document; the contributions sum to its score."""
+        traces: list[LeafTrace] = []
+        names, norm = tuple(TEXT_FIELDS), self.norm()
+        plain = sum(row.idf for row in self.scored())
+        for row in self.scored() if norm > 0 else ():
+            words = row.matcher.words_in(doc)
+            values = row.matcher.field_values(doc, self.weights)
             tf = sum(values.values())
-            share = float(row.contributions(tf)) / tf / self.norm if tf > 0 and self.norm > 0 else 0.0
+            share = float(row.contributions(tf)) / tf / norm if tf > 0 else 0.0
             traces += [
                 LeafTrace(
-                    leaf=row.leaf.label,
+                    leaf=row.query.label(),
                     field=names[field],
-                    df=row.found.df,
+                    df=len(row.matcher.docs()),
                     idf=row.idf,
-                    boost=row.leaf.boost,
+                    boost=row.query.boost,
                     tf=value,
                     contribution=value * share,
-                    weight=row.weight / self.norm,
+                    weight=row.weight / norm,
                     unboosted=row.idf / plain,
                     words=words.get(field, {}),
                 )
                 for field, value in values.items()
-                if self.norm > 0
             ]
         return tuple(traces)
 
@@ -322,13 +319,13 @@ def _reached(values: Floats, wanted: int) -> float:
     return float(np.partition(values, -wanted)[-wanted])
 
 
-def _leaves(node: bound.Bound, kind: Kind = Found, other: Kind = Excluded) -> Iterator[tuple[Leaf, Kind]]:
-    """Yield every leaf and how it is evaluated: one under an odd number of NOTs as the other kind."""
+def _term_queries(node: bound.Bound, *, excluded: bool = False) -> Iterator[tuple[TermQuery, bool]]:
+    """Yield every term query, and whether it stands under an odd number of NOTs."""
     match node:
-        case Leaf():
-            yield node, kind
+        case TermQuery():
+            yield node, excluded
         case bound.Not(operand=operand):
-            yield from _leaves(operand, other, kind)
+            yield from _term_queries(operand, excluded=not excluded)
         case bound.All(operands=operands) | bound.Any(operands=operands):
             for operand in operands:
-                yield from _leaves(operand, kind, other)
+                yield from _term_queries(operand, excluded=excluded)

@@ -299,7 +299,7 @@ class SectionSearch:
     def _candidates(self, near: Near | None, evaluation: Evaluation, allowed: Docs) -> Ints:
         """Return the documents that are best by meaning and those that are best by words, ascending."""
         if near is None:
-            found = self._shown(evaluation.docs & allowed).numbers
+            found = self._shown(evaluation.docs() & allowed).numbers
             return self._best(found, keyword_score(evaluation.scores(found), evaluation.coverage(found)))
         found = self._shown(Docs(self.world.reader.size, numbers=near.docs[near.blend.matched])).numbers
         at = np.searchsorted(near.docs, found)
@@ -360,10 +360,10 @@ class SectionSearch:
     def _worded(self, sources: Sequence[_Source], evaluation: Evaluation) -> Iterator[Floats]:
         docs = np.asarray([source.doc for source in sources], np.int64)
         leaves = []
-        for row in evaluation.scored:
-            slots = row.found.slots_of(docs)
+        for row in evaluation.scored():
+            slots = row.matcher.slots_of(docs)
             named = set(slots.docs[np.isin(slots.fields, _NAMING)].tolist())
-            leaves.append((row.weight, Matches([row.found], docs.tolist()), named))
+            leaves.append((row.weight, Matches([row.matcher], docs.tolist()), named))
         for source in sources:
             found = [
                 Leafing(
@@ -441,7 +441,7 @@ class SectionSearch:
             anchor=spot.anchor,
             score=found.score,
             chunk_ids=found.numbers,
-            snippet=self._snippet(best, Matches([row.found for row in evaluation.scored], [source.doc])),
+            snippet=self._snippet(best, Matches([row.matcher for row in evaluation.scored()], [source.doc])),
             text=spot.text,
             truncated=False,
             original_chars=len(spot.text),

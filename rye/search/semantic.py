@@ -339,7 +339,7 @@ class ByMeaning:
         evaluation = self.evaluate(self.demanded, plan)
         lacking = self._lacking(self.demanded, allowed)
         if plan.fixed or not isinstance(self.demanded, ast.Everything):
-            allowed &= evaluation.docs
+            allowed &= evaluation.docs()
         try:
             known = meaning()
             nearness = Nearness.of(known, self.text, allowed.mask)
@@ -431,10 +431,10 @@ class ByMeaning:
             factors = np.asarray([self.boosts[part.root.space] for part in self.reader.parts] or [1.0])
             return by_similarity(similarity, factors[self.reader.part_numbers(docs)], threshold)
         keyword = np.zeros(len(docs))
-        if evaluation.scored:
+        if evaluation.scored():
             keyword = keyword_score(evaluation.scores(docs), evaluation.coverage(docs))
         if not self.request.relax:
-            keyword *= evaluation.docs.mask[docs]
+            keyword *= evaluation.docs().mask[docs]
         return fuse(mode.fusion, similarity, keyword, threshold)
 
     def _idle(self) -> Iterator[str]:

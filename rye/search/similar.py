@@ -25,7 +25,6 @@ from rye.search.expand import How, Pattern, document_frequencies
 from rye.search.fields import K1, Weights, weights_for
 from rye.search.fusion import Fusion, by_similarity, fuse, reaching
 from rye.search.page import Hit
-from rye.search.phrase import Leaf, Run
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
 from rye.search.semantic import Asked, Near, Nearness
@@ -109,7 +108,7 @@ class Likeness(Search):
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         near = self._near(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
-        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) if near else evaluation.docs & allowed
+        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) if near else evaluation.docs() & allowed
         answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), near=near)
         start, following = self.request.offset, self.request.offset + self.request.limit
         hits = [
@@ -149,7 +148,7 @@ class Likeness(Search):
         docs, threshold = allowed.numbers, known.embedder.threshold
         similarity, hybrid = nearness.best[docs], self.request.mode.name == "hybrid"
         if hybrid:
-            shared = evaluation.scores(docs) if evaluation.scored else np.zeros(len(docs))
+            shared = evaluation.scores(docs) if evaluation.scored() else np.zeros(len(docs))
             blend = fuse(Fusion("rrf"), similarity, shared, threshold)
         else:
             blend = by_similarity(similarity, np.ones(len(docs)), threshold)
@@ -160,6 +159,9 @@ class Likeness(Search):
 def _query(words: Sequence[Telling]) -> bound.Bound:
     fields = searched_fields(None)
     leaves = [
-        Leaf(Run((Pattern(word.text, How.EXACT),), (0,)), fields, word.share, "", ast.Word(word.text)) for word in words
+        bound.TermQuery(
+            bound.Phrase((Pattern(word.text, How.EXACT),), (0,)), fields, word.share, "", ast.Word(word.text)
+        )
+        for word in words
     ]
     return bound.Any(tuple(leaves)) if leaves else bound.Not(bound.Everything())

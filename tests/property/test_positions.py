@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from functools import partial
 from itertools import product
 
 import numpy as np
@@ -93,7 +92,7 @@ def test_occurrences_survive_in_whole_chains(operands: list[list[Row]], data: st
         if all(near(chain[n], chain[n + 1], distance) for n, distance in enumerate(distances))
     ]
     expected = [sorted({chain[number] for chain in chains}) for number in range(len(operands))]
-    found = positions.chained([partial(columns, operand) for operand in operands], distances)
+    found = positions.chained([columns(operand) for operand in operands], distances)
     assert [sorted(rows(one)) for one in found] == expected[::-1]
 
 
@@ -122,6 +121,6 @@ def test_nothing_joins_to_nothing() -> None:
     """Empty operands give empty results of every kind."""
     none = columns([])
     assert rows(positions.consecutive([none, none], [0, 1])) == []
-    assert [rows(found) for found in positions.chained([lambda: none, lambda: none], [3])] == [[], []]
+    assert [rows(found) for found in positions.chained([none, none], [3])] == [[], []]
     assert [found.tolist() for found in positions.windowed([(none.starts, 1)], 1)] == [[]]
     assert Counter(rows(positions.union([none, none], by_start=False))) == Counter()

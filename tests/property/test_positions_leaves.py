@@ -14,9 +14,7 @@ from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.items.model import Item
 from rye.query import ast
-from rye.search import expand
-from rye.search import phrase as effort
-from rye.search import phrase as placed
+from rye.search import expand, phrase
 from rye.search.score import Evaluation
 from tests.support import naive_leaves
 from tests.support.naive_bind import Binder, score, scored_leaves
@@ -62,10 +60,9 @@ def opened(tmp_path_factory: pytest.TempPathFactory, found: Collection) -> tuple
 
 @contextmanager
 def looking_at(most: int) -> Iterator[None]:
-    """Look at few positions together, and keep no more of them."""
+    """Look at few positions together."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(placed, "AT_ONCE", most)
-        patch.setattr(effort, "KEPT", most)
+        patch.setattr(phrase, "AT_ONCE", most)
         yield
 
 
@@ -107,7 +104,9 @@ def test_matches_and_scores_are_those_of_the_twin(
     for node in asked:
         naive = Binder(corpus).bind(node)
         mine = evaluation(over, node)
-        assert np.flatnonzero(mine.docs.mask).tolist() == [d for n, d in enumerate(live) if naive.matches(n)], str(node)
+        assert np.flatnonzero(mine.docs().mask).tolist() == [d for n, d in enumerate(live) if naive.matches(n)], str(
+            node
+        )
         scores = mine.scores(np.asarray(live, np.int64)).tolist()
         assert scores == pytest.approx([score(scored_leaves(naive), number) for number in range(len(live))]), str(node)
         check_explanations(mine, live, scores)
@@ -125,25 +124,25 @@ def test_cut_and_excluded_leaves_are_those_of_the_twin(
     over, live, docs = opened(tmp_path_factory, found)
     corpus = read_corpus(docs)
     for node in asked:
-        whole = evaluation(over, node).docs.mask
+        whole = evaluation(over, node).docs().mask
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(expand, "MAX_EXPANSIONS", most)
             patch.setattr(naive_leaves, "MOST_EXPANSIONS", most)
             naive, mine = Binder(corpus).bind(node), evaluation(over, node)
             matching = [doc for number, doc in enumerate(live) if naive.matches(number)]
-            assert np.flatnonzero(mine.docs.mask).tolist() == matching, str(node)
+            assert np.flatnonzero(mine.docs().mask).tolist() == matching, str(node)
             scores = mine.scores(np.asarray(live, np.int64)).tolist()
             expected = [score(scored_leaves(naive), number) for number in range(len(live))]
         assert scores == pytest.approx(expected), str(node)
-        assert not (mine.docs.mask & ~whole).any(), str(node)
+        assert not (mine.docs().mask & ~whole).any(), str(node)
 
 
 def check_explanations(mine: Evaluation, live: Sequence[int], scores: Sequence[float]) -> None:
     """Every trace names a leaf and a field, and the contributions of a document sum to its score."""
-    labels = {row.found.leaf.label for row in mine.scored}
+    labels = {row.query.label() for row in mine.scored()}
     for doc, total in zip(live, scores, strict=True):
         traces = mine.explain(doc)
-        assert sum(trace.contribution for trace in traces) == pytest.approx(total if mine.scored else 0.0)
+        assert sum(trace.contribution for trace in traces) == pytest.approx(total if mine.scored() else 0.0)
         for trace in traces:
             assert trace.leaf in labels
             assert trace.field in TEXT_FIELDS
@@ -158,19 +157,18 @@ def test_a_leaf_stands_where_it_says(
 ) -> None:
     """The places given for highlighting lie in the fields that match, start before end, where there is text."""
     over, live, _ = opened(tmp_path_factory, found)
-    leaf = evaluation(over, node).found()[0]
+    leaf = evaluation(over, node).matchers()[0]
     with looking_at(at_once):
-        rows = leaf.slots_of(leaf.docs.numbers)
-        several = leaf.places(np.asarray(live, np.int64))
-        stand = {doc: several.of(doc) for doc in live}
-    whole = evaluation(over, node).found()[0].places(np.asarray(live, np.int64))
+        rows = leaf.slots_of(leaf.docs().numbers)
+        stand = leaf.spans(np.asarray(live, np.int64))
+    whole = evaluation(over, node).matchers()[0].spans(np.asarray(live, np.int64))
     slots = list(zip(rows.docs.tolist(), rows.fields.tolist(), strict=True))
     for doc in live:
         places = stand[doc]
-        assert {field: sorted(spots) for field, spots in places.items()} == {
-            field: sorted(spots) for field, spots in whole.of(doc).items()
+        assert {field: sorted(spots.tolist()) for field, spots in places.items()} == {
+            field: sorted(spots.tolist()) for field, spots in whole[doc].items()
         }
         assert {field for one, field in slots if one == doc} == places.keys()
         part, _ = over.locate(doc)
         last = part.segment.positions(slice(0, len(part.segment.posting_doc))).max(initial=0)
-        assert all(0 <= start <= end <= last for spots in places.values() for start, end in spots)
+        assert all(0 <= start <= end <= last for spots in places.values() for start, end in spots.tolist())

@@ -1,4 +1,4 @@
-"""Whatever way the rows of a leaf are added up, and however few documents are looked at: the answer is the same."""
+"""However postings are added up, and however few documents are looked at, the answer is the same."""
 
 from __future__ import annotations
 
@@ -11,35 +11,33 @@ from hypothesis import strategies as st
 
 from rye.index import documents as codes
 from rye.query import ast
-from rye.search import postings as rows
+from rye.search import postings
 from rye.search import score as evaluate
 from tests.property.test_positions_leaves import Collection, collections, opened, text_queries
 from tests.unit.search.asking import evaluation
 
-IN_ORDER, IN_A_HEAP = {"_MUCH": 0}, {"_MUCH": 1 << 40}
-FEW_ROWS = {"_SOON": 0}
+SPARSE, DENSE = 0, 1 << 40
 
 
 @settings(max_examples=30)
 @given(collections(), st.lists(text_queries(), min_size=2, max_size=4), st.integers(1, 4))
-def test_rows_in_order_and_in_a_heap_say_the_same(
+def test_sparse_and_dense_postings_say_the_same(
     tmp_path_factory: pytest.TempPathFactory, found: Collection, asked: Sequence[ast.Node], wanted: int
 ) -> None:
     """Which items match, how well, and which are the first; with documents left out early and without."""
     over, live, _ = opened(tmp_path_factory, found)
     for node in asked:
         answers = []
-        for ways, often in ((IN_ORDER, 0), (IN_ORDER | FEW_ROWS, 0), (IN_A_HEAP, 0), (IN_A_HEAP, 1 << 40)):
+        for dense, often in ((SPARSE, 0), (DENSE, 0), (DENSE, 1 << 40)):
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(codes, "OFTEN", often)
-                for name, value in ways.items():
-                    patch.setattr(rows, name, value)
+                patch.setattr(postings, "DENSE", dense)
                 patch.setattr(evaluate, "_MANY", 1)
                 patch.setattr(evaluate, "_FEW", 1)
                 mine = evaluation(over, node)
-                docs = mine.docs.numbers
+                docs = mine.docs().numbers
                 scores = mine.scores(docs)
-                first, values = mine.best(mine.docs, wanted)
+                first, values = mine.best(mine.docs(), wanted)
                 of_all = dict(zip(docs.tolist(), scores.tolist(), strict=True))
                 assert dict(zip(first.tolist(), values.tolist(), strict=True)) == pytest.approx(
                     {doc: of_all[doc] for doc in first.tolist()}

@@ -13,7 +13,7 @@ from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
 from rye.search.fields import weights_for
-from rye.search.postings import Slots
+from rye.search.match import Slots
 from rye.search.predicates import States
 from rye.search.request import PLAIN, Request, make_request
 from rye.search.score import Evaluation
@@ -48,12 +48,12 @@ def evaluation(reader: Reader, asked: str | ast.Node, **more: Any) -> Evaluation
 
 
 def all_slots(evaluation: Evaluation) -> Slots:
-    """Return all that the first leaf of a query finds."""
-    found = evaluation.found()[0]
-    return found.slots_of(found.docs.numbers)
+    """Return all that the first term query of a query finds."""
+    found = evaluation.matchers()[0]
+    return found.slots_of(found.docs().numbers)
 
 
 def ids(reader: Reader, asked: str | ast.Node, **more: Any) -> list[str]:
     """Return the ids of the items that match a query, sorted."""
-    found = np.flatnonzero(evaluation(reader, asked, **more).docs.mask).tolist()
+    found = np.flatnonzero(evaluation(reader, asked, **more).docs().mask).tolist()
     return sorted(reader.key_of(doc)[1] for doc in found)

@@ -10,10 +10,25 @@ import pytest
 from rye.index.schema import TEXT_FIELDS
 from rye.query import ast
 from rye.search.bind import searched_fields, words_of
-from rye.search.bound import All, Any, Between, Bound, Everything, Glob, Has, Not, Similar, State, asks_verdict
+from rye.search.bound import (
+    All,
+    Any,
+    Between,
+    Bound,
+    Everything,
+    Glob,
+    Has,
+    Near,
+    Not,
+    Phrase,
+    Similar,
+    SloppyPhrase,
+    State,
+    TermQuery,
+    asks_verdict,
+)
 from rye.search.expand import How
 from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, kind_of
-from rye.search.phrase import Leaf, Nearby, Run, Window
 from tests.unit.search.asking import bound_query
 
 KEYS = ("entry_type", "min_version", "reviewed_at", "runtime.kind", "priority")
@@ -35,8 +50,8 @@ def shown(node: Bound) -> str:
             return f"not({shown(operand)})"
         case All(operands=operands) | Any(operands=operands):
             return f"{type(node).__name__.lower()}({', '.join(map(shown, operands))})"
-        case Leaf(label=label):
-            return label
+        case TermQuery():
+            return node.label()
     return shown_filter(node)
 
 
@@ -153,7 +168,7 @@ def test_boosts_multiply_over_nesting() -> None:
     assert isinstance(node, Any)
     first, rest = node.operands
     assert isinstance(rest, All)
-    found = [leaf.boost for leaf in (first, *rest.operands) if isinstance(leaf, Leaf)]
+    found = [leaf.boost for leaf in (first, *rest.operands) if isinstance(leaf, TermQuery)]
     assert found == [1.0, 0.5, 1.5]
 
 
@@ -161,8 +176,8 @@ def test_boosts_multiply_over_nesting() -> None:
 def test_an_unfielded_leaf_searches_the_fields_of_its_level(level: int | None) -> None:
     """A leaf with a field is bound to that alone, whatever the level."""
     leaf, fielded = only("a", level=level), only("body:a", level=level)
-    assert isinstance(leaf, Leaf)
-    assert isinstance(fielded, Leaf)
+    assert isinstance(leaf, TermQuery)
+    assert isinstance(fielded, TermQuery)
     assert leaf.fields.tolist() == searched_fields(level).tolist()
     assert [name for name, bit in zip(TEXT_FIELDS, fielded.fields, strict=True) if bit] == ["content"]
 
@@ -202,8 +217,8 @@ def test_words_become_runs() -> None:
 def test_wildcards_become_runs(asked: str, parts: list[str], offsets: tuple[int, ...]) -> None:
     """Stars alone at the ends fall off, in the middle they are any one position."""
     leaf = only(asked)
-    assert isinstance(leaf, Leaf)
-    assert isinstance(leaf.pattern, Run)
+    assert isinstance(leaf, TermQuery)
+    assert isinstance(leaf.pattern, Phrase)
     assert [part.text for part in leaf.pattern.parts] == parts
     assert (leaf.pattern.offsets, leaf.pattern.joined) == (offsets, None)
 
@@ -211,17 +226,17 @@ def test_wildcards_become_runs(asked: str, parts: list[str], offsets: tuple[int,
 def test_phrases_windows_and_chains_have_their_shapes() -> None:
     """A phrase is a run of surface forms, slop a window, NEAR a chain of choices."""
     phrase, window, chain = only('"File-System now"'), only('"a b a"~2'), only("(a OR b*) NEAR/3 c~ NEAR/1 d")
-    assert isinstance(phrase, Leaf)
-    assert isinstance(phrase.pattern, Run)
+    assert isinstance(phrase, TermQuery)
+    assert isinstance(phrase.pattern, Phrase)
     assert [(part.text, part.how) for part in phrase.pattern.parts] == [
         ("file", How.EXACT),
         ("system", How.EXACT),
         ("now", How.EXACT),
     ]
-    assert isinstance(window, Leaf)
-    assert window.pattern == Window(("a", "b", "a"), 2)
-    assert isinstance(chain, Leaf)
-    assert isinstance(chain.pattern, Nearby)
+    assert isinstance(window, TermQuery)
+    assert window.pattern == SloppyPhrase(("a", "b", "a"), 2)
+    assert isinstance(chain, TermQuery)
+    assert isinstance(chain.pattern, Near)
     assert [len(choice) for choice in chain.pattern.operands] == [2, 1, 1]
     assert chain.pattern.distances == (3, 1)
 

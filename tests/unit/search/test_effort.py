@@ -11,8 +11,7 @@ from rye import query
 from rye.errors import QueryError
 from rye.index.reader import Reader
 from rye.query.limits import MAX_PHRASE
-from rye.search import phrase as effort
-from rye.search import phrase as placed
+from rye.search import phrase
 from tests.unit.index.laying import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -29,7 +28,7 @@ def repetitive(tmp_path_factory: pytest.TempPathFactory) -> Reader:
 def refused(over: Reader, asked: str) -> QueryError:
     """Return why a query is refused."""
     with pytest.raises(QueryError) as caught:
-        _ = evaluation(over, asked).docs
+        evaluation(over, asked).docs()
     return caught.value
 
 
@@ -56,8 +55,8 @@ def test_attack_by_positions_ends_in_an_error(repetitive: Reader, asked: str, pa
 
 def test_attack_by_positions_reads_none_of_many(repetitive: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where there are more positions than are looked at together, it is known before that they are too many."""
-    monkeypatch.setattr(placed, "AT_ONCE", 1 << 10)
-    monkeypatch.setattr(effort, "MOST", 1 << 14)
+    monkeypatch.setattr(phrase, "AT_ONCE", 1 << 10)
+    monkeypatch.setattr(phrase, "MOST", 1 << 14)
     tracemalloc.start()
     try:
         assert refused(repetitive, '"a b"').suggestion == "(a b)"
@@ -76,16 +75,16 @@ def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(
         tracemalloc.start()
         try:
             found = evaluation(repetitive, asked)
-            docs = found.docs.numbers
+            docs = found.docs().numbers
             scores = found.scores(docs).tolist()
-            places = found.found()[0].places(docs)
-            shown = [sum(map(len, places.of(doc).values())) for doc in (0, 11)]
+            places = found.matchers()[0].spans(docs)
+            shown = [sum(map(len, places[doc].values())) for doc in (0, 11)]
             return tracemalloc.get_traced_memory()[1], scores, shown
         finally:
             tracemalloc.stop()
 
     together = peak()
-    monkeypatch.setattr(placed, "AT_ONCE", 1 << 10)
+    monkeypatch.setattr(phrase, "AT_ONCE", 1 << 10)
     one_by_one = peak()
     assert one_by_one[1:] == together[1:]
     assert len(together[1]) == 12
@@ -94,16 +93,16 @@ def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(
 
 def test_attack_by_highlights_of_one_phrase_tells_some_of_them(tmp_path: Path) -> None:
     """A body that is a phrase over and over has the first places marked."""
-    over = reader(tmp_path, [item("z", body="a b " * (placed.MOST_PLACES + 5))])
+    over = reader(tmp_path, [item("z", body="a b " * (phrase.MOST_SPANS + 5))])
     found = evaluation(over, '"a b"')
-    (places,) = found.found()[0].places(found.docs.numbers).of(0).values()
-    assert len(places) == placed.MOST_PLACES
-    assert places[:2] == [(0, 1), (2, 3)]
+    (places,) = found.matchers()[0].spans(found.docs().numbers)[0].values()
+    assert len(places) == phrase.MOST_SPANS
+    assert places[:2].tolist() == [[0, 1], [2, 3]]
 
 
 @pytest.mark.parametrize("shape", ['"{}"', '"{}"~3', 'c NEAR/3 "{}"', 'c NEAR/3 (c OR "{}")', 'title:"{}"'])
 def test_limit_of_words_in_a_phrase_is_the_last_that_is_allowed(repetitive: Reader, shape: str) -> None:
     """At the limit a phrase is looked for; one more word is refused, wherever the phrase stands."""
     words = [f"x{number}" for number in range(MAX_PHRASE + 1)]
-    assert not evaluation(repetitive, shape.format(" ".join(words[:-1]))).docs
+    assert not evaluation(repetitive, shape.format(" ".join(words[:-1]))).docs()
     assert refused(repetitive, shape.format(" ".join(words))).code == "too-long-phrase"

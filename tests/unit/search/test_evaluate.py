@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
-from rye.search import expand
-from rye.search import postings as rows
+from rye.search import expand, postings
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.score import idf
 from tests.unit.index.laying import item, reader
@@ -78,7 +77,7 @@ def test_only_positive_leaves_score(over: Reader) -> None:
     plain = evaluation(over, "deploy").scores(everything).tolist()
     for same in ("deploy -never", "NOT NOT deploy", "deploy title:*", "deploy *"):
         assert evaluation(over, same).scores(everything).tolist() == plain, same
-    assert [row.found.leaf.label for row in evaluation(over, "deploy -(one -two)").scored] == ["deploy", "two"]
+    assert [row.query.label() for row in evaluation(over, "deploy -(one -two)").scored()] == ["deploy", "two"]
     assert evaluation(over, "-deploy").scores(everything).tolist() == [1.0] * 4
 
 
@@ -137,8 +136,8 @@ def test_a_cut_expansion_is_noted_when_it_is_evaluated(over: Reader, monkeypatch
     """A leaf that stands for too many terms says so."""
     monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
     mine = evaluation(over, "*o* one")
-    assert mine.scored
-    assert [(found.leaf.label, found.cut) for found in mine.found()] == [("*o*", True), ("one", False)]
+    assert mine.scored()
+    assert [(found.query.label(), found.cut()) for found in mine.matchers()] == [("*o*", True), ("one", False)]
 
 
 @pytest.mark.parametrize("asked", ["-*e*", "-title:*e*", "-deploz~2", "-(*e* *o*)", "NOT NOT -*e*", "-(f* NEAR/1 d*)"])
@@ -147,11 +146,11 @@ def test_an_excluded_leaf_is_not_cut(over: Reader, monkeypatch: pytest.MonkeyPat
     """However many terms it stands for, no item that has one of them is found; and it is no leaf to warn of."""
     whole = ids(over, asked)
     monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
-    monkeypatch.setattr(rows, "AT_ONCE", at_once)
+    monkeypatch.setattr(postings, "AT_ONCE", at_once)
     assert ids(over, asked) == whole
     mine = evaluation(over, asked)
-    assert len(mine.docs) == len(whole)
-    assert not any(found.cut for found in mine.found())
+    assert len(mine.docs()) == len(whole)
+    assert not any(found.cut() for found in mine.matchers())
 
 
 def test_a_leaf_both_wanted_and_excluded_is_cut_where_it_is_wanted(
@@ -163,25 +162,25 @@ def test_a_leaf_both_wanted_and_excluded_is_cut_where_it_is_wanted(
     assert ids(over, "title:*e* -title:*e*") == []
     assert ids(over, "title:*e* OR -title:*e*") == ["a", "b", "c"]
     mine = evaluation(over, "title:*e* OR -title:*e*")
-    assert len(mine.docs) == 3
-    assert [found.cut for found in mine.found()] == [True, False]
+    assert len(mine.docs()) == 3
+    assert [found.cut() for found in mine.matchers()] == [True, False]
 
 
 def test_of_excluded_leaves_neither_terms_nor_postings_are_kept(over: Reader) -> None:
     """What any number of them holds is a bit for each item; what is asked later is looked up again."""
     mine = evaluation(over, "-(f* d*)")
-    assert len(mine.docs) == 2
-    one, other = mine.found()
-    assert one._expanded is other._expanded is None
-    assert one._rows_found is other._rows_found is None
-    assert sorted(one.words | other.words) == ["d", "deploy", "files"]
+    assert len(mine.docs()) == 2
+    one, other = mine.matchers()
+    assert one._terms is other._terms is None
+    assert one._postings is other._postings is None
+    assert sorted(one.words() | other.words()) == ["d", "deploy", "files"]
 
 
 def test_the_same_leaf_twice_counts_twice(over: Reader) -> None:
     """A repeated word is two leaves, and shares stay the same."""
     everything = np.flatnonzero(over.live)
     once, twice = evaluation(over, "deploy"), evaluation(over, "deploy deploy")
-    assert len(twice.scored) == 2
+    assert len(twice.scored()) == 2
     assert twice.scores(everything).tolist() == pytest.approx(once.scores(everything).tolist())
 
 
@@ -198,8 +197,8 @@ def test_the_first_hits_are_among_the_best(tmp_path: Path) -> None:
         asked = " OR ".join(rng.choice(words, 6, replace=False))
         for wanted in (1, 10, 60):
             found = evaluation(reader_, asked)
-            every = found.docs.numbers
-            some, values = found.best(found.docs, wanted)
+            every = found.docs().numbers
+            some, values = found.best(found.docs(), wanted)
             assert np.isin(some, every).all()
             assert np.all(np.diff(some) > 0)
             scores = np.round(found.scores(every), 4)

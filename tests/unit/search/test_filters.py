@@ -44,7 +44,7 @@ def filtered(over: Reader, wanted: dict[str, Any]) -> list[int]:
     mask = over.live.copy()
     keys = frozenset(over.keys)
     for node in bind_filters(wanted, keys):
-        mask &= Evaluation(over, node, weights_for(over), states(over)).docs.mask
+        mask &= Evaluation(over, node, weights_for(over), states(over)).docs().mask
     return np.flatnonzero(mask).tolist()
 
 
@@ -60,7 +60,7 @@ def test_values_are_held_against_tests_as_the_twin_holds_them(
     for node in data.draw(st.lists(keyword_tests(keys), min_size=2, max_size=5)):
         naive = Binder(corpus).bind(node)
         expected = [number for number in range(len(ordered)) if naive.matches(number)]
-        assert np.flatnonzero(evaluation(over, node).docs.mask).tolist() == expected, str(node)
+        assert np.flatnonzero(evaluation(over, node).docs().mask).tolist() == expected, str(node)
     wanted = data.draw(filters(keys))
     expected = [number for number, values in enumerate(corpus.values) if passes(values, wanted)]
     assert filtered(over, wanted) == expected

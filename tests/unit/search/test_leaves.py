@@ -75,8 +75,8 @@ def test_fields_are_apart(tmp_path: Path) -> None:
     one = item("b", title="a", tags=("a", "b"), body="a")
     over = reader(tmp_path, [one])
     for asked in ('"a b"', '"a b"~50', "a NEAR/50 b", 'tags:"a b"', "tags:(a NEAR/99 b)"):
-        assert not evaluation(over, asked).docs.mask.any()
-    assert evaluation(over, "tags:(a NEAR/101 b)").docs.mask.all()
+        assert not evaluation(over, asked).docs().mask.any()
+    assert evaluation(over, "tags:(a NEAR/101 b)").docs().mask.all()
 
 
 def test_a_leaf_counts_only_in_its_fields(tmp_path: Path) -> None:
@@ -102,7 +102,8 @@ def test_places_are_the_positions_of_what_matched(tmp_path: Path) -> None:
     content = TEXT_FIELDS.index("content")
 
     def places(asked: str, doc: int) -> dict[int, list[tuple[int, int]]]:
-        return evaluation(over, asked).found()[0].places(np.arange(2)).of(doc)
+        spans = evaluation(over, asked).matchers()[0].spans(np.arange(2))[doc]
+        return {field: [(first, last) for first, last in some.tolist()] for field, some in spans.items()}
 
     assert places('"a b"', 1) == {content: [(0, 1)]}
     assert sorted(places("a NEAR/2 b", 1)[content]) == [(0, 0), (1, 1), (3, 3), (5, 5)]
@@ -114,7 +115,7 @@ def test_attack_by_one_phrase_again_and_again_evaluates_it_once(tmp_path: Path) 
     """Equal leaves are one to evaluate, and each of them counts with its own boost; other fields make another leaf."""
     over = reader(tmp_path, [item("y", body="a b a b c"), item("z", title="a b", body="c c")])
     many = evaluation(over, " OR ".join(['"a b"'] * 120 + ['"a b"^2', 'title:"a b"', "c"]))
-    assert [found.leaf.label for found in many.found()] == ['"a b"', 'title:"a b"', "c"]
+    assert [matcher.query.label() for matcher in many.matchers()] == ['"a b"', 'title:"a b"', "c"]
     few = evaluation(over, '"a b"^122 OR title:"a b" OR c')
     docs = np.arange(2)
     assert many.scores(docs).tolist() == pytest.approx(few.scores(docs).tolist())

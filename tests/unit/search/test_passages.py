@@ -35,7 +35,7 @@ BETWEEN = st.sampled_from([" ", "\u00a0", "，", "… ", "…", " 😀 ", "\n", 
 def show(folder: Path, one: Item, asked: str, *, same_bytes: bool = True) -> Matched:
     """Search one item and return what matched in it."""
     found = evaluation(reader(folder, [one]), asked)
-    return matched(one, 0, Matches([row.found for row in found.scored], [0]), same_bytes=same_bytes)
+    return matched(one, 0, Matches([row.matcher for row in found.scored()], [0]), same_bytes=same_bytes)
 
 
 def marked(text: str, ranges: Ranges) -> list[str]:
@@ -120,7 +120,7 @@ def test_places_of_other_bytes_are_not_marked(tmp_path: Path) -> None:
     """When the file changed since it was indexed, words are still marked, positions not."""
     one = item("z", title="b a b", body="a b")
     over = evaluation(reader(tmp_path, [item("z", title="a b", body="a b")]), '"a b" OR a')
-    found = matched(one, 0, Matches([row.found for row in over.scored], [0]), same_bytes=False)
+    found = matched(one, 0, Matches([row.matcher for row in over.scored()], [0]), same_bytes=False)
     assert marked("b a b", found.highlights["title"]) == ["a"]
 
 

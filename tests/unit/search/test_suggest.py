@@ -35,9 +35,9 @@ def meant(over: Reader, text: str) -> str:
     found = evaluation(over, plan.main)
 
     def count(node: ast.Node, _plan: Plan) -> int:
-        return int(evaluation(over, node).docs.mask.sum())
+        return int(evaluation(over, node).docs().mask.sum())
 
-    return did_you_mean(plan, found, int(found.docs.mask.sum()), count)
+    return did_you_mean(plan, found, int(found.docs().mask.sum()), count)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_unknown_words_are_replaced_by_the_nearest_known(over: Reader, text: str
     assert meant(over, text) == suggestion
     if suggestion:
         assert str(query.parse(suggestion).ast) == suggestion
-        assert evaluation(over, suggestion).docs.mask.any()
+        assert evaluation(over, suggestion).docs().mask.any()
 
 
 def test_a_suggestion_that_finds_nothing_more_is_not_made(over: Reader) -> None:
