@@ -20,7 +20,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 def test_search_finds_and_exits_0(shop: Workshop) -> None:
     """Words of several arguments are one query; the hit is on standard output under its header."""
-    done = shop.run("search", "deploy", "build", "--space", "project")
+    done = shop.process("search", "deploy", "build", "--space", "project")
     assert done.status == 0
     assert done.out.startswith("[1 of 1 results -- all]\n\n1. tool:demo/deploy  ")
     assert "unsigned" in done.out
@@ -29,7 +29,7 @@ def test_search_finds_and_exits_0(shop: Workshop) -> None:
 
 def test_a_search_loads_no_more_than_it_needs(shop: Workshop) -> None:
     """What a progress bar or another command needs is not paid for, coloured or not."""
-    assert shop.run("search", "deploy", "--space", "project").status == 0  # indexes
+    assert shop.process("search", "deploy", "--space", "project").status == 0  # indexes
     code = (
         "import sys\nfrom rye.cli import main\nassert main(['search', 'deploy', '--space', 'project']) == 0\n"
         "assert not {'rich', 'pygments', 'rye.verify.reports', 'rye.verify.pool'} & set(sys.modules)"
@@ -40,7 +40,7 @@ def test_a_search_loads_no_more_than_it_needs(shop: Workshop) -> None:
 
 def test_search_for_nothing_exits_1(shop: Workshop) -> None:
     """No hit is no error: the header says 0, the note what was searched."""
-    done = shop.run("search", "qqqqzzzz", "--space", "project", "--no-relax")
+    done = shop.process("search", "qqqqzzzz", "--space", "project", "--no-relax")
     assert (done.status, done.out) == (1, "[0 of 0 results -- all]\n")
     assert "nothing found for qqqqzzzz" in done.err
 
@@ -48,13 +48,13 @@ def test_search_for_nothing_exits_1(shop: Workshop) -> None:
 def test_search_answers_programs(shop: Workshop) -> None:
     """``--json`` is the whole response, ``--jsonl`` its hits, ``--ids`` their names."""
     args = ("search", "server", "--space", "project", "--sort", "name")
-    whole = json.loads(shop.run(*args, "--json").out)
-    lines = [json.loads(line) for line in shop.run(*args, "--jsonl").out.splitlines()]
-    ids = shop.run(*args, "--ids").out.split()
+    whole = json.loads(shop.process(*args, "--json").out)
+    lines = [json.loads(line) for line in shop.process(*args, "--jsonl").out.splitlines()]
+    ids = shop.process(*args, "--ids").out.split()
     assert {"results", "total", "query", "scope", "space", "limit", "offset", "search_type", "stage"} <= set(whole)
     assert [hit["id"] for hit in whole["results"]] == [hit["id"] for hit in lines] != []
     assert ids == [f"{hit['type']}:{hit['id']}" for hit in lines]
-    assert shop.run(*args, "--ids", "-0").out == "".join(f"{name}\0" for name in ids)
+    assert shop.process(*args, "--ids", "-0").out == "".join(f"{name}\0" for name in ids)
 
 
 def test_search_options_reach_the_search(shop: Workshop) -> None:
@@ -83,16 +83,16 @@ def test_named_bundles_join_those_of_the_environment(shop: Workshop, tmp_path: P
         folder.mkdir(parents=True)
         (folder / f"{name}.py").write_text(f'"""Tool {name}."""\n', encoding="utf-8")
     args = ("search", "one OR two", "--scope", "tool", "--ids", "--sort", "name", "--bundle", str(tmp_path / "two"))
-    found = shop.run(*args, RYE_BUNDLES=tmp_path / "one").out.split()
+    found = shop.process(*args, RYE_BUNDLES=tmp_path / "one").out.split()
     assert {"tool:one", "tool:two"} <= set(found)
-    missing = shop.run("search", "x", "--bundle", str(tmp_path / "three"))
+    missing = shop.process("search", "x", "--bundle", str(tmp_path / "three"))
     assert missing.status == 2
     assert "does not exist" in missing.err
 
 
 def test_an_explanation_adds_up(shop: Workshop) -> None:
     """What the parts of the query gave a hit, and what their fields gave, sums to the score of its line."""
-    done = shop.run("search", "deploy build", "--space", "project", "--explain", "-n", "1")
+    done = shop.process("search", "deploy build", "--space", "project", "--explain", "-n", "1")
     lines = done.out.splitlines()
     score = float(lines[2].split("  ")[1])
     parts = [float(line.split()[1]) for line in lines[5:] if "of 0." in line]
@@ -129,7 +129,7 @@ def test_wrong_arguments_are_errors_that_say_what_is_valid(shop: Workshop, args:
 
 def test_an_error_without_json_is_for_people(shop: Workshop) -> None:
     """Code, message and hint on standard error; standard output stays empty."""
-    done = shop.run("search", "server", "--scope", "tols")
+    done = shop.process("search", "server", "--scope", "tols")
     assert (done.status, done.out) == (2, "")
     assert done.err.startswith("error[bad-scope]: 'tols'")
     assert "\nhint: did you mean 'tool'?" in done.err
@@ -138,39 +138,39 @@ def test_an_error_without_json_is_for_people(shop: Workshop) -> None:
 def test_a_broken_query_shows_the_caret_and_a_working_one(shop: Workshop) -> None:
     """The place, the remedy, and a query that parses."""
     for command in ("search", "query"):
-        done = shop.run(command, "server (run OR")
+        done = shop.process(command, "server (run OR")
         assert (done.status, done.out) == (2, "")
         assert "\n  server (run OR\n" in done.err
         assert "^" in done.err
         suggestion = done.err.partition("\ntry: ")[2].strip()
-        assert shop.run("query", suggestion).status == 0
+        assert shop.process("query", suggestion).status == 0
 
 
 def test_query_shows_how_a_query_is_read(shop: Workshop) -> None:
     """The canonical form parses to itself; JSON gives the tree; lenient says what it dropped."""
-    canonical = shop.run("query", "a", "AND", "(b OR c)").out.splitlines()[0]
+    canonical = shop.process("query", "a", "AND", "(b OR c)").out.splitlines()[0]
     assert canonical == "a (b OR c)"
-    tree = json.loads(shop.run("query", "a", "b", "--json").out)
+    tree = json.loads(shop.process("query", "a", "b", "--json").out)
     assert set(tree) == {"query", "canonical", "ast", "dropped"}
-    lenient = shop.run("query", "--lenient", "a (b")
+    lenient = shop.process("query", "--lenient", "a (b")
     assert lenient.status == 0
     assert lenient.err.startswith("warning: ")
 
 
 def test_show_gives_facts_and_content(shop: Workshop) -> None:
     """By type and id, by id alone, as JSON, raw."""
-    done = shop.run("show", "tool:demo/deploy")
+    done = shop.process("show", "tool:demo/deploy")
     assert done.status == 0
     assert done.out.startswith("tool:demo/deploy  – unsigned\n")
     assert "def run():" in done.out
-    assert shop.run("show", "demo/deploy").out == done.out
-    assert json.loads(shop.run("show", "demo/deploy", "--json").out)["signature"]["verdict"] == "unsigned"
-    assert shop.run("show", "demo/deploy", "--raw").out == FILES["tools/demo/deploy.py"]
+    assert shop.process("show", "demo/deploy").out == done.out
+    assert json.loads(shop.process("show", "demo/deploy", "--json").out)["signature"]["verdict"] == "unsigned"
+    assert shop.process("show", "demo/deploy", "--raw").out == FILES["tools/demo/deploy.py"]
 
 
 def test_show_of_an_ambiguous_id_lists_the_candidates(shop: Workshop) -> None:
     """Two types, one id: the caller says which."""
-    done = shop.run("show", "demo/twin")
+    done = shop.process("show", "demo/twin")
     assert done.status == 2
     assert "tool:demo/twin" in done.err
     assert "knowledge:demo/twin" in done.err
@@ -179,40 +179,40 @@ def test_show_of_an_ambiguous_id_lists_the_candidates(shop: Workshop) -> None:
 @pytest.mark.parametrize("item", ["demo/deplyo", "tool:demo/deplyo"])
 def test_show_of_nothing_names_the_nearest_and_exits_1(shop: Workshop, item: str) -> None:
     """A typo is met with the item that was meant."""
-    done = shop.run("show", item)
+    done = shop.process("show", item)
     assert (done.status, done.out) == (1, "")
     assert "demo/deploy" in done.err
-    assert shop.run("show", item, "--json").status == 1
+    assert shop.process("show", item, "--json").status == 1
 
 
 def test_index_is_shown_cleared_and_rebuilt(tmp_path: Path) -> None:
     """Its three actions, in text and JSON; after clearing, a search works as before."""
     own = lay(tmp_path)
-    rebuilt = own.run("index", "rebuild")
+    rebuilt = own.process("index", "rebuild")
     assert rebuilt.status == 0
     assert rebuilt.out.startswith("indexed ")
-    spaces = json.loads(own.run("index", "status", "--json").out)["spaces"]
+    spaces = json.loads(own.process("index", "status", "--json").out)["spaces"]
     assert [space["items"] for space in spaces if space["source"] == "project"] == [len(FILES)]
-    assert "project" in own.run("index", "status").out
-    assert own.run("index", "clear").out.startswith("cleared ")
-    assert own.run("search", "deploy", "--ids").status == 0
+    assert "project" in own.process("index", "status").out
+    assert own.process("index", "clear").out.startswith("cleared ")
+    assert own.process("search", "deploy", "--ids").status == 0
 
 
 def test_verify_says_yes_or_no(shop: Workshop) -> None:
     """Unsigned items are findings, status 1; the same report as JSON; nothing to verify is status 2."""
-    done = shop.run("verify", "--space", "project")
+    done = shop.process("verify", "--space", "project")
     assert done.status == 1
     assert f"{len(FILES)} items: {len(FILES)} unsigned -- {len(FILES)} not well" in done.out
-    report = json.loads(shop.run("verify", "--space", "project", "--json").out)
+    report = json.loads(shop.process("verify", "--space", "project", "--json").out)
     assert report["counts"] == {"unsigned": len(FILES)}
     assert {"type", "id", "space", "path", "verdict", "reason"} <= set(report["items"][0])
-    assert shop.run("verify", "--space", "user").status == 2
-    assert shop.run("verify", "tool:demo/nosuch").status == 2
+    assert shop.process("verify", "--space", "user").status == 2
+    assert shop.process("verify", "tool:demo/nosuch").status == 2
 
 
 def test_the_bundled_items_are_all_well(shop: Workshop) -> None:
     """What rye ships is trusted."""
-    done = shop.run("verify", "--space", "system")
+    done = shop.process("verify", "--space", "system")
     assert done.status == 0
     assert done.out.endswith(" trusted -- all well\n")
 
@@ -221,12 +221,12 @@ def test_signed_items_become_well_and_tampering_is_seen(tmp_path: Path) -> None:
     """Sign a bundle, verify it, change one byte: 0, then 1 with that item named."""
     own = lay(tmp_path)
     bundle = own.project / ".ai"
-    signed = own.run("sign", "--bundle", str(bundle), "--new-key", "--owner", "me", "--json")
+    signed = own.process("sign", "--bundle", str(bundle), "--new-key", "--owner", "me", "--json")
     assert signed.status == 0
     trust = json.loads(signed.out)["trust_file"]
-    assert own.run("verify", "--space", "project", "--trust", trust).status == 0
+    assert own.process("verify", "--space", "project", "--trust", trust).status == 0
     with (bundle / "tools/demo/deploy.py").open("a", encoding="utf-8") as file:
         file.write("# more\n")
-    done = own.run("verify", "--space", "project", "--trust", trust)
+    done = own.process("verify", "--space", "project", "--trust", trust)
     assert done.status == 1
     assert done.out.startswith("✗ tampered   tool:demo/deploy  project  ")

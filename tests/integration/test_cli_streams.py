@@ -34,10 +34,10 @@ def test_hostile_item_text_is_escaped_wherever_it_is_shown(shop: Workshop) -> No
         ("show", "demo/trap"),
         ("show", "demo/trap", "--json"),
     ):
-        done = shop.run(*args, NO_COLOR="")
+        done = shop.process(*args, NO_COLOR="")
         assert done.status == 0
         assert not [char for char in HIDDEN if char in done.out + done.err]
-    assert "A trap \\x1b]0;owned\\x07 here." in shop.run("show", "demo/trap").out
+    assert "A trap \\x1b]0;owned\\x07 here." in shop.process("show", "demo/trap").out
 
 
 @pytest.mark.parametrize(
@@ -80,18 +80,18 @@ def test_a_full_disk_is_an_error(shop: Workshop) -> None:
 def test_no_color_wins_over_force_color(shop: Workshop) -> None:
     """FORCE_COLOR colours a pipe, NO_COLOR takes it back, alone neither colours a pipe."""
     args = ("search", "deploy", "--space", "project")
-    assert "\x1b[" in shop.run(*args, NO_COLOR="", FORCE_COLOR="1").out
-    assert "\x1b[" not in shop.run(*args, NO_COLOR="1", FORCE_COLOR="1").out
-    assert "\x1b[" not in shop.run(*args, NO_COLOR="").out
+    assert "\x1b[" in shop.process(*args, NO_COLOR="", FORCE_COLOR="1").out
+    assert "\x1b[" not in shop.process(*args, NO_COLOR="1", FORCE_COLOR="1").out
+    assert "\x1b[" not in shop.process(*args, NO_COLOR="").out
 
 
 def test_a_poor_encoding_is_no_error(shop: Workshop) -> None:
     """An ASCII reader gets ASCII marks, escapes, and JSON that means the same."""
     poor = {"PYTHONUTF8": "0", "PYTHONIOENCODING": "ascii"}
-    done = shop.run("search", "server", "--space", "project", **poor)
+    done = shop.process("search", "server", "--space", "project", **poor)
     assert done.status == 0
     assert "  - unsigned  " in done.out
-    assert shop.run("search", "server", "--space", "project", "--json", **poor).out.isascii()
+    assert shop.process("search", "server", "--space", "project", "--json", **poor).out.isascii()
 
 
 def test_a_missing_standard_output_is_an_error_without_traceback(shop: Workshop) -> None:
@@ -146,7 +146,7 @@ def test_an_interrupt_while_it_starts_ends_quietly(shop: Workshop, tmp_path: Pat
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_are_for_rye(shop: Workshop, shell: str) -> None:
     """Each script registers itself for ``rye``."""
-    done = shop.run("completion", shell)
+    done = shop.process("completion", shell)
     assert done.status == 0
     assert "_RYE_COMPLETE" in done.out
 
@@ -156,7 +156,7 @@ def test_completion_offers_commands_options_and_values(shop: Workshop) -> None:
 
     def offered(words: str) -> set[str]:
         count = len(words.split(" ")) - 1
-        done = shop.run(_RYE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
+        done = shop.process(_RYE_COMPLETE="bash_complete", COMP_WORDS=words, COMP_CWORD=count)
         return {line.partition(",")[2] for line in done.out.splitlines()}
 
     assert offered("rye ") == set(COMMANDS)

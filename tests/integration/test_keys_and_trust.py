@@ -1,4 +1,4 @@
-"""``rye keys``, ``rye trust`` and ``rye sign`` as real processes: a team's life with keys, and no secret anywhere."""
+"""``rye keys``, ``rye trust`` and ``rye sign``: a team's life with keys, and no secret anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists, figures and facets over the furnished spaces, from Python and from real processes."""
+"""Lists, figures and facets over the furnished spaces, from Python and from the command line."""
 
 from __future__ import annotations
 
@@ -241,7 +241,9 @@ def test_a_search_explains_each_hit_and_what_puts_it_before_the_next(shop: Works
     assert "title: servers" in done.out
     assert ", boost 2: without boosts of 1.0000" in done.out
     assert "    before 2.: +0." in done.out
-    plain = shop.run("search", "server", "--space", "project", "--explain", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    plain = shop.process(
+        "search", "server", "--space", "project", "--explain", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+    )
     assert "###" in plain.out
     assert plain.out.isascii()
     assert "\\u" not in plain.out

@@ -1,4 +1,4 @@
-"""Relations and withdrawn items as people and agents meet them: real processes, hostile names, several spaces."""
+"""Relations and withdrawn items as people and agents meet them: hostile names, several spaces."""
 
 from __future__ import annotations
 

@@ -241,7 +241,10 @@ def test_attack_trust_that_was_taken_back_is_not_remembered(sim: SpaceSim) -> No
     registry = sim.registry()
 
     def asked() -> list[str]:
-        return [hit.signature.code for hit in registry.search("swapping").results]
+        codes = [hit.signature.code for hit in registry.search("swapping").results]
+        assert registry.search("is:trusted", space="project").total == codes.count("ok")
+        assert registry.search("is:untrusted", space="project").total == len(codes) - codes.count("ok")
+        return codes
 
     assert asked() == asked() == ["ok"]
     sim.revoke(ANN)

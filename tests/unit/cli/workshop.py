@@ -1,13 +1,19 @@
-"""A project with a few unsigned items in which tests run ``rye`` as real processes."""
+"""A project with a few unsigned items in which tests run ``rye``, in this process or as one of its own."""
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import chdir, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
+
+import pytest
+
+from rye.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
 HOSTILE_TITLE = "\\e[2J\\aevil\\u202E\\x9b1m"
@@ -45,15 +51,35 @@ class Workshop:
         )
 
     def run(self, *args: str, **env: object) -> Done:
-        """Run ``rye`` in the project to its end."""
+        """Run ``rye`` in the project, within this process, which spares its start."""
+        out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(2))
+        more = {name: str(value) for name, value in env.items()}
+        with pytest.MonkeyPatch.context() as patch, chdir(self.project), redirect_stdout(out), redirect_stderr(err):
+            for name in os.environ.keys() - self.env.keys():
+                patch.delenv(name)
+            for name, value in {**self.env, **more}.items():
+                patch.setenv(name, value)
+            patch.setattr("sys.stdin", io.StringIO())
+            status = main(list(args))
+        return Done(status, *(_text_of(stream) for stream in (out, err)))
+
+    def process(self, *args: str, **env: object) -> Done:
+        """Run ``rye`` in the project as a process of its own, to its end."""
         process = self.start(*args, **env)
         out, err = process.communicate(timeout=60)
         return Done(process.returncode, out.decode(), err.decode())
 
 
+def _text_of(stream: io.TextIOWrapper) -> str:
+    stream.flush()
+    data = stream.buffer
+    assert isinstance(data, io.BytesIO)
+    return data.getvalue().decode()
+
+
 @dataclass(frozen=True)
 class Done:
-    """How a process ended."""
+    """How a command ended."""
 
     status: int
     out: str
