@@ -30,6 +30,7 @@ from rye.items import ItemType, parse
 from rye.mcp import CLIENTS, Options
 from rye.mcp.tools import TOOLS
 from rye.mcp.tools.tool import Tool
+from rye.parameters import ParameterError
 from rye.query import ast as nodes
 from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
@@ -40,6 +41,7 @@ from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import LeafTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
+from tests.support.parameter_tables import stale
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEMS = ROOT / "items"
@@ -118,6 +120,11 @@ def test_the_readme_shows_what_the_command_really_prints() -> None:
     assert re.match(r"\[\d+ of \d+ results -- all\]\n", shown)
     assert "knowledge:rye/ci" in shown
     assert "trusted" in shown
+
+
+def test_the_tables_of_parameters_are_those_of_the_code() -> None:
+    """Every table is as it is made of the declarations; else ``poe tables`` writes it anew."""
+    assert {path.name: "is stale" for path in stale()} == {}
 
 
 # Commands
@@ -259,6 +266,7 @@ def documented_codes() -> set[tuple[str, str]]:
 def test_every_error_code_is_documented() -> None:
     """The page on errors has a row for each code that can be raised, and for no other."""
     families = {name for name, value in vars(errors).items() if isinstance(value, type) and issubclass(value, RyeError)}
+    families |= {ParameterError.__name__}
     found = read_codes((ROOT / "rye").rglob("*.py"), families)
     assert found.unknown == {"flaws.py"}, "the codes there are the table FLAWS; all others must be readable"
     literal = found.literal | set(FLAWS)

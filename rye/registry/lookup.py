@@ -12,7 +12,7 @@ from difflib import SequenceMatcher, get_close_matches
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
-from rye.search.request import SPACES
+from rye.parameters import SpaceOptions, check, parameters_of
 
 __all__ = ["check_space", "check_type", "find_item", "nearest_names"]
 
@@ -31,8 +31,7 @@ def check_type(item_type: str) -> None:
 
 def check_space(space: str) -> None:
     """Raise ArgumentError ``bad-space`` unless this is ``all`` or a space."""
-    if space not in SPACES:
-        raise ArgumentError("bad-space", f"space is {space!r}", hint=f"valid are {', '.join(SPACES)}")
+    check(parameters_of(SpaceOptions)["space"], space)
 
 
 def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part, int]]:

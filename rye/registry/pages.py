@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rye.parameters import MAX_LIMIT
 from rye.search.plan import Unfinished
-from rye.search.request import MAX_LIMIT
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry

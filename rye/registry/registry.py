@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar, Unpack
 
 from rye import signing
 from rye._process import Cancelled
@@ -23,10 +23,19 @@ from rye.index import cache_folder
 from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.vector_store import LOCK_WAIT
+from rye.parameters import (
+    RefsOptions,
+    SearchOptions,
+    SectionOptions,
+    SimilarOptions,
+    WhyOptions,
+    complete,
+    takes,
+)
 from rye.registry.lookup import check_space, check_type
 from rye.registry.state import Indexes, State, VectorIndexes, as_choice, report_of, vector_report
 from rye.search.engine import Search, World
-from rye.search.request import PLAIN, Request, make_request
+from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
 from rye.spaces.layout import Layout, as_path, as_paths, as_seconds
@@ -110,108 +119,27 @@ class Registry:
         """The sources searched, highest priority first: ``project``, ``user``, ``system:<bundle>``."""
         return tuple(root.source for root in self.roots)
 
-    def search(
-        self,
-        query: str = "",
-        *,
-        scope: str = "*",
-        space: str = "all",
-        limit: int = 10,
-        offset: int = 0,
-        sort_by: str = "score",
-        fields: Mapping[str, str] | None = None,
-        filters: Mapping[str, Any] | None = None,
-        fuzzy: Mapping[str, Any] | None = None,
-        proximity: Mapping[str, Any] | None = None,
-        mode: str = "keyword",
-        level: int | None = None,
-        relax: bool = True,
-        lenient: bool = False,
-        include_superseded: bool = False,
-        facets: Sequence[str] = (),
-        threshold: float | None = None,
-        source_boosts: Mapping[str, float] | None = None,
-        hybrid: Mapping[str, Any] | None = None,
-        explain: bool = False,
-    ) -> SearchResponse:
+    @takes(SearchOptions)
+    def search(self, query: str = "", **options: Unpack[SearchOptions]) -> SearchResponse:
         """Find items; every hit of the page is read and verified from its bytes at that moment.
 
         Args:
             query: Text in the query language; empty means everything in scope.
-            scope: ``*``, an item type, ``TYPE.NAMESPACE.*``, ``rye.search.TYPE.…``, or several separated by commas.
-            space: ``all``, ``project``, ``user`` or ``system``.
-            limit: Hits on the page, 1 to 1,000; in semantic mode to 100.
-            offset: Hits to skip.
-            sort_by: ``score``, ``name`` or ``date`` (newest first, undated last).
-            fields: Field → further query on that field; all must match.
-            filters: Field → exact value, list (any of), ``!value``, or ``>= <= > <`` with a version, date or number;
-                also ``date_from`` and ``date_to``.
-            fuzzy: ``{"enabled": True, "max_distance": 0–2}``: every plain word forgives typos; not enabled, none.
-            proximity: ``{"enabled": True, "max_distance": 1–1000}``: the words stand near each other.
-            mode: ``keyword``; ``semantic`` ranks by meaning, ``hybrid`` by both. Where meaning cannot be searched, the
-                answer is that of ``keyword``, with a warning that says why.
-            level: 1 searches what names an item, 2 what it says, None both.
-            relax: Whether a bare bag of words that finds nothing is tried more broadly.
-            lenient: Whether what does not parse is left out and reported instead of refused.
-            include_superseded: Whether superseded, deprecated and yanked items are listed.
-            facets: Fields whose values are counted over all matches: ``type``, ``space``, ``category``, ``tag``,
-                ``verdict``, ``signer``, ``bundle``, ``author``, ``version``, metadata keys; ``tag:25`` lists up to 25.
-            threshold: Cosine, 0 to 1, from which on an item is near; None: what suits the embedder.
-            source_boosts: Source → factor for its items' similarity in semantic mode, over the user's settings.
-            hybrid: ``fusion`` (``weighted``, ``rrf``), ``semantic_weight``, ``keyword_weight``, ``rrf_k``,
-                ``min_semantic_score``, ``min_keyword_score``, ``min_combined_score`` (0 to 1, or percent),
-                ``require_keyword_match``, ``require_semantic_match``.
-            explain: Whether each hit says how its score came about.
 
         Raises:
             QueryError: The query is at fault; the error has position, caret, hint and a suggestion.
             ArgumentError: Another argument is at fault; the error lists what is valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
         return self._answer(make_request(query, options))
 
-    def why(
-        self,
-        query: str,
-        item: str,
-        *,
-        scope: str = "*",
-        space: str = "all",
-        sort_by: str = "score",
-        fields: Mapping[str, str] | None = None,
-        filters: Mapping[str, Any] | None = None,
-        fuzzy: Mapping[str, Any] | None = None,
-        proximity: Mapping[str, Any] | None = None,
-        mode: str = "keyword",
-        level: int | None = None,
-        relax: bool = True,
-        lenient: bool = False,
-        include_superseded: bool = False,
-        threshold: float | None = None,
-        source_boosts: Mapping[str, float] | None = None,
-        hybrid: Mapping[str, Any] | None = None,
-    ) -> Why:
+    @takes(WhyOptions)
+    def why(self, query: str, item: str, **options: Unpack[WhyOptions]) -> Why:
         """Return why an item is a hit of a search, at which rank, or everything that keeps it from being one.
 
         Args:
             query: As for :meth:`search`, and so are all other arguments but
             item: ``type:id``, or an id that only one type has. Of its copies the first that is searched is meant.
-            scope: Where the search looks.
-            space: Which spaces it looks in.
-            sort_by: The order that the rank is of.
-            fields: Further queries on fields.
-            filters: Conditions.
-            fuzzy: Whether words forgive typos.
-            proximity: Whether words stand near each other.
-            mode: ``keyword``, ``semantic`` or ``hybrid``.
-            level: Which fields are searched.
-            relax: Whether words that find nothing are tried more broadly.
-            lenient: Whether what does not parse is left out.
-            include_superseded: Whether superseded, deprecated and yanked items are listed.
-            threshold: From which similarity on an item is near.
-            source_boosts: What similarities are multiplied with.
-            hybrid: How the two scores become one.
 
         Raises:
             QueryError: The query is at fault.
@@ -219,49 +147,27 @@ class Registry:
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        given = {name: value for name, value in locals().items() if name not in {"self", "query", "item"}}
         from rye.registry.queries import why_of
 
-        request = make_request(query, {**PLAIN, **given})
+        request = make_request(query, options, WhyOptions)
         return self._with_state(lambda state: why_of(state, request, item, self._world))
 
-    def similar(
-        self,
-        item: str,
-        *,
-        scope: str = "*",
-        space: str = "all",
-        limit: int = 10,
-        offset: int = 0,
-        filters: Mapping[str, Any] | None = None,
-        mode: str = "keyword",
-        include_superseded: bool = False,
-        explain: bool = False,
-    ) -> SearchResponse:
+    @takes(SimilarOptions)
+    def similar(self, item: str, **options: Unpack[SimilarOptions]) -> SearchResponse:
         """Find items like one: that share its rarest words, or mean the same, best first. Its own copies are left out.
 
         Args:
             item: ``type:id``, or an id that only one type has; it may be in any space.
-            scope: Where to look, as for :meth:`search`.
-            space: ``all``, ``project``, ``user`` or ``system``.
-            limit: Hits on the page, 1 to 1,000.
-            offset: Hits to skip.
-            filters: Conditions, as for :meth:`search`.
-            mode: ``keyword``: by shared words; ``semantic``: by meaning; ``hybrid``: by both. Where meaning cannot be
-                searched, shared words answer, and a warning says why.
-            include_superseded: Whether superseded, deprecated and yanked items are listed.
-            explain: Whether each hit says which words it shares, and what each counts.
 
         Raises:
             ArgumentError: An argument is not valid, or the item is not named clearly.
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        given = {name: value for name, value in locals().items() if name not in {"self", "item"}}
         from rye.registry.queries import similar_to
 
         began = time.perf_counter()
-        request = make_request("", {**PLAIN, **given})
+        request = make_request("", options, SimilarOptions)
         response = self._with_state(lambda state: similar_to(state, request, item, self._world))
         return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
@@ -274,47 +180,18 @@ class Registry:
         response = Search(request, self._world(state, request)).run()
         return replace(response, warnings=(*state.warnings, *response.warnings), stale=state.stale(request.space))
 
-    def sections(
-        self,
-        query: str,
-        *,
-        scope: str = "*",
-        space: str = "all",
-        limit: int = 10,
-        mode: str = "hybrid",
-        filters: Mapping[str, Any] | None = None,
-        threshold: float | None = None,
-        recency_weight: float = 0.0,
-        half_life_days: float = 30.0,
-        authority_weight: float = 0.0,
-        include_superseded: bool = False,
-        lenient: bool = False,
-        max_chars: int | None = None,
-    ) -> SectionResponse:
+    @takes(SectionOptions)
+    def sections(self, query: str, **options: Unpack[SectionOptions]) -> SectionResponse:
         """Find whole sections to read or cite; each is read and verified from its file at that moment.
 
         Args:
             query: What they are to be about, in the query language.
-            scope: As for :meth:`search`.
-            space: As there.
-            filters: As there.
-            threshold: As there.
-            include_superseded: As there.
-            lenient: As there.
-            limit: Sections, 1 to 50.
-            mode: ``hybrid``, ``semantic`` or ``keyword``; where there is no embedder, words do, and a warning says so.
-            recency_weight: Part of a score that hangs on age, 0 to 1.
-            half_life_days: Age at which that part is halved.
-            authority_weight: Part that hangs on authority: all of it for a trusted item with ``authoritative: true``,
-                half for any other trusted item. Both weights together are at most 1.
-            max_chars: Characters of all texts together; what does not fit is cut or left out.
 
         Raises:
             QueryError: The query is at fault.
             ArgumentError: Another argument is at fault; the error lists what is valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        options = {name: value for name, value in locals().items() if name not in {"self", "query"}}
         from rye.search.request import make_section_request
         from rye.search.sections import SectionSearch
 
@@ -375,14 +252,12 @@ class Registry:
 
         return self._with_state(lambda state: load_item(state, item, space))
 
-    def refs(self, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
-        """Return what an item refers to, and what refers to it.
+    @takes(RefsOptions)
+    def refs(self, item: str, **options: Unpack[RefsOptions]) -> Relations:
+        """Return what an item refers to, and what refers to it; each item and reference once, so cycles end.
 
         Args:
             item: ``type:id``, or an id that only one type has.
-            direction: ``out`` for what it refers to, ``in`` for what refers to it, ``both``.
-            depth: How many steps to go, 1 to 32; each item and reference is met once, so cycles end.
-            limit: Relations listed, 1 to 1,000, the nearest first.
 
         Raises:
             NotFoundError: There is no such item; the hint names the nearest ids.
@@ -390,7 +265,8 @@ class Registry:
         """
         from rye.registry.relations import relations_of
 
-        return self._with_state(lambda state: relations_of(state, item, direction=direction, depth=depth, limit=limit))
+        asked = complete(RefsOptions, options)
+        return self._with_state(lambda state: relations_of(state, item, **asked))
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""

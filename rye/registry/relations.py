@@ -10,13 +10,13 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from rye import signing
-from rye.errors import ArgumentError, ItemError
+from rye.errors import ItemError
 from rye.index.reader import Part
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
 from rye.items import ItemType
 from rye.registry.lookup import find_item
 from rye.registry.state import State
-from rye.search.graph import MAX_DEPTH, Direction, Graph, Walk, graph_of, walk
+from rye.search.graph import Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
 from rye.spaces.read import ReadItem, read_item
 
@@ -109,19 +109,13 @@ class Relations:
         return data | {"warnings": list(self.warnings)}
 
 
-def relations_of(state: State, item: str, *, direction: str = "both", depth: int = 1, limit: int = 100) -> Relations:
+def relations_of(state: State, item: str, *, direction: str, depth: int, limit: int) -> Relations:
     """Return the relations around an item; the arguments are those of :meth:`rye.Registry.refs`.
 
     Raises:
-        ArgumentError: ``bad-direction``, ``bad-depth``, ``bad-limit``, or the item is not named clearly.
+        ArgumentError: The item is not named clearly.
         NotFoundError: There is no such item.
     """
-    if direction not in set(Direction):
-        valid = [each.value for each in Direction]
-        hint = f"valid are {', '.join(valid)}"
-        raise ArgumentError("bad-direction", f"direction is {direction!r}", hint=hint, valid=valid)
-    _check("depth", depth, MAX_DEPTH)
-    _check("limit", limit, MAX_RELATIONS)
     (part, local), *_ = find_item(state.everywhere, item)
     graph = graph_of(state.everywhere)
     start = graph.names.item_of(part.base + local)
@@ -143,12 +137,6 @@ def relations_of(state: State, item: str, *, direction: str = "both", depth: int
         stale=state.stale("all"),
         warnings=(*state.warnings, *filter(None, [graph.unknown]), *warnings),
     )
-
-
-def _check(name: str, value: object, most: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        hint = f"use a whole number from 1 to {most}"
-        raise ArgumentError(f"bad-{name}", f"{name} is {value!r}", hint=hint, valid=[1, most])
 
 
 def _shown(graph: Graph, found: Walk, limit: int) -> Iterator[tuple[Relation, tuple[int, ...]]]:

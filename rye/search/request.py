@@ -1,19 +1,29 @@
-"""The arguments of a search, checked: anything that is not valid is an error that lists what is."""
+"""The arguments of a search, checked: the values by the table of parameters, here what the engine knows besides."""
 
 from __future__ import annotations
 
-import math
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, NoReturn
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, NoReturn
 
 from rye.errors import ArgumentError
 from rye.index import schema as values
 from rye.index import terms as strings
 from rye.index.schema import fold_value
-from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
+from rye.items.scope import Scope, parse_scope
+from rye.parameters import (
+    BoostParts,
+    Parameter,
+    ParameterError,
+    ProximityParts,
+    SearchOptions,
+    SectionOptions,
+    check,
+    complete,
+    parameters_of,
+    refuse,
+)
 from rye.search import bound
 from rye.search.compare import EXAMPLES, readable
 from rye.search.facets import Wanted, read_facets
@@ -27,34 +37,27 @@ from rye.search.fields import (
     kind_of,
     nearest,
 )
-from rye.search.fusion import FUSIONS, Fusion
+from rye.search.fusion import Fusion
 
-__all__ = ["MAX_BUDGET", "MAX_SECTIONS", "SectionRequest", "make_section_request"]
-
-
-# -- The arguments of a search by meaning, checked.
-MODES = ("keyword", "semantic", "hybrid")
-BOOSTS: Mapping[str, float] = {"project": 1.2, "user": 1.1, "system": 0.85}
-"""What a similarity is multiplied with, by source."""
+__all__ = ["Mode", "Request", "SectionRequest", "bind_filters", "make_request", "make_section_request", "require_field"]
 
 MAX_SEMANTIC_LIMIT = 100
-MAX_RRF_K = 1_000
-MAX_BOOST = 10
-MAX_FUSION_WEIGHT = 100
+BOOSTS: Mapping[str, float] = {name: each.default for name, each in parameters_of(BoostParts).items()}
+"""What a similarity is multiplied with, by source."""
 
-_SCORES = ("min_semantic_score", "min_keyword_score", "min_combined_score")
-_WEIGHTS = ("semantic_weight", "keyword_weight")
-_SWITCHES = ("require_keyword_match", "require_semantic_match")
-HYBRID = ("fusion", "rrf_k", *_WEIGHTS, *_SCORES, *_SWITCHES)
-"""What ``hybrid`` may hold."""
+_PROXIMITY: int = parameters_of(ProximityParts)["max_distance"].default
+_QUERY = Parameter("Text in the query language", "", name="query")
+_COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
+FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
+EACH = 5
+"""How many times as many items and sections are looked at as sections are wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mode:
+class Mode(NamedTuple):
     """How a search ranks.
 
     Attributes:
-        name: One of :data:`MODES`.
+        name: ``keyword``, ``semantic`` or ``hybrid``.
         threshold: The similarity of a semantic match; None for what the model brings.
         boosts: Source → factor, in semantic mode, where the caller names one.
         fusion: How the two scores become one, in hybrid mode.
@@ -62,8 +65,8 @@ class Mode:
 
     name: str = "keyword"
     threshold: float | None = None
-    boosts: Mapping[str, float] = field(default_factory=dict)
-    fusion: Fusion = field(default_factory=Fusion)
+    boosts: Mapping[str, float] = {}
+    fusion: Fusion = Fusion()
 
     @property
     def narrows(self) -> bool:
@@ -80,58 +83,87 @@ class Mode:
         return self == Mode(self.name)
 
 
-_PLAIN = {name: Mode(name) for name in MODES}
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One search, valid in all its parts.
+
+    Attributes:
+        options: Every argument by its name, with defaults; a new one needs no attribute of its own.
+        fuzzy: Whether every word, or (False) none, forgives typos, also when relaxed; None: as it comes.
+    """
+
+    query: str
+    options: Mapping[str, Any]
+    scopes: tuple[Scope, ...]
+    space: str
+    limit: int
+    offset: int
+    sort_by: str
+    fields: Mapping[str, str]
+    filters: Mapping[str, Any]
+    fuzzy: bool | None
+    fuzzy_distance: int | None
+    proximity: int | None
+    level: int | None
+    relax: bool
+    lenient: bool
+    include_superseded: bool
+    facets: tuple[Wanted, ...]
+    explain: bool
+    mode: Mode
+
+    @property
+    def scope(self) -> str:
+        """The scope in canonical form."""
+        return ",".join(str(scope) for scope in self.scopes)
 
 
-def read_mode(name: str, *, threshold: Any, source_boosts: Any, hybrid: Any) -> Mode:
-    """Check the arguments that belong to one mode or another; those that would have no effect are refused.
+_DEFAULTS = {name: each.default for name, each in parameters_of(SearchOptions).items()}
+
+
+def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptions) -> Request:
+    """Check the arguments of a search and return them as a request.
+
+    Args:
+        query: The query.
+        given: Those that were given.
+        takes: Which there are.
 
     Raises:
-        ArgumentError: ``bad-threshold``, ``bad-source-boosts``, ``bad-hybrid``.
+        ArgumentError: One of them is not valid; the message lists what is.
+        TypeError: There is no such argument.
     """
-    if threshold is None and source_boosts is None and hybrid is None:
-        return _PLAIN[name]
-    if name == "keyword" and threshold is not None:
-        _refuse("bad-threshold", "threshold has no effect in mode 'keyword'", "use mode='semantic' or mode='hybrid'")
-    if name != "semantic" and source_boosts:
-        message = f"source_boosts has no effect in mode {name!r}"
-        _refuse("bad-source-boosts", message, "use mode='semantic'; keyword and hybrid scores are never boosted")
-    if name != "hybrid" and hybrid:
-        _refuse("bad-hybrid", f"hybrid has no effect in mode {name!r}", "use mode='hybrid'")
-    if threshold is not None:
-        threshold = _between(
-            "threshold", "threshold", threshold, high=1, hint="use a similarity from 0 to 1, such as 0.15"
-        )
-    return Mode(name, threshold, read_boosts(source_boosts), _fusion(hybrid))
+    check(_QUERY, query)
+    asked = dict(given)
+    scopes = parse_scope(asked.pop("scope", "*"))
+    facets = read_facets(asked.pop("facets", ())) if takes is SearchOptions else ()
+    options = _DEFAULTS | complete(takes, asked)
+    if options["mode"] == "semantic" and options["limit"] > MAX_SEMANTIC_LIMIT:
+        hint = f"valid are whole numbers from 1 to {MAX_SEMANTIC_LIMIT} in mode 'semantic'"
+        refuse(("limit",), f"is {options['limit']}", hint, valid=[1, MAX_SEMANTIC_LIMIT])
+    for name, text in (options["fields"] or {}).items():
+        if not isinstance(text, str) or not text.strip():
+            refuse(("fields", name), f"is {text!r}", "give each field a query as text, such as 'core'")
+    fuzzy, near = options["fuzzy"] or {}, options["proximity"] or {}
+    read: dict[str, Any] = {name: options[name] for name in Request.__slots__ if name in options} | {
+        "scopes": scopes,
+        "facets": facets,
+        "fields": options["fields"] or {},
+        "filters": options["filters"] or {},
+        "fuzzy": fuzzy.get("enabled", True) if fuzzy else None,
+        "fuzzy_distance": fuzzy.get("max_distance"),
+        "proximity": near.get("max_distance", _PROXIMITY) if near and near.get("enabled", True) else None,
+        "mode": _mode(options),
+    }
+    return Request(query=query, options=options, **read)
 
 
-def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
-    raise ArgumentError(code, message, hint=hint, **details)
-
-
-def _between(option: str, name: str, value: Any, *, high: float, hint: str) -> float:
-    number = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not number or not math.isfinite(value) or not 0 <= value <= high:
-        _refuse(f"bad-{option}", f"{name} is {value!r}", hint, valid=[0, high])
-    return float(value)
-
-
-def _mapping(option: str, name: str, value: Any, *, valid: tuple[str, ...], example: str) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        _refuse(f"bad-{option}", f"{name} must be a mapping, not {value!r}", f"for example {example}")
-    for key in value:
-        if key not in valid:
-            near = nearest(key, valid, 1) if isinstance(key, str) else []
-            guess = f"did you mean {near[0]!r}? " if near else ""
-            _refuse(
-                f"bad-{option}",
-                f"{name} has no option {key!r}",
-                f"{guess}valid are {', '.join(valid)}",
-                valid=list(valid),
-            )
-    return value
+def _mode(options: Mapping[str, Any]) -> Mode:
+    fusion = Fusion(**(options["hybrid"] or {}))
+    if not fusion.semantic_weight + fusion.keyword_weight > 0:
+        weights = [("hybrid", "semantic_weight"), ("hybrid", "keyword_weight")]
+        raise ParameterError("bad-hybrid", weights, "is both 0", hint="give at least one of them a weight")
+    return Mode(options["mode"], options["threshold"], options["source_boosts"] or {}, fusion)
 
 
 def read_boosts(value: Any) -> Mapping[str, float]:
@@ -140,249 +172,8 @@ def read_boosts(value: Any) -> Mapping[str, float]:
     Raises:
         ArgumentError: ``bad-source-boosts``.
     """
-    option = "source-boosts"
-    given = _mapping(option, "source_boosts", value, valid=tuple(BOOSTS), example='{"project": 1.2, "system": 1}')
-    hint = f"use a number above 0 and up to {MAX_BOOST}; 1 leaves similarities as they are"
-    own = {
-        key: _between(option, f"source_boosts[{key!r}]", each, high=MAX_BOOST, hint=hint) for key, each in given.items()
-    }
-    for key, factor in own.items():
-        if factor == 0:
-            _refuse("bad-source-boosts", f"source_boosts[{key!r}] is 0", f"{hint}; to leave a source out use space")
-    return own
-
-
-def _fusion(value: Any) -> Fusion:
-    given = _mapping("hybrid", "hybrid", value, valid=HYBRID, example='{"fusion": "rrf"} or {"min_keyword_score": 20}')
-    checked = {key: _fusion_option(key, each) for key, each in given.items()}
-    fusion = Fusion(**checked)
-    method = fusion.fusion
-    for key in _WEIGHTS if method == "rrf" else ("rrf_k",):
-        if key in given:
-            other = "weighted" if method == "rrf" else "rrf"
-            _refuse(
-                "bad-hybrid", f"{key} has no effect with fusion {method!r}", f"use fusion={other!r}, or leave it out"
-            )
-    if not fusion.semantic_weight + fusion.keyword_weight > 0:
-        _refuse("bad-hybrid", "semantic_weight and keyword_weight are both 0", "give at least one of them a weight")
-    return fusion
-
-
-def _fusion_option(key: str, value: Any) -> Any:
-    name = f"hybrid[{key!r}]"
-    if key in _SWITCHES:
-        if not isinstance(value, bool):
-            _refuse("bad-hybrid", f"{name} is {value!r}", "use true or false", valid=[True, False])
-        return value
-    if key == "fusion":
-        if value not in FUSIONS:
-            _refuse("bad-hybrid", f"{name} is {value!r}", f"valid are {', '.join(FUSIONS)}", valid=list(FUSIONS))
-        return value
-    if key == "rrf_k":
-        if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_RRF_K:
-            _refuse("bad-hybrid", f"{name} is {value!r}", f"use a whole number from 1 to {MAX_RRF_K:,}")
-        return value
-    if key in _WEIGHTS:
-        hint = f"use a number from 0 to {MAX_FUSION_WEIGHT}; only their ratio counts"
-        return _between("hybrid", name, value, high=MAX_FUSION_WEIGHT, hint=hint)
-    hint = "use a score from 0 to 1, or percent: what is above 1 is percent, up to 100"
-    score = _between("hybrid", name, value, high=100, hint=hint)
-    return score / 100 if score > 1 else score
-
-
-SPACES = ("all", "project", "user", "system")
-SORTS = ("score", "name", "date")
-MAX_LIMIT = 1_000
-MAX_OFFSET = 1_000_000
-MAX_DISTANCE = 2
-MAX_PROXIMITY = 1_000
-DEFAULT_PROXIMITY = 5
-
-_COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
-_EXAMPLES = {
-    "fields": 'for example {"category": "core"}',
-    "filters": 'for example {"tags": ["api", "mcp"]}',
-    "fuzzy": 'for example {"enabled": true, "max_distance": 2}',
-    "proximity": 'for example {"enabled": true, "max_distance": 5}',
-}
-FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
-
-
-PLAIN: Mapping[str, Any] = {
-    "scope": "*",
-    "space": "all",
-    "limit": 10,
-    "offset": 0,
-    "sort_by": "score",
-    "fields": None,
-    "filters": None,
-    "fuzzy": None,
-    "proximity": None,
-    "mode": "keyword",
-    "level": None,
-    "relax": True,
-    "lenient": False,
-    "include_superseded": False,
-    "facets": (),
-    "threshold": None,
-    "source_boosts": None,
-    "hybrid": None,
-    "explain": False,
-}
-"""The arguments of a search of which nothing is asked."""
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """One search, valid in all its parts."""
-
-    query: str = ""
-    scopes: tuple[Scope, ...] = EVERY_SCOPE
-    space: str = "all"
-    limit: int = 10
-    offset: int = 0
-    sort_by: str = "score"
-    fields: Mapping[str, str] = field(default_factory=dict)
-    filters: Mapping[str, Any] = field(default_factory=dict)
-    fuzzy: bool | None = None
-    fuzzy_distance: int | None = None
-    proximity: int | None = None
-    level: int | None = None
-    relax: bool = True
-    lenient: bool = False
-    include_superseded: bool = False
-    facets: tuple[Wanted, ...] = ()
-    explain: bool = False
-    mode: Mode = field(default_factory=Mode)
-
-    @property
-    def scope(self) -> str:
-        """The scope in canonical form."""
-        return ",".join(str(scope) for scope in self.scopes)
-
-
-def make_request(query: str, options: Mapping[str, Any]) -> Request:
-    """Check the arguments of ``Registry.search`` and return them as a request; those of :data:`PLAIN` are as they are.
-
-    Raises:
-        ArgumentError: One of them is not valid; the message lists what is.
-    """
-    if not isinstance(query, str):
-        _refuse("bad-query", f"query must be text, not {type(query).__name__}", "pass a string; empty means everything")
-    asked = {name: value for name, plain in PLAIN.items() if (value := options[name]) is not plain}
-    mode = _choice("mode", asked.pop("mode", "keyword"), MODES)
-    of_mode = {name: asked.pop(name, None) for name in ("threshold", "source_boosts", "hybrid")}
-    read: dict[str, Any] = {"mode": read_mode(mode, **of_mode)}
-    if "fuzzy" in asked:
-        read["fuzzy"], read["fuzzy_distance"] = _fuzzy(asked.pop("fuzzy"))
-    if "scope" in asked:
-        read["scopes"] = parse_scope(asked.pop("scope"))
-    if "limit" in asked:
-        most = MAX_SEMANTIC_LIMIT if mode == "semantic" else MAX_LIMIT
-        read["limit"] = _number("limit", asked.pop("limit"), 1, most)
-    for name, value in asked.items():
-        read[name] = _READERS[name](name, value)
-    return Request(query, **read)
-
-
-def _choice(name: str, value: Any, valid: Sequence[str]) -> str:
-    if isinstance(value, str) and value in valid:
-        return value
-    near = nearest(value, valid, 1) if isinstance(value, str) else []
-    guess = f"did you mean {near[0]!r}? " if near else ""
-    _refuse(
-        f"bad-{name.replace('_', '-')}",
-        f"{name} is {value!r}",
-        f"{guess}valid are {', '.join(valid)}",
-        valid=list(valid),
-    )
-
-
-def _number(name: str, value: Any, low: int, high: int, *, key: str = "") -> int:
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        _refuse(
-            f"bad-{name.replace('_', '-')}",
-            f"{_path(name, key)} is {value!r}",
-            f"use a whole number from {low} to {high}",
-            valid=[low, high],
-        )
-    return int(value)
-
-
-def _path(name: str, key: str) -> str:
-    return f"{name}[{key!r}]" if key else name
-
-
-def _flag(name: str, value: Any, key: str = "") -> bool:
-    if not isinstance(value, bool):
-        message = f"{_path(name, key)} is {value!r}"
-        _refuse(f"bad-{name.replace('_', '-')}", message, "use true or false", valid=[True, False])
-    return bool(value)
-
-
-def _level(_: str, value: Any) -> int | None:
-    if value is None or (value in (1, 2) and not isinstance(value, bool)):
-        return None if value is None else int(value)
-    hint = "use 1 (title, name, description, category, tags, id), 2 (body, headings, symbols) or leave it out for both"
-    _refuse("bad-level", f"level is {value!r}", hint, valid=[1, 2, None])
-
-
-def _mapping_request(name: str, value: Any) -> Mapping[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
-        _refuse(f"bad-{name}", f"{name} must be a mapping with text keys, not {value!r}", _EXAMPLES[name])
-    return dict(value)
-
-
-def _fields(name: str, value: Any) -> Mapping[str, str]:
-    fields = _mapping_request(name, value)
-    for key, text in fields.items():
-        if not isinstance(text, str) or not text.strip():
-            _refuse("bad-fields", f"fields[{key!r}] is {text!r}", "give each field a query as text, e.g. 'core'")
-    return fields
-
-
-def _options(name: str, value: Any, valid: tuple[str, ...]) -> Mapping[str, Any]:
-    given = _mapping_request(name, value)
-    for key in given:
-        if key not in valid:
-            _refuse(f"bad-{name}", f"{name} has no option {key!r}", f"valid are {', '.join(valid)}", valid=list(valid))
-    _flag(name, given.get("enabled", True), "enabled")
-    return given
-
-
-def _fuzzy(value: Any) -> tuple[bool | None, int | None]:
-    """Return whether every word, or (False) none, is to forgive typos, also where it relaxes; None: as it comes."""
-    if value is None:
-        return None, None
-    given = _options("fuzzy", value, ("enabled", "max_distance"))
-    distance = given.get("max_distance")
-    if distance is not None:
-        distance = _number("fuzzy", distance, 0, MAX_DISTANCE, key="max_distance")
-    return given.get("enabled", True) if given else None, distance
-
-
-def _proximity(name: str, value: Any) -> int | None:
-    if value is None:
-        return None
-    given = _options(name, value, ("enabled", "max_distance"))
-    distance = _number(name, given.get("max_distance", DEFAULT_PROXIMITY), 1, MAX_PROXIMITY, key="max_distance")
-    return distance if given and given.get("enabled", True) else None
-
-
-_READERS: Mapping[str, Callable[[str, Any], Any]] = {
-    "space": partial(_choice, valid=SPACES),
-    "offset": partial(_number, low=0, high=MAX_OFFSET),
-    "sort_by": partial(_choice, valid=SORTS),
-    "fields": _fields,
-    "filters": _mapping_request,
-    "proximity": _proximity,
-    "level": _level,
-    "facets": lambda _, value: read_facets(value),
-    **dict.fromkeys(("relax", "lenient", "include_superseded", "explain"), _flag),
-}
-"""How the arguments are read that are the fields of a request by the same name."""
+    checked: Mapping[str, float] = check(parameters_of(SearchOptions)["source_boosts"], value)
+    return checked
 
 
 def require_field(name: str, metadata_keys: frozenset[str]) -> None:
@@ -471,22 +262,12 @@ def _dated(name: str, value: Any) -> bound.Bound:
     return bound.Changed(start, None) if name == "date_from" else bound.Changed(None, end)
 
 
-# -- The arguments of a retrieval of sections, checked.
-MAX_SECTIONS = 50
-"""Sections in one answer."""
-
-EACH = 5
-"""How many times as many items and sections are looked at as sections are wanted."""
-
-MAX_BUDGET = 1_000_000
-"""Largest ``max_chars``."""
-
-MAX_HALF_LIFE = 36_500
+def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
+    raise ArgumentError(code, message, hint=hint, **details)
 
 
-@dataclass(frozen=True, slots=True)
-class SectionRequest:
-    """One retrieval, valid in all its parts.
+class SectionRequest(NamedTuple):
+    """One retrieval of sections, valid in all its parts.
 
     Attributes:
         search: What to find.
@@ -496,10 +277,10 @@ class SectionRequest:
     """
 
     search: Request
-    recency_weight: float = 0.0
-    half_life_days: float = 30.0
-    authority_weight: float = 0.0
-    max_chars: int | None = None
+    recency_weight: float
+    half_life_days: float
+    authority_weight: float
+    max_chars: int | None
 
     @property
     def top_k(self) -> int:
@@ -507,42 +288,19 @@ class SectionRequest:
         return EACH * self.search.limit
 
 
-def make_section_request(query: str, options: Mapping[str, Any]) -> SectionRequest:
+def make_section_request(query: str, given: Mapping[str, Any]) -> SectionRequest:
     """Check the arguments of ``Registry.sections``.
 
     Raises:
         ArgumentError: One of them is not valid; the message lists what is.
     """
-    own = {name: options[name] for name in ("recency_weight", "half_life_days", "authority_weight", "max_chars")}
-    search = make_request(query, {**PLAIN, **{name: value for name, value in options.items() if name not in own}})
+    search = make_request(query, given, SectionOptions)
     if not query.strip():
-        _refuse("bad-query", "the query is empty", "say what the sections are to be about")
-    if search.limit > MAX_SECTIONS:
-        hint = f"use a whole number from 1 to {MAX_SECTIONS}"
-        _refuse("bad-limit", f"limit is {search.limit!r}", hint, valid=[1, MAX_SECTIONS])
-    recency = _number_section_request("recency_weight", own["recency_weight"], 0, 1)
-    authority = _number_section_request("authority_weight", own["authority_weight"], 0, 1)
-    if recency + authority > 1:
-        message = f"recency_weight and authority_weight are {recency + authority:g} together"
-        _refuse("bad-authority-weight", message, "they are parts of the score; together they may be 1 at most")
-    half_life = _number_section_request("half_life_days", own["half_life_days"], 0, MAX_HALF_LIFE)
-    if half_life == 0:
-        _refuse("bad-half-life-days", "half_life_days is 0", f"use a number above 0, up to {MAX_HALF_LIFE:,}")
-    return SectionRequest(search, recency, half_life, authority, _budget(own["max_chars"]))
-
-
-def _budget(value: Any) -> int | None:
-    if value is None:
-        return None
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_BUDGET:
-        hint = f"use a whole number from 1 to {MAX_BUDGET:,}, or leave it out"
-        _refuse("bad-max-chars", f"max_chars is {value!r}", hint, valid=[1, MAX_BUDGET])
-    return int(value)
-
-
-def _number_section_request(name: str, value: Any, low: float, high: float) -> float:
-    plain = isinstance(value, (int, float)) and not isinstance(value, bool)
-    if not plain or not math.isfinite(value) or not low <= value <= high:
-        hint = f"use a number from {low:g} to {high:,g}"
-        _refuse(f"bad-{name.replace('_', '-')}", f"{name} is {value!r}", hint, valid=[low, high])
-    return float(value)
+        refuse(("query",), "is empty", "say what the sections are to be about")
+    request = SectionRequest(search, *(search.options[name] for name in SectionRequest._fields[1:]))
+    both = request.recency_weight + request.authority_weight
+    if both > 1:
+        weights = [("authority_weight",), ("recency_weight",)]
+        hint = "they are parts of the score; together they may be 1 at most"
+        raise ParameterError("bad-authority-weight", weights, f"is {both:g} together", hint=hint)
+    return request

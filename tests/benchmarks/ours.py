@@ -24,7 +24,7 @@ from rye.index.store import Store
 from rye.items import Item, ItemType
 from rye.search.engine import Search, World
 from rye.search.plan import make_plan
-from rye.search.request import PLAIN, make_request
+from rye.search.request import make_request
 from rye.signing import Evidence, TrustSet
 from rye.spaces import Root, Space
 from tests.benchmarks.asking import DISTANCE, Query
@@ -32,7 +32,7 @@ from tests.benchmarks.engine import Answer, Ask
 
 Row = tuple[Item, Place, Evidence]
 
-OPTIONS = {**PLAIN, "relax": False, "include_superseded": True}
+OPTIONS = {"relax": False, "include_superseded": True}
 """Of every search: the one query is measured, without the further stages that follow when it finds nothing."""
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from rye import parameters
 from rye.errors import ArgumentError
 from rye.registry.pages import list_items
-from rye.search import request
 from tests.support.spacesim import SpaceSim, furnish
 from tests.unit.cli.workshop import FILES, ROOT, Workshop, lay
 
@@ -97,7 +97,7 @@ def test_a_list_has_every_item_however_many_pages_that_takes(sim: SpaceSim, monk
     assert part.results == whole.results[1:4]
     assert part.next_offset == 4
     assert registry.max_staleness == 0
-    assert request.MAX_LIMIT == 1000
+    assert parameters.MAX_LIMIT == 1000
     with pytest.raises(ArgumentError, match="limit is 0"):
         list_items(registry, limit=0)
 

@@ -19,8 +19,8 @@ from rye.cli.arguments import SearchCommand
 from rye.cli.commands import COMMANDS
 from rye.cli.options import Place, ask
 from rye.errors import EnvironmentFault, NotFoundError, QueryError
+from rye.parameters import HybridParts, parameters_of
 from rye.registry import Registry
-from rye.search.request import HYBRID
 from rye.verify.policy import WELL
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -118,7 +118,7 @@ def test_a_search_has_an_option_for_every_parameter_with_the_same_default() -> N
         if parameter.default not in {None, False}:
             assert options[name].default == parameter.default, name
     assert "no_relax" in options
-    assert set(HYBRID) <= set(options)
+    assert parameters_of(HybridParts).keys() <= set(options)
 
 
 def test_no_requirement_is_met_by_an_item_that_cannot_be_believed() -> None:

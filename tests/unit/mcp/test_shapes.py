@@ -15,8 +15,8 @@ from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter, input_schema, read_arguments, take_arguments
 from rye.mcp.shapes import part_of, schema_of
 from rye.mcp.tools import TOOLS
+from rye.parameters import HybridParts, parameters_of
 from rye.search.fusion import Fusion
-from rye.search.request import HYBRID
 from rye.signing.model import Verdict
 
 
@@ -142,7 +142,7 @@ def test_the_words_on_hybrid_are_what_it_takes() -> None:
         lambda several: " ".join(several[1] + each + several[3] for each in several[2].split(",")),
         hybrid.description,
     )
-    assert set(HYBRID) <= set(re.findall(r"\w+", said))
+    assert parameters_of(HybridParts).keys() <= set(re.findall(r"\w+", said))
     default = Fusion()
     for name in ("rrf_k", "semantic_weight", "keyword_weight"):
         assert f"{name} {getattr(default, name):g}" in hybrid.description

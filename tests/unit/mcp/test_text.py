@@ -22,11 +22,19 @@ def test_hundreds_of_unreadable_files_do_not_flood_an_answer() -> None:
 @pytest.mark.parametrize(
     ("given", "message", "hint"),
     [
-        ({"fuzzy": {"max_distance": 3}}, "fuzzy['max_distance'] is 3", "use a whole number from 0 to 2"),
-        ({"fuzzy": {"enabled": "yes"}}, "fuzzy['enabled'] is 'yes'", "use true or false"),
-        ({"proximity": {"max_distance": 0}}, "proximity['max_distance'] is 0", "use a whole number from 1 to 1000"),
-        ({"fuzzy": True}, "fuzzy must be a mapping with text keys, not True", "max_distance"),
-        ({"fields": "category:x"}, "fields must be a mapping with text keys, not 'category:x'", "category"),
+        ({"fuzzy": {"max_distance": 3}}, "fuzzy['max_distance'] is 3", "valid are whole numbers from 0 to 2"),
+        ({"fuzzy": {"enabled": "yes"}}, "fuzzy['enabled'] is 'yes', of type str", "valid are true and false"),
+        (
+            {"proximity": {"max_distance": 0}},
+            "proximity['max_distance'] is 0",
+            "valid are whole numbers from 1 to 1,000",
+        ),
+        (
+            {"fuzzy": True},
+            "fuzzy is True, of type bool",
+            'mappings with text keys, such as {"enabled": true, "max_distance',
+        ),
+        ({"fields": "category:x"}, "fields is 'category:x', of type str", "category"),
     ],
 )
 def test_an_option_inside_an_argument_is_named_when_it_is_wrong(

@@ -15,18 +15,15 @@ from rye.search.bind import Context, bind
 from rye.search.fields import weights_for
 from rye.search.match import Slots
 from rye.search.predicates import States
-from rye.search.request import PLAIN, Request, make_request
+from rye.search.request import Request, make_request
 from rye.search.score import Evaluation
 from rye.signing import TrustSet
 from tests.support.signed import NOW
 
-OPTIONS: dict[str, Any] = {**PLAIN}
-"""The defaults of ``Registry.search``."""
-
 
 def request(text: str = "", **options: Any) -> Request:
     """Return a request with these options."""
-    return make_request(text, OPTIONS | options)
+    return make_request(text, options)
 
 
 def bound_query(asked: str | ast.Node, keys: Iterable[str] = (), **more: Any) -> bound.Bound | None:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import pytest
 
-from rye import Registry
 from rye.errors import ArgumentError
 from rye.items.scope import Scope, parse_scope
+from rye.parameters import MAX_LIMIT, MAX_OFFSET
 from rye.search.fields import STATES
-from rye.search.request import MAX_LIMIT, MAX_OFFSET, PLAIN, Request, bind_filters, require_field
+from rye.search.request import bind_filters, require_field
 from tests.unit.search.asking import request
 
 
@@ -41,7 +40,7 @@ def test_every_form_of_a_scope_is_read(text: str, scopes: list[Scope], canonical
     """Types, namespaces, capability strings and lists; the canonical form reads back the same."""
     found = parse_scope(text)
     assert list(found) == scopes
-    assert Request(scopes=found).scope == canonical
+    assert request(scope=text).scope == canonical
     assert parse_scope(canonical) == found
 
 
@@ -266,9 +265,3 @@ def test_facets_that_cannot_be_read_are_refused(given: object) -> None:
         request(facets=given)
     assert raised.value.code == "bad-facets"
     assert raised.value.hint
-
-
-def test_the_plain_arguments_are_the_defaults_of_a_search() -> None:
-    """What is asked about one item starts from them, so none may be missing."""
-    parameters = inspect.signature(Registry.search).parameters.values()
-    assert {each.name: each.default for each in parameters if each.name not in {"self", "query"}} == dict(PLAIN)

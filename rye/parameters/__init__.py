@@ -1,0 +1,62 @@
+"""The parameters of every command, method and tool, each declared once, for every surface.
+
+It knows no other room, as the engine checks its arguments by it::
+
+    limit = parameters_of(SearchOptions)["limit"]
+    check(limit, 2000)  # ArgumentError: limit is 2000 (valid are whole numbers from 1 to 1,000)
+"""
+
+from rye.parameters.commands import MAX_RELATIONS, RefsOptions
+from rye.parameters.model import (
+    Parameter,
+    ParameterError,
+    check,
+    check_all,
+    complete,
+    described,
+    guess,
+    limits,
+    parameters_of,
+    refuse,
+    takes,
+)
+from rye.parameters.search import (
+    MAX_LIMIT,
+    MAX_OFFSET,
+    SPACES,
+    BoostParts,
+    HybridParts,
+    ProximityParts,
+    SearchOptions,
+    SectionOptions,
+    SimilarOptions,
+    SpaceOptions,
+    WhyOptions,
+)
+
+__all__ = [
+    "MAX_LIMIT",
+    "MAX_OFFSET",
+    "MAX_RELATIONS",
+    "SPACES",
+    "BoostParts",
+    "HybridParts",
+    "Parameter",
+    "ParameterError",
+    "ProximityParts",
+    "RefsOptions",
+    "SearchOptions",
+    "SectionOptions",
+    "SimilarOptions",
+    "SpaceOptions",
+    "WhyOptions",
+    "check",
+    "check_all",
+    "complete",
+    "described",
+    "guess",
+    "limits",
+    "parameters_of",
+    "refuse",
+    "takes",
+]

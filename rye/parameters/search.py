@@ -1,0 +1,399 @@
+"""What a search, and all that is like one, takes: the one declaration of each parameter, for every surface.
+
+An option of a search is added here, in :class:`SearchOptions`, and where it has its effect. The option of
+``rye search``, the argument of ``rye_search``, the keyword of ``Registry.search``, its check and the tables of the
+documentation follow.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypedDict
+
+from rye.parameters.model import Parameter
+
+__all__ = [
+    "MAX_LIMIT",
+    "MAX_OFFSET",
+    "SPACES",
+    "BoostParts",
+    "HybridParts",
+    "ProximityParts",
+    "SearchOptions",
+    "SectionOptions",
+    "SimilarOptions",
+    "SpaceOptions",
+    "WhyOptions",
+]
+
+MAX_LIMIT = 1_000
+MAX_OFFSET = 1_000_000
+SPACES = ("all", "project", "user", "system")
+_RANKED = ("mode", ("semantic", "hybrid"))
+_WEIGHTED = ("fusion", ("weighted",))
+_LEAST = "Least {} score, 0 to 1 or percent; hybrid"
+
+
+class SpaceOptions(TypedDict, total=False):
+    """In which spaces something is looked for."""
+
+    space: Annotated[
+        str,
+        Parameter(
+            "`project`, `user`, `system` or `all`", "all", choices=SPACES, brief="Where to look.", metavar="SPACE"
+        ),
+    ]
+
+
+class _Scope(TypedDict, total=False):
+    """Of which types and namespaces."""
+
+    scope: Annotated[
+        str,
+        Parameter(
+            "`directive`, `tool` or `knowledge`, alone or with a namespace: `tool.rye.core.*`; joined by commas",
+            "*",
+            brief="directive, tool, knowledge or tool.rye.*; comma-joined.",
+            notes="see `rye/fields-and-filters`",
+            flags="--scope -s",
+            metavar="SCOPE",
+        ),
+    ]
+
+
+class _Where(_Scope, SpaceOptions, total=False):
+    """Which items are looked at."""
+
+    filters: Annotated[
+        Mapping[str, Any] | None,
+        Parameter(
+            "Keep items whose metadata has this value; also `KEY=!VALUE`, `KEY!=VALUE`, `KEY>=VALUE`, `KEY<=VALUE`, "
+            "`KEY>VALUE`, `KEY<VALUE`; repeatable, the same key again means any of its values",
+            brief='Metadata: value, [any, of], "!not", ">=2.0": {"tags": ["api", "mcp"], "date_from": "2026-01"}.',
+            data="Key → value, list (any of), `!value`, or `>=`, `<=`, `>`, `<` with a version, date or number, as in "
+            '`{"tags": ["api", "mcp"]}`; also `date_from` and `date_to`',
+            flags="--filter",
+            metavar="KEY=VALUE",
+            form="pairs",
+        ),
+    ]
+    include_superseded: Annotated[
+        bool,
+        Parameter("Also show items marked superseded, deprecated or yanked", False, brief="Superseded items, too."),
+    ]
+
+
+class _Page(TypedDict, total=False):
+    """Which of the hits are shown."""
+
+    limit: Annotated[
+        int,
+        Parameter(
+            "Hits on the page",
+            10,
+            low=1,
+            high=MAX_LIMIT,
+            brief="Hits a page.",
+            notes="in semantic mode to 100",
+            flags="--limit -n",
+            metavar="N",
+        ),
+    ]
+    offset: Annotated[
+        int,
+        Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.", metavar="N"),
+    ]
+    explain: Annotated[
+        bool,
+        Parameter(
+            "Show how each hit got its score", False, brief="Explain each score.", notes="see `rye/looking-around`"
+        ),
+    ]
+
+
+class _Ranked(TypedDict, total=False):
+    """How near an item must be."""
+
+    threshold: Annotated[
+        float | None,
+        Parameter(
+            "Similarity from which on an item is near",
+            low=0,
+            high=1,
+            only=_RANKED,
+            brief="Least similarity; default: by model.",
+            shown="the model's",
+            metavar="X",
+        ),
+    ]
+    lenient: Annotated[
+        bool,
+        Parameter(
+            "Leave out what cannot be read in the query instead of refusing it",
+            False,
+            brief="Skip what does not parse.",
+            notes="a warning says what",
+        ),
+    ]
+
+
+class FuzzyParts(TypedDict, total=False):
+    """``fuzzy``."""
+
+    enabled: Annotated[bool, Parameter("Whether words forgive typos", True)]
+    max_distance: Annotated[int | None, Parameter("Letters in which words may differ", low=0, high=2)]
+
+
+class ProximityParts(TypedDict, total=False):
+    """``proximity``."""
+
+    enabled: Annotated[bool, Parameter("Whether the words stand near each other", True)]
+    max_distance: Annotated[int, Parameter("Words within which they stand", 5, low=1, high=1_000)]
+
+
+def _boost(source: str, default: float) -> Parameter:
+    hint = "to leave a source out use space"
+    return Parameter(f"Factor of {source}", default, low=0, high=10, above=True, hint=hint)
+
+
+class BoostParts(TypedDict, total=False):
+    """``source_boosts``."""
+
+    project: Annotated[float, _boost("the project", 1.2)]
+    user: Annotated[float, _boost("the user space", 1.1)]
+    system: Annotated[float, _boost("system space", 0.85)]
+
+
+class HybridParts(TypedDict, total=False):
+    """``hybrid``; each part is an option of its own on the command line."""
+
+    fusion: Annotated[
+        str,
+        Parameter("`weighted` or `rrf`; hybrid", "weighted", choices=("weighted", "rrf"), metavar="NAME"),
+    ]
+    rrf_k: Annotated[
+        int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=("fusion", ("rrf",)), metavar="K")
+    ]
+    semantic_weight: Annotated[
+        float,
+        Parameter("Weight of similarity in hybrid mode", 0.72, low=0, high=100, only=_WEIGHTED, metavar="W"),
+    ]
+    keyword_weight: Annotated[
+        float,
+        Parameter("Weight of keyword scores in hybrid mode", 0.28, low=0, high=100, only=_WEIGHTED, metavar="W"),
+    ]
+    min_semantic_score: Annotated[
+        float, Parameter(_LEAST.format("semantic"), 0, low=0, high=100, percent=True, metavar="X")
+    ]
+    min_keyword_score: Annotated[
+        float, Parameter(_LEAST.format("keyword"), 0, low=0, high=100, percent=True, metavar="X")
+    ]
+    min_combined_score: Annotated[
+        float, Parameter(_LEAST.format("combined"), 0, low=0, high=100, percent=True, metavar="X")
+    ]
+    require_keyword_match: Annotated[bool, Parameter("Only items with a word of the query; hybrid", False)]
+    require_semantic_match: Annotated[bool, Parameter("Only items that are near; hybrid", False)]
+
+
+class WhyOptions(_Where, _Ranked, total=False):
+    """All that decides which items are hits, and in which order."""
+
+    sort_by: Annotated[
+        str,
+        Parameter(
+            "`score`, `date` (newest first, undated last) or `name`",
+            "score",
+            choices=("score", "name", "date"),
+            brief="date: newest first.",
+            flags="--sort",
+            metavar="ORDER",
+        ),
+    ]
+    fields: Annotated[
+        Mapping[str, str] | None,
+        Parameter(
+            "A query that this field must match; repeatable",
+            brief='A query per field: {"category": "core"}.',
+            data='Field → further query, all of which must match, as in `{"category": "core"}`',
+            flags="--field",
+            metavar="NAME=QUERY",
+            form="pairs",
+        ),
+    ]
+    fuzzy: Annotated[
+        Mapping[str, Any] | None,
+        Parameter(
+            "Let words differ by a few letters: automatic by their length, or at most N, 0 to 2",
+            parts=FuzzyParts,
+            brief="Forgive typos.",
+            data='`{"enabled": true, "max_distance": 2}`: words may differ by so many letters, 0 to 2; '
+            '`{"enabled": false}`: never, not even when matched more loosely',
+            shown="off",
+            metavar="[N]",
+            form="max_distance",
+        ),
+    ]
+    proximity: Annotated[
+        Mapping[str, Any] | None,
+        Parameter(
+            "All words within N words of each other, 1 to 1,000",
+            parts=ProximityParts,
+            brief="Words near each other; distance 5.",
+            data='`{"enabled": true, "max_distance": 5}`: all words so near each other, 1 to 1,000',
+            shown="off",
+            metavar="N",
+            form="max_distance",
+        ),
+    ]
+    mode: Annotated[
+        str,
+        Parameter(
+            "`keyword`, `semantic` (by meaning) or `hybrid` (both)",
+            "keyword",
+            choices=("keyword", "semantic", "hybrid"),
+            brief="Words, meaning, or both.",
+            notes="where meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
+            metavar="MODE",
+        ),
+    ]
+    level: Annotated[
+        int | None,
+        Parameter(
+            "1: title, name, id, description, category, tags; 2: body, headings, symbols; else both",
+            choices=(1, 2),
+            brief="1: names; 2: body; else both.",
+            shown="both",
+            metavar="N",
+        ),
+    ]
+    relax: Annotated[
+        bool,
+        Parameter(
+            "Do not try a looser reading when nothing has all words",
+            True,
+            brief="Loosen words that find nothing.",
+            data="Plain words that find nothing are matched more loosely, step by step",
+            flags="--no-relax",
+        ),
+    ]
+    source_boosts: Annotated[
+        Mapping[str, float] | None,
+        Parameter(
+            "Factor of similarities by source: `project` (1.2), `user` (1.1), `system` (0.85); repeatable; semantic",
+            parts=BoostParts,
+            only=("mode", ("semantic",)),
+            brief='Semantic; default: {"project": 1.2, "user": 1.1, "system": 0.85}.',
+            data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
+            "above 0, up to 10; over the user's settings",
+            shown="1.2, 1.1, 0.85",
+            flags="--source-boost",
+            metavar="SOURCE=FACTOR",
+            form="pairs",
+        ),
+    ]
+    hybrid: Annotated[
+        Mapping[str, Any] | None,
+        Parameter(
+            "How hybrid mode makes one score of two",
+            parts=HybridParts,
+            split=True,
+            only=("mode", ("hybrid",)),
+            brief="{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
+            "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}.",
+            data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
+            "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
+            "`require_keyword_match`, `require_semantic_match`",
+            notes="see `rye/semantic-and-hybrid`",
+            shown="by part",
+        ),
+    ]
+
+
+class SearchOptions(WhyOptions, _Page, total=False):
+    """A search."""
+
+    facets: Annotated[
+        Sequence[str],
+        Parameter(
+            "Count all matches by these fields, joined by commas: `type`, `space`, `category`, `tag`, `verdict`, "
+            "`signer`, `bundle`, `author`, `version` or a metadata key; `tag:25` lists up to 25 values",
+            (),
+            brief="Counts by type, space, category, tag, verdict, signer, key.",
+            data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
+            "`signer`, `bundle`, `author`, `version`, metadata keys; `tag:25` lists up to 25",
+            notes="see `rye/looking-around`",
+            metavar="NAMES",
+        ),
+    ]
+
+
+class SimilarOptions(_Where, _Page, total=False):
+    """Items like one."""
+
+    mode: Annotated[
+        str,
+        Parameter(
+            "`keyword`: by shared words; `semantic`: by meaning; `hybrid`: by both",
+            "keyword",
+            choices=("keyword", "semantic", "hybrid"),
+            notes="where meaning cannot be searched, shared words answer, with a warning",
+            metavar="MODE",
+        ),
+    ]
+
+
+class SectionOptions(_Where, _Ranked, total=False):
+    """Whole sections to read or cite."""
+
+    limit: Annotated[int, Parameter("Sections", 10, low=1, high=50, brief="Sections.", flags="--limit -n", metavar="N")]
+    mode: Annotated[
+        str,
+        Parameter(
+            "`hybrid`, `semantic` (meaning) or `keyword` (words)",
+            "hybrid",
+            choices=("hybrid", "semantic", "keyword"),
+            brief="Meaning, words or both.",
+            notes="without an embedder words do, and a warning says so",
+            metavar="MODE",
+        ),
+    ]
+    recency_weight: Annotated[
+        float,
+        Parameter(
+            "Part of a score that hangs on age", 0.0, low=0, high=1, brief="Share of age in the score.", metavar="W"
+        ),
+    ]
+    half_life_days: Annotated[
+        float,
+        Parameter(
+            "Age in days at which that part is halved",
+            30.0,
+            low=0,
+            high=36_500,
+            above=True,
+            brief="Age that halves it.",
+            flags="--half-life",
+            metavar="DAYS",
+        ),
+    ]
+    authority_weight: Annotated[
+        float,
+        Parameter(
+            "Part that hangs on authority: all of it for a trusted item with `authoritative: true`, half for any other "
+            "trusted one",
+            0.0,
+            low=0,
+            high=1,
+            brief="Share of the signer.",
+            metavar="W",
+        ),
+    ]
+    max_chars: Annotated[
+        int | None,
+        Parameter(
+            "Characters of all texts together",
+            low=1,
+            high=1_000_000,
+            brief="Characters in all.",
+            notes="what does not fit is cut or left out",
+            metavar="N",
+        ),
+    ]
