@@ -1,0 +1,121 @@
+"""Parameters are read off their declarations, and one validator checks all values in one dialect."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, TypedDict
+
+import pytest
+
+from rye import Registry
+from rye.errors import ArgumentError
+from rye.parameters import (
+    Parameter,
+    ParameterError,
+    SearchOptions,
+    SectionOptions,
+    SimilarOptions,
+    WhyOptions,
+    complete,
+    parameters_of,
+)
+
+
+class Parts(TypedDict, total=False):
+    """A mapping with known keys."""
+
+    deep: Annotated[bool, Parameter("Whether", False)]
+
+
+class Options(TypedDict, total=False):
+    """One parameter of each kind."""
+
+    text: Annotated[str, Parameter("Text", "")]
+    way: Annotated[str, Parameter("Way", "up", choices=("up", "down"))]
+    count: Annotated[int, Parameter("Count", 3, low=1, high=9)]
+    share: Annotated[float | None, Parameter("Share", low=0, high=100, percent=True)]
+    days: Annotated[float, Parameter("Days", 30.0, low=0, high=90, above=True, only=("way", ("down",)))]
+    quick: Annotated[bool, Parameter("Whether", False)]
+    names: Annotated[Sequence[str], Parameter("Names", ())]
+    more: Annotated[Mapping[str, Any] | None, Parameter("More", parts=Parts, data='as in `{"deep": true}`')]
+
+
+def test_kind_and_type_are_read_off_the_annotation() -> None:
+    """Nothing is said twice."""
+    kinds = {name: each.kind for name, each in parameters_of(Options).items()}
+    assert list(kinds.values()) == ["string", "string", "integer", "number", "number", "boolean", "array", "object"]
+    assert parameters_of(Options)["share"].type == float | None
+
+
+def test_values_are_completed_with_defaults() -> None:
+    """What is above 1 is percent where that is said; None is the default where it is one."""
+    found = complete(Options, {"count": 9, "share": 40, "more": {"deep": True}})
+    assert (found["count"], found["share"], found["more"]) == (9, 0.4, {"deep": True})
+    assert (found["way"], found["days"], complete(Options, {"share": None})["share"]) == ("up", 30.0, None)
+
+
+@pytest.mark.parametrize(
+    ("given", "code", "message", "hint"),
+    [
+        ({"text": 7}, "bad-text", "text is 7, of type int", "valid are strings"),
+        ({"way": "dwon"}, "bad-way", "way is 'dwon'", "did you mean 'down'? valid are up, down"),
+        ({"way": ["up"]}, "bad-way", "way is ['up']", "valid are up, down"),
+        ({"count": 0}, "bad-count", "count is 0", "valid are whole numbers from 1 to 9"),
+        ({"count": True}, "bad-count", "count is True, of type bool", "valid are whole numbers from 1 to 9"),
+        ({"count": 2.0}, "bad-count", "count is 2.0, of type float", "valid are whole numbers from 1 to 9"),
+        ({"count": None}, "bad-count", "count is None", "valid are whole numbers from 1 to 9"),
+        (
+            {"share": math.nan},
+            "bad-share",
+            "share is nan",
+            "valid are numbers from 0 to 100; what is above 1 is percent",
+        ),
+        ({"way": "down", "days": 0}, "bad-days", "days is 0", "valid are numbers above 0, up to 90"),
+        ({"days": 5}, "bad-days", "days has no effect with way 'up'", "use way='down', or leave it out"),
+        ({"quick": 1}, "bad-quick", "quick is 1, of type int", "valid are true and false"),
+        (
+            {"more": 1},
+            "bad-more",
+            "more is 1, of type int",
+            'valid are mappings with text keys, such as {"deep": true}',
+        ),
+        ({"more": {"deep": 1}}, "bad-more", "more['deep'] is 1, of type int", "valid are true and false"),
+        ({"more": {"dep": 1}}, "bad-more", "more has no option 'dep'", "did you mean 'deep'? valid are deep"),
+    ],
+)
+def test_one_dialect(given: dict[str, Any], code: str, message: str, hint: str) -> None:
+    """The code, what it is, what is valid."""
+    with pytest.raises(ArgumentError) as raised:
+        complete(Options, given)
+    assert (raised.value.code, raised.value.message, raised.value.hint) == (code, message, hint)
+
+
+def test_a_surface_writes_names_its_own_way() -> None:
+    """The message is made of names and words, so another surface's names never have to be searched for in it."""
+    with pytest.raises(ParameterError) as raised:
+        complete(Options, {"days": 5})
+    raised.value.spell(["--days"], lambda name, value: f"--{name} {value}")
+    assert str(raised.value) == "--days has no effect with way 'up' (use --way down, or leave it out)"
+    raised.value.spell(["--days", "--hours"], lambda name, value: f"--{name} {value}")
+    assert raised.value.message == "--days and --hours have no effect with way 'up'"
+
+
+def test_an_unknown_name_is_pythons_own_error() -> None:
+    """As from any function."""
+    with pytest.raises(TypeError, match="coutn"):
+        complete(Options, {"coutn": 1})
+
+
+@pytest.mark.parametrize(
+    ("method", "options"),
+    [("search", SearchOptions), ("why", WhyOptions), ("similar", SimilarOptions), ("sections", SectionOptions)],
+)
+def test_help_shows_every_keyword(method: str, options: type) -> None:
+    """The signature and the docstring of a method are those of the table."""
+    function = getattr(Registry, method)
+    signature = inspect.signature(function).parameters
+    for name, each in parameters_of(options).items():
+        assert (signature[name].default, signature[name].annotation) == (each.default, each.type)
+        assert f"            {name}: " in function.__doc__
