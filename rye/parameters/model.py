@@ -9,7 +9,7 @@ from inspect import Parameter as Keyword
 from inspect import Signature
 from pathlib import Path
 from types import UnionType
-from typing import Any, NamedTuple, NoReturn, TypeVar, get_args, get_origin
+from typing import Any, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
 
 from rye.errors import ArgumentError
 
@@ -104,7 +104,8 @@ class Parameter(NamedTuple):
 @cache
 def parameters_of(options: type) -> Mapping[str, Parameter]:
     """Return the parameters that a TypedDict of ``name: Annotated[type, Parameter(…)]`` declares, by name."""
-    return {name: _typed(name, *get_args(hint)) for name, hint in options.__annotations__.items()}
+    hints = get_type_hints(options, include_extras=True)
+    return {name: _typed(name, *get_args(hint)) for name, hint in hints.items()}
 
 
 def _typed(name: str, hint: Any, parameter: Parameter) -> Parameter:
