@@ -13,26 +13,37 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
+from itertools import chain, pairwise
 from pathlib import Path
 from queue import SimpleQueue
-from typing import BinaryIO, TypeVar, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar, cast
 
 from rye.errors import CancelledError
 
-__all__ = ["Helper", "copy", "find_program", "leave", "remove_at_end", "requests", "start"]
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 _START = (
     "import sys; module, *sys.path[:] = sys.argv[1:]\n"
     "from importlib import import_module; import_module(module).help_out()"
 )
 
+_MOST_WAITING = 128
+"""Results that wait for an earlier one: as many as are done here before a helper has come up, and more."""
+
+_POLL = 0.05
+"""Seconds between two questions whether what is waited for is still wanted."""
+
+_END = object()
 _STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
 
 T = TypeVar("T")
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +72,7 @@ class Helper:
 
 
 def copy(work: Callable[[], None]) -> Helper | None:
-    """Copy this process; the copy does ``work``, which takes :func:`requests`, and need import nothing again.
+    """Copy this process; the copy does ``work``, which calls :func:`serve`, and need import nothing again.
 
     None where that is not safe: a copy has none of the other threads, but keeps what they had locked. Of threads that
     Python does not know there are those of NumPy's algebra library alone, which ends them itself before a fork.
@@ -131,26 +142,167 @@ def find_program(name: str) -> str | None:
     return found if found and Path(found).is_absolute() else None
 
 
-def requests(read: Callable[[BinaryIO], T]) -> Iterator[T]:
-    """Yield what a helper is told, for as long as there is somebody to tell it: then this process ends at once.
+def serve(prepare: Callable[[Any], Callable[[Any], object]]) -> None:
+    """Answer the requests of a :class:`Worker` until it ends or closes standard input: then end at once.
 
-    A thread takes requests off standard input while others are worked on, so that who sends them need not wait.
+    A thread takes requests off standard input while others are worked on, so that the worker need not wait.
 
     Args:
-        read: Reads one; at the end of the stream it returns nothing or raises.
+        prepare: Given what the worker was set up with, returns what answers a request.
     """
-    arrived: SimpleQueue[T] = SimpleQueue()
+    import pickle
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupt is for the process that asks
+    arrived: SimpleQueue[Any] = SimpleQueue()
 
     def listen() -> None:
         try:
-            while request := read(sys.stdin.buffer):
-                arrived.put(request)
+            while True:
+                arrived.put(pickle.load(sys.stdin.buffer))  # noqa: S301 - from the process that started this one
         finally:
             os._exit(0)
 
     threading.Thread(target=listen, daemon=True).start()
+    answer = prepare(arrived.get())
     while True:
-        yield arrived.get()
+        pickle.dump(answer(arrived.get()), sys.stdout.buffer)
+        sys.stdout.buffer.flush()
+
+
+class Worker:
+    """A helper that answers requests in the order in which they come, and the thread that reads its answers.
+
+    Both ends are this very program, so requests and answers are pickled.
+    """
+
+    def __init__(self, helper: Helper, setup: object) -> None:
+        self._helper = helper
+        self._asked: deque[Future[Any]] = deque()
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+        with suppress(OSError):  # the helper has ended, which the first request shows
+            self._send(setup)
+
+    def load(self) -> int:
+        """Return how many requests it has not answered."""
+        return len(self._asked)
+
+    def ask(self, request: object) -> Future[Any]:
+        """Send a request; its result is an OSError where the helper ends, or sends nonsense, before it answers.
+
+        Raises:
+            OSError: It has ended.
+        """
+        from concurrent.futures import Future
+
+        answer: Future[Any] = Future()
+        self._asked.append(answer)  # first, so that the thread finds it when the helper ends
+        self._send(request)
+        return answer
+
+    def _send(self, value: object) -> None:
+        import pickle
+
+        pickle.dump(value, self._helper.stdin)
+        self._helper.stdin.flush()
+
+    def _listen(self) -> None:
+        import pickle
+
+        with suppress(Exception):  # the stream ends, or what comes is no answer
+            while True:
+                answer = pickle.load(self._helper.stdout)  # noqa: S301 - from a process of our own
+                self._asked.popleft().set_result(answer)
+        self._helper.kill()
+        self._helper.wait()
+        while self._asked:
+            self._asked.popleft().set_exception(BrokenPipeError("the helper has ended"))
+
+    def dismiss(self) -> None:
+        """End the helper, whatever it does."""
+        self._helper.kill()
+        self._thread.join()
+        self._helper.dismiss()
+
+
+@contextmanager
+def start_workers(
+    count: int, module: str, setup: object, *, work: Callable[[], None] | None = None
+) -> Iterator[list[Worker]]:
+    """Start workers, which end with the context; fewer where no more can be started.
+
+    Args:
+        count: How many.
+        module: As for :func:`start`.
+        setup: What each is set up with.
+        work: As for :func:`copy`, which is preferred where it is given.
+    """
+    # all helpers before the first thread: a process of several threads is not copied
+    helpers = [helper for _ in range(count) if (helper := (copy(work) if work else None) or start(module)) is not None]
+    started = [Worker(helper, setup) for helper in helpers]
+    try:
+        yield started
+    finally:
+        for worker in started:
+            worker.dismiss()
+
+
+def spread(tasks: Iterable[T], work: Callable[[T], R], workers: Sequence[Worker], *, ahead: int) -> Iterator[R]:
+    """Yield the result of each task, in their order: of workers, and of this process whenever all of them are busy.
+
+    A task whose worker ends is done here. The last one is not queued behind another task: this process would have to
+    wait for both. Results that wait for an earlier one are bounded, so memory does not grow with the number of tasks.
+
+    Args:
+        tasks: Taken as needed.
+        work: Does a task here.
+        workers: Do tasks elsewhere in the same way.
+        ahead: How many tasks a worker has at a time, so that it need not wait for this process.
+
+    Raises:
+        CancelledError: The work is not wanted any more.
+    """
+    from concurrent.futures import Future
+
+    able, waiting = list(workers), deque[tuple[T, Future[R]]]()
+
+    def result() -> R:
+        task, answer = waiting.popleft()
+        try:
+            return await_answer(answer)
+        except OSError:
+            return work(task)
+
+    for task, following in pairwise(chain(tasks, [_END])):
+        while waiting and (len(waiting) > _MOST_WAITING or waiting[0][1].done()):
+            yield result()
+        answer: Future[R] | None = None
+        worker = min(able, key=Worker.load, default=None)
+        if worker is not None and worker.load() < (1 if following is _END else ahead):
+            try:
+                answer = worker.ask(task)
+            except OSError:
+                able.remove(worker)
+        if answer is None:
+            answer = Future()
+            answer.set_result(work(cast("T", task)))
+        waiting.append((cast("T", task), answer))
+    while waiting:
+        yield result()
+
+
+def await_answer(answer: Future[R]) -> R:
+    """Wait for the answer of a worker, asking meanwhile whether it is still wanted.
+
+    Raises:
+        OSError: The worker ended before it answered.
+        CancelledError: The answer is not wanted any more.
+    """
+    while True:
+        try:
+            return answer.result(_POLL)
+        except TimeoutError:
+            check()
 
 
 def cores() -> int:

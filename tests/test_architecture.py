@@ -92,7 +92,7 @@ EXCUSED: Mapping[tuple[str, str], str] = {
     ("rye/verify/changes.py", "subprocess"): "asks git what a revision holds; no shell, no word of a file",
     ("rye/_process.py", "multiprocessing"): "copies this process; nothing is sent that way",
     ("rye/_process.py", "subprocess"): "starts this very Python on rye itself, to work on every core",
-    ("rye/verify/pool.py", "pickle"): "to and from helpers of its own; all that is sent is rye's own",
+    ("rye/_process.py", "pickle"): "to and from helpers of its own; all that is sent is rye's own",
 }
 """File and module of :data:`EXECUTING` that may be used there, and why."""
 
@@ -117,7 +117,6 @@ LONG_FILES: Mapping[str, str] = {
     "rye/search/highlight.py": "still to be simplified",
     "rye/search/sections.py": "still to be simplified",
     "rye/search/semantic.py": "still to be simplified",
-    "rye/verify/pool.py": "still to be simplified",
 }
 """Files above 400 lines, each with the reason why it is one piece."""
 

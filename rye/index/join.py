@@ -6,27 +6,24 @@ and imports nothing but rye. What one that is killed had to do is done here.
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rye import _process as stopping
-from rye._process import Helper, requests, start
+from rye._process import Worker, await_answer, serve, start_workers
 from rye.index import container
 from rye.index.arrays import Arrays
 from rye.index.segment_builder import DocumentWriter, PostingWriter
 from rye.index.segment_writer import Columns, Run, meta_of
 
+if TYPE_CHECKING:
+    from concurrent.futures import Future
+
 ALONE_BELOW = 20_000
 """Fewer documents than this are joined by this process alone: starting another takes as long."""
-
-_POLL = 0.05
-"""Seconds for which the helper is waited for before asking whether its work is still wanted."""
 
 
 def new_run(folder: Path) -> Path:
@@ -76,43 +73,34 @@ def _laid_out(runs: Sequence[Run]) -> Arrays:
 @contextmanager
 def _lists(runs: Sequence[Path], opened: Sequence[Run], *, helped: bool) -> Iterator[Callable[[], Arrays]]:
     """Do :func:`_laid_out` in a helper; what returns the arrays can be called until the context ends."""
-    helper = start(__name__) if helped else None
-    if helper is None:
-        yield lambda: _laid_out(opened)
-        return
-    there, answers = new_run(runs[0].parent), list[bytes]()
-    asking = threading.Thread(target=_ask, args=(helper, [*runs, there], answers), daemon=True)
-    asking.start()
-
-    def answered() -> Arrays:
-        while asking.is_alive():
-            stopping.check()
-            asking.join(_POLL)
-        return container.Container(there).arrays() if answers == [_DONE] else _laid_out(opened)
-
+    there = new_run(runs[0].parent)
     try:
-        yield answered
+        with start_workers(int(helped), __name__, there) as started:
+            asked = _asked(started, list(runs))
+
+            def arrays() -> Arrays:
+                with suppress(OSError):  # the helper ended
+                    if asked is not None:
+                        await_answer(asked)
+                        return container.Container(there).arrays()
+                return _laid_out(opened)
+
+            yield arrays
     finally:
-        helper.dismiss()
-        asking.join()
         there.unlink(missing_ok=True)
 
 
-_DONE = b"done\n"
-
-
-def _ask(helper: Helper, paths: Sequence[Path], answers: list[bytes]) -> None:
-    """Have a helper lay out runs into the file named last; in a thread, which mostly waits."""
-    with suppress(OSError, ValueError):  # it has ended
-        helper.stdin.write(json.dumps([os.fspath(path) for path in paths]).encode() + b"\n")
-        helper.stdin.flush()
-        answers.append(helper.stdout.readline())
+def _asked(started: Sequence[Worker], runs: list[Path]) -> Future[None] | None:
+    for worker in started:
+        with suppress(OSError):  # it ended
+            return worker.ask(runs)
+    return None
 
 
 def help_out() -> None:
-    """Lay out runs that lines on standard input name, until it is closed, or the process that sends them ends."""
-    for line in requests(lambda stream: stream.readline()):
-        *runs, there = map(Path, json.loads(line))
-        container.write(there, _laid_out([Run(run) for run in runs]), {}, lasting=False)
-        sys.stdout.buffer.write(_DONE)
-        sys.stdout.buffer.flush()
+    """Lay out runs that another process names into the file that it named first."""
+    serve(_lay_out_into)
+
+
+def _lay_out_into(there: Path) -> Callable[[list[Path]], None]:
+    return lambda runs: container.write(there, _laid_out([Run(run) for run in runs]), {}, lasting=False)

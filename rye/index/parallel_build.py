@@ -2,25 +2,21 @@
 
 A piece is some consecutive files; what is in it becomes a *run*
 (:mod:`rye.index.segment_writer`). One piece alone stays in
-memory and is written once. Helpers are processes that read pieces as this one does; they are told nothing but paths,
-and import nothing but rye. A helper that is killed is done without: its piece is read here.
+memory and is written once. Helpers are processes that read pieces as this one does, and import nothing but rye;
+:mod:`rye._process` says how work is shared with them.
 """
 
 from __future__ import annotations
 
-import json
-import os
-import sys
-import threading
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rye import _process as stopping
-from rye._process import Helper, cores, requests, start
+from rye._process import cores, serve, spread, start_workers
 from rye.errors import ItemError
 from rye.index.file_list import Problem
 from rye.index.join import join, new_run
@@ -28,8 +24,7 @@ from rye.index.relations import edges_of
 from rye.index.schema import Place
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import RUNS
-from rye.items import ItemType
-from rye.spaces import ItemFile, Root, Space
+from rye.spaces import ItemFile, Root
 from rye.spaces.read import read_item
 
 PIECE_BYTES = 16 << 20
@@ -44,8 +39,8 @@ ALONE_BELOW = 2_000
 PIECES_EACH = 2
 """Pieces for each process, at least, so that none waits long for another at the end; each analyzes words anew."""
 
-_POLL = 0.05
-"""Seconds for which a helper is waited for before asking whether its work is still wanted."""
+_AHEAD = 2
+"""Pieces that a helper has at a time: one that it reads, and the next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +118,9 @@ def read_files(
     return Digest(tuple(same), tuple(problems))
 
 
+_Piece = tuple[Sequence[ItemFile], dict[str, str]]
+"""Files, and the digests of those that are indexed already."""
+
 _Result = tuple[str, Digest]
 """Name of the file of a run, empty when nothing is in it, and the rest."""
 
@@ -148,7 +146,7 @@ def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
         return
     results: list[_Result] = []
     try:
-        results = _Crew(work, pieces).results(helpers=count - 1)
+        results = _results(work, pieces, count - 1)
         names = [name for name, _ in results if name]
         yield Built(
             (lambda path: join([work.folder / name for name in names], path, processes=count)) if names else None,
@@ -173,10 +171,10 @@ def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
     return [files[start:stop] for start, stop in zip(borders, [*borders[1:], len(files)], strict=True)]
 
 
-def _run(root: Root, files: Sequence[ItemFile], digests: Mapping[str, str], folder: Path) -> _Result:
+def _run(root: Root, folder: Path, piece: _Piece) -> _Result:
     """Read a piece and write its run."""
     builder = SegmentBuilder()
-    found = read_files(root, files, digests, builder)
+    found = read_files(root, *piece, builder)
     if not len(builder):
         return "", found
     run = new_run(folder)
@@ -184,86 +182,21 @@ def _run(root: Root, files: Sequence[ItemFile], digests: Mapping[str, str], fold
     return run.name, found
 
 
-class _Crew:
-    """This process and its helpers, each of which takes the next piece when it is done with one."""
-
-    def __init__(self, work: Work, pieces: list[Sequence[ItemFile]]) -> None:
-        self._work = work
-        self._pieces = pieces
-        self._waiting = deque(range(len(pieces)))
-        self._results: dict[int, _Result] = {}
-
-    def results(self, helpers: int) -> list[_Result]:
-        """Return what each piece came to, in order."""
-        started = [helper for _ in range(helpers) if (helper := start(__name__)) is not None]
-        threads = [threading.Thread(target=self._send_pieces, args=(helper,), daemon=True) for helper in started]
-        try:
-            for thread in threads:
-                thread.start()
-            self._do_pieces()
-            for thread in threads:
-                while thread.is_alive():
-                    stopping.check()
-                    thread.join(_POLL)
-            self._do_pieces()  # what a helper gave back
-        finally:
-            for helper in started:
-                helper.dismiss()
-        return [self._results[number] for number in range(len(self._pieces))]
-
-    def _do_pieces(self) -> None:
-        work = self._work
-        while self._waiting:
-            with suppress(IndexError):
-                number = self._waiting.popleft()
-                self._results[number] = _run(work.root, self._pieces[number], work.digests, work.folder)
-                self._tell()
-
-    def _send_pieces(self, helper: Helper) -> None:
-        """Let a helper do piece after piece; runs in a thread, which mostly waits."""
-        work = self._work
-        while self._waiting:
-            try:
-                number = self._waiting.popleft()
-            except IndexError:
-                return
-            try:
-                helper.stdin.write(_asked(work, self._pieces[number]))
-                helper.stdin.flush()
-                self._results[number] = _answered(helper.stdout.readline())
-            except (OSError, ValueError):
-                self._waiting.append(number)
-                return
-            self._tell()
-
-    def _tell(self) -> None:
-        self._work.told(sum(len(self._pieces[number]) for number in tuple(self._results)))
-
-
-def _asked(work: Work, files: Sequence[ItemFile]) -> bytes:
-    """Return a piece as a line of JSON."""
-    root = work.root
-    digests = {file.rel_path: work.digests[file.rel_path] for file in files if file.rel_path in work.digests}
-    row: list[Any] = [root.space, os.fspath(root.path), root.bundle, os.fspath(work.folder), list(files), digests]
-    return json.dumps(row).encode() + b"\n"
-
-
-def _answered(line: bytes) -> _Result:
-    """Read what a helper says of a piece; nothing when it has died.
-
-    Raises:
-        ValueError: It is cut short.
-    """
-    name, same, problems = json.loads(line)
-    return name, Digest(tuple(same), tuple(Problem(*problem) for problem in problems))
+def _results(work: Work, pieces: list[Sequence[ItemFile]], helpers: int) -> list[_Result]:
+    """Return what each piece comes to, in order, read by this process and by helpers."""
+    digests = work.digests
+    tasks = (
+        (files, {file.rel_path: digests[file.rel_path] for file in files if file.rel_path in digests})
+        for files in pieces
+    )
+    results: list[_Result] = []
+    with start_workers(helpers, __name__, (work.root, work.folder)) as team:
+        for result in spread(tasks, partial(_run, work.root, work.folder), team, ahead=_AHEAD):
+            results.append(result)
+            work.told(sum(map(len, pieces[: len(results)])))
+    return results
 
 
 def help_out() -> None:
-    """Do pieces that come as lines on standard input until it is closed, or the process that sends them ends."""
-    for line in requests(lambda stream: stream.readline()):
-        space, path, bundle, folder, rows, digests = json.loads(line)
-        files = [ItemFile(row[0], ItemType(row[1]), *row[2:]) for row in rows]
-        name, found = _run(Root(Space(space), Path(path), bundle), files, digests, Path(folder))
-        answer = [name, found.same, [[one.path, one.code, one.message] for one in found.problems]]
-        sys.stdout.buffer.write(json.dumps(answer).encode() + b"\n")
-        sys.stdout.buffer.flush()
+    """Read the pieces that another process sends."""
+    serve(lambda setup: partial(_run, *setup))

@@ -21,14 +21,18 @@ FOLDERS = ("multiprocessing", "encodings", "concurrent", "importlib", "json", "c
 COMMAND = """
 import atexit, sys
 from pathlib import Path
+from rye._process import Worker
 from rye.cli import main
 from rye.index import parallel_build as runs
 from rye.verify import pool as processes
 processes.cores = runs.cores = lambda: 3
 runs.ALONE_BELOW = 100
-done, unpacked, answered = [], processes._unpacked, runs._answered
-processes._unpacked = lambda packed: done.append(1) or unpacked(packed)
-runs._answered = lambda line: done.append(1) or answered(line)
+done, ask = [], Worker.ask
+def counted(worker, request):
+    answer = ask(worker, request)
+    answer.add_done_callback(lambda each: each.exception() or done.append(1))
+    return answer
+Worker.ask = counted
 atexit.register(lambda: Path(sys.argv[0]).with_name("helped").write_text(str(len(done))))
 sys.exit(main())
 """

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -133,7 +134,7 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The helper is ended, whatever it does, and leaves no file."""
-    monkeypatch.setattr(runs, "start", lambda _: None)
+    monkeypatch.setattr(runs, "start_workers", lambda *_: nullcontext([]))
     monkeypatch.setattr(_helpers, "_START", "import time; time.sleep(600)")
     folder, began = tmp_path / "a", time.monotonic()
     with built(work(root, folder), processes=2) as found:
@@ -185,7 +186,7 @@ def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeyp
     def full(*_args: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(runs, "start", lambda _: None)
+    monkeypatch.setattr(runs, "start_workers", lambda *_: nullcontext([]))
     monkeypatch.setattr(runs, "cores", lambda: 2)
     monkeypatch.setattr(container, "write", full)
     folder = tmp_path / "index"
