@@ -6,10 +6,10 @@ What needs every reference are four masks over the documents, and these are kept
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,7 +20,16 @@ from rye.index.segment import Bools, Ints
 from rye.index.terms import ranges
 from rye.index.verdict_cache import Masks, kept_masks
 from rye.search.docset import mask
-from rye.search.graph_resolve import KIND_BITS, Names, Resolver, Rows, Table
+from rye.search.graph_resolve import (
+    KIND_BITS,
+    Names,
+    Rows,
+    all_references,
+    joined,
+    references_at,
+    references_of,
+    references_to,
+)
 
 MAX_CANDIDATES = 10
 """Items that are listed of one ambiguous reference; it refers to the rest of the same name as well."""
@@ -28,6 +37,9 @@ MAX_CANDIDATES = 10
 _MANY = 1_000_000
 _FEW = 2
 """In an answer of more references than the first number, only so many items are listed of each."""
+
+MAX_DEPTH = 32
+"""Steps from the item asked about."""
 
 MASKS = ("orphan", "dangling", "referring", "referred")
 _KEPT = ".relations.ryx"
@@ -84,7 +96,6 @@ class Graph:
         self._size = reader.size
         self._listings = [(root.source, snapshot.file_list.listing) for root, snapshot in reader.snapshots]
         self.names = Names(reader.parts, reader.live)
-        self._resolver = Resolver(reader.parts, self.names)
         self._columns = [part.segment.edges for part in reader.parts]
         self._rows = np.cumsum([0, *(len(columns.docs) for columns in self._columns)])
         self._targets = np.cumsum([0, *(len(columns.ends) - 1 for columns in self._columns)])
@@ -96,7 +107,7 @@ class Graph:
 
     @property
     def unknown(self) -> str:
-        """A sentence on the references that were not kept; nothing where all were."""
+        """A sentence on the references that were not kept; empty if all were."""
         count = sum(each.left_out for each in self._columns)
         return f"{count:,} references are left out: there are too many in one space" if count else ""
 
@@ -104,73 +115,61 @@ class Graph:
 
     def referring_to(self, pattern: str) -> Bools:
         """Return which documents refer to an item that a folded glob means, or to nothing with such words."""
-        items, found = self.names.like(pattern), np.zeros(self._size, bool)
-        for part in self._parts:
-            found[self._resolver.naming(part, items, part.segment.edges.like(pattern)).docs] = True
-        return found
+        items = self.names.like(pattern)
+        rows = (references_to(self.names, part, items, part.segment.edges.like(pattern)) for part in self._parts)
+        return mask(joined([some.docs for some in rows]), self._size)
 
     def referred_to_by(self, pattern: str) -> Bools:
         """Return which winning documents those refer to that win of the items that a folded glob means."""
         docs = unique(self.names.like(pattern))
         docs = docs[self.names.win(docs)]
-        found = np.zeros(self._size, bool)
-        for part in self._parts:
-            rows = self._resolver.stated(part, docs)
-            for table, steps in zip(self._tables, self._steps(rows), strict=True):
-                found[table.docs[np.cumsum(steps)[:-1] > 0]] = True
-        return mask(self.names.winning(np.flatnonzero(found)), self._size)
+        rows = (references_of(self.names, part, docs) for part in self._parts)
+        counts = sum(map(self._counts, rows), np.zeros(len(self.names.docs), np.int64))
+        return mask(self.names.winning(unique(self.names.docs[counts > 0])), self._size)
 
-    @property
-    def _tables(self) -> tuple[Table, Table]:
-        return self.names.ids, self.names.names
+    def _counts(self, rows: Rows) -> Ints:
+        """Return how many references may mean the item at each place of :attr:`Names.docs`.
 
-    def _steps(self, rows: Rows) -> list[Ints]:
-        """Return for either table how many references more may mean the item at each place than the one before."""
-        hits, counts = rows.hits, np.bincount(rows.which, minlength=len(rows.hits.low))
-        found = []
-        for table, which in zip(self._tables, (~hits.by_name, hits.by_name), strict=True):
-            steps = np.zeros(len(table.docs) + 1)
-            for place, sign in ((hits.low[which], 1), (hits.high[which], -1)):
-                steps += sign * np.bincount(place, counts[which], len(steps))
-            found.append(steps.astype(np.int64))
-        return found
+        A run from ``low`` to ``high`` counts 1 at each of its places: it is added at ``low``, taken away again at
+        ``high``, and the running sum of both is the count, so that no run is listed item by item.
+        """
+        counts = np.bincount(rows.which, minlength=len(rows.hits.low))
+        size = len(self.names.docs) + 1
+        steps = np.bincount(rows.hits.low, counts, size) - np.bincount(rows.hits.high, counts, size)
+        return np.cumsum(steps.astype(np.int64))[:-1]
 
     def stated_by(self, docs: Ints) -> Edges:
         """Return what some documents, ascending, refer to."""
-        return self._edges(self._resolver.stated(part, docs) for part in self._parts)
+        return self._edges([references_of(self.names, part, docs) for part in self._parts])
 
     def naming(self, items: Ints) -> Edges:
         """Return the references of winning documents to some items."""
-        found = (self._resolver.naming(part, items) for part in self._parts)
-        return self._edges(rows.among(self.names.win(rows.docs)) for rows in found)
+        found = (references_to(self.names, part, items) for part in self._parts)
+        return self._edges([rows.take(self.names.win(rows.docs)) for rows in found])
 
     def at(self, numbers: Ints) -> Edges:
         """Return references by their numbers."""
         numbers = np.sort(numbers)
         borders = numbers.searchsorted(self._rows)
         parts = zip(self._parts, borders[:-1], borders[1:], self._rows, strict=False)
-        return self._edges(self._resolver.at(part, numbers[low:high] - base) for part, low, high, base in parts)
+        return self._edges(
+            [references_at(self.names, part, numbers[low:high] - base) for part, low, high, base in parts]
+        )
 
-    def _edges(self, several: Iterable[Rows]) -> Edges:
+    def _edges(self, found: Sequence[Rows]) -> Edges:
         """Return rows of all segments, in their order, with the first items that each names."""
-        found = list(several)
-        low = _joined([rows.hits.low[rows.which] for rows in found])
-        high = _joined([rows.hits.high[rows.which] for rows in found])
+        low = joined([rows.hits.low[rows.which] for rows in found])
+        high = joined([rows.hits.high[rows.which] for rows in found])
         high = np.minimum(high, low + (MAX_CANDIDATES if len(low) <= _MANY else _FEW))
-        places = ranges(low, high)
-        by_name = np.repeat(_joined([rows.hits.by_name[rows.which] for rows in found]), high - low)
-        named = self.names.ids.docs[places].astype(np.int64)
-        if by_name.any():
-            named[by_name] = self.names.names.docs[places[by_name]]
         rows = list(zip(self._columns, found, self._rows.tolist(), self._targets.tolist(), strict=False))
         return Edges(
-            numbers=_joined([rows.numbers + base for _, rows, base, _ in rows]),
-            docs=_joined([rows.docs for rows in found]),
-            kinds=_joined([columns.kinds[rows.numbers] & KIND_BITS for columns, rows, _, _ in rows]),
-            lines=_joined([columns.lines[rows.numbers] for columns, rows, _, _ in rows]),
-            targets=_joined([columns.targets[rows.numbers].astype(np.int64) + base for columns, rows, _, base in rows]),
+            numbers=joined([rows.numbers + base for _, rows, base, _ in rows]),
+            docs=joined([rows.docs for rows in found]),
+            kinds=joined([columns.kinds[rows.numbers] & KIND_BITS for columns, rows, _, _ in rows], np.uint8),
+            lines=joined([columns.lines[rows.numbers] for columns, rows, _, _ in rows], np.uint8),
+            targets=joined([columns.targets[rows.numbers].astype(np.int64) + base for columns, rows, _, base in rows]),
             starts=np.concatenate([np.zeros(1, np.int64), np.cumsum(high - low)]),
-            named=named,
+            named=self.names.docs[ranges(low, high)].astype(np.int64),
         )
 
     def written(self, targets: Ints) -> list[str]:
@@ -189,9 +188,9 @@ class Graph:
     def masks(self) -> Masks:
         """Shape ``(size,)`` each, by the names in :data:`MASKS`.
 
-        ``orphan``: no other item refers to a document, by whatever copy of it. ``dangling``: it refers to something
-        that is not there. ``referring``: it refers to anything. ``referred``: it is the winning copy of an item that
-        another refers to.
+        ``orphan``: no other item refers to a document, by whichever of its duplicates. ``dangling``: it refers to
+        something that is not there. ``referring``: it refers to anything. ``referred``: it is the winning one of the
+        duplicates of an item that another refers to.
         """
         if not self._parts or not all(listing for _, listing in self._listings):
             return self._masks()
@@ -199,47 +198,26 @@ class Graph:
         return kept_masks(self._parts[0].file(_KEPT), MASKS, self._size, of=of, make=self._masks)
 
     def _masks(self) -> Masks:
-        ids, copies = self.names.ids, self.names.copies
-        winning = mask(self.names.winning(ids.docs), self._size)
+        names, duplicates = self.names, self.names.duplicates
+        winning = mask(names.winning(names.ids.docs), self._size)
         found = {name: np.zeros(self._size, bool) for name in MASKS}
-        counts = [np.zeros(len(table.docs), np.int64) for table in self._tables]
+        counts = np.zeros(len(names.docs), np.int64)
         for part in self._parts:
-            rows = self._resolver.everything(part)
+            rows = all_references(names, part)
             docs = rows.docs
             found["referring"][docs] = True
-            found["dangling"][docs[~rows.hits.any[rows.which]]] = True
-            rows = rows.among(winning[docs])
-            for count, steps, own in zip(counts, self._steps(rows), self._own(rows), strict=True):
-                np.add(count, np.cumsum(steps)[:-1] - own, out=count)
-        referred = np.zeros(self._size, bool)
-        for table, count in zip(self._tables, counts, strict=True):
-            referred[table.docs[count > 0]] = True
-        found["orphan"][copies.docs] = ~referred[ids.docs[np.cumsum(fresh(copies.keys)) - 1]]
+            found["dangling"][docs[(rows.hits.low == rows.hits.high)[rows.which]]] = True
+            rows = rows.take(winning[docs])
+            own = rows.take(rows.of_themselves(np.flatnonzero(~rows.mentions)))
+            places = names.places[own.hits.by_name[own.which].astype(int), names.items_of(own.docs)]
+            counts += self._counts(rows) - np.bincount(places, minlength=len(counts))
+        referred = mask(names.docs[counts > 0], self._size)
+        found["orphan"][duplicates.docs] = ~referred[names.ids.docs[np.cumsum(fresh(duplicates.keys)) - 1]]
         found["referred"] = winning & ~found["orphan"]
         return found
 
-    def _own(self, rows: Rows) -> list[Ints]:
-        """Return for either table how many references may mean the item at each place, and stand in that item."""
-        own = rows.among(rows.of_themselves(np.flatnonzero(~rows.mentions)))
-        items, by_name = self.names.items_of(own.docs), own.hits.by_name[own.which]
-        place = np.zeros(self._size, np.int64)
-        found = []
-        for table, which in zip(self._tables, (~by_name, by_name), strict=True):
-            place[table.docs] = np.arange(len(table.docs))
-            found.append(np.bincount(place[items[which]], minlength=len(table.docs)))
-        return found
-
-
-def _joined(columns: Any) -> Any:
-    return columns[0] if len(columns) == 1 else np.concatenate(columns)
-
 
 _GRAPHS: WeakKeyDictionary[Reader, Graph] = WeakKeyDictionary()
-
-
-# -- From one item along the relations: which of them are how many steps away, a level at a time as arrays.
-MAX_DEPTH = 32
-"""Steps from the item asked about."""
 
 
 class Direction(StrEnum):
