@@ -115,7 +115,7 @@ class Documents:
     @cached_property
     def edges(self) -> EdgeColumns:
         """What its documents refer to."""
-        return EdgeColumns.read(self._array, self._blocks)
+        return EdgeColumns(self._array, self._blocks)
 
     @cached_property
     def ids(self) -> Strings:

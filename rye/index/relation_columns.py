@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import chain
 
 import numpy as np
@@ -36,7 +35,7 @@ import numpy.typing as npt
 from rye.index import docvalues as blocks
 from rye.index.arrays import Array, Arrays, smallest, unique
 from rye.index.docvalues import Blocks
-from rye.index.references import Lookup, keys_of, name_of
+from rye.index.references import keys_of, name_of
 from rye.index.relations import KIND_NUMBER, Edge
 from rye.index.schema import TYPE_NUMBER, fold_value
 from rye.index.terms import literal, ranges
@@ -58,73 +57,24 @@ _Target = tuple[str, bytes, bytes]
 """A text as written, and how and by which keys it is looked up, as the bytes of their columns."""
 
 
-@dataclass(frozen=True, eq=False)
 class EdgeColumns:
-    """The edges of one segment; arrays as the table above says.
+    """The edges of one segment: views of its arrays, which the table above explains; ``N`` counts its documents."""
 
-    Attributes:
-        docs, kinds, lines, targets: Shape ``(R,)``; ``sure`` is whether an edge is one without such an item.
-        texts: The targets as written.
-        ends: Shape ``(T + 1,)``.
-        folded, folded_borders, folded_of: The texts as they are compared, and the targets of each.
-        hows, keys: Shape ``(L,)``.
-        order: Shape ``(L,)``.
-        id_keys, name_keys, id_order, name_order: Shape ``(N,)``.
-        left_out: How many references there was no room for.
-    """
-
-    docs: Array
-    kinds: Array
-    lines: Array
-    targets: Array
-    texts: Blocks
-    ends: Array
-    folded: Blocks
-    folded_borders: Array
-    folded_of: Array
-    hows: npt.NDArray[np.uint8]
-    keys: Keys
-    order: Array
-    id_keys: Keys
-    id_order: Array
-    name_keys: Keys
-    name_order: Array
-    left_out: int
-
-    @classmethod
-    def read(cls, array_of: Callable[[str], Array], blocks_of: Callable[[str], Blocks]) -> EdgeColumns:
-        """Return views of the arrays of a segment file."""
-        return cls(
-            docs=array_of("edge.doc"),
-            kinds=array_of("edge.kind"),
-            lines=array_of("edge.line"),
-            targets=array_of("edge.target"),
-            texts=blocks_of("target"),
-            ends=array_of("target.lookups"),
-            folded=blocks_of("fold"),
-            folded_borders=array_of("fold.borders"),
-            folded_of=array_of("fold.of"),
-            hows=array_of("lookup.how"),
-            keys=array_of("lookup.key"),
-            order=array_of("lookup.order"),
-            id_keys=array_of("key.id"),
-            id_order=array_of("key.id.order"),
-            name_keys=array_of("key.name"),
-            name_order=array_of("key.name.order"),
-            left_out=int(array_of("edge.left_out")[0]),
-        )
+    def __init__(self, array_of: Callable[[str], Array], blocks_of: Callable[[str], Blocks]) -> None:
+        self.docs, self.kinds, self.lines = array_of("edge.doc"), array_of("edge.kind"), array_of("edge.line")
+        self.targets, self.texts, self.ends = array_of("edge.target"), blocks_of("target"), array_of("target.lookups")
+        self.folded, self.folded_of = blocks_of("fold"), array_of("fold.of")
+        self.folded_borders = array_of("fold.borders")
+        self.hows, self.keys, self.order = array_of("lookup.how"), array_of("lookup.key"), array_of("lookup.order")
+        self.id_keys, self.id_order = array_of("key.id"), array_of("key.id.order")
+        self.name_keys, self.name_order = array_of("key.name"), array_of("key.name.order")
+        self.left_out = int(array_of("edge.left_out")[0])
 
     def like(self, glob: str) -> Ints:
         """Return the targets whose text, with or without its type, matches a folded glob."""
         found = self.folded.matching(glob, within=self.folded.prefix_range(literal(glob)))
         named: Ints = unique(self.folded_of[ranges(self.folded_borders[found], self.folded_borders[found + 1])])
         return named
-
-    @property
-    def sure(self) -> Bools:
-        """Shape ``(R,)``."""
-        found: Bools = self.kinds < UNSURE
-        return found
 
 
 class EdgeWriter:
@@ -142,7 +92,8 @@ class EdgeWriter:
         """Add what a document refers to."""
         docs, kinds, lines, numbers = self._added
         for kind, text, found, sure, line in edges:
-            number = _number(self._targets, (text, *_packed_lookups(found)))
+            hows, keys = bytes(each.how for each in found), array("Q", (each.key for each in found)).tobytes()
+            number = _number(self._targets, (text, hows, keys))
             if number < 0 or len(docs) >= MAX_SPACE_REFERENCES:
                 self._left_out += 1
                 continue
@@ -161,7 +112,10 @@ class EdgeWriter:
         docs = renumber[edges.docs.astype(np.int64)]
         kept = docs >= 0
         used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
-        numbers = np.asarray([_number(self._targets, each) for each in _targets(edges, used)], np.int64)
+        texts = edges.texts.everything if len(used) else []
+        bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
+        targets = ((texts[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds)
+        numbers = np.asarray([_number(self._targets, each) for each in targets], np.int64)
         self._taken.append((docs[kept], edges.kinds[kept], edges.lines[kept], numbers[which]))
         self._ids.append(edges.id_keys[renumber >= 0])
         self._names.append(edges.name_keys[renumber >= 0])
@@ -173,25 +127,16 @@ class EdgeWriter:
         rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
         room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]
         left_out = self._left_out + len(rows[-1]) - len(room)
-        names = _named(*(np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names)))
-        return _packed(list(self._targets), [row[room] for row in rows], left_out) | names
+        ids, names = (np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names))
+        keys = {"key.id": ids, "key.name": names, "key.id.order": _order(ids), "key.name.order": _order(names)}
+        return _packed(list(self._targets), [row[room] for row in rows], left_out) | keys
 
 
 def _number(numbers: dict[_Target, int], target: _Target) -> int:
-    """Return the number of a target, given to it when it is new; -1 where there is no room for it."""
+    """Return the number of a target, which a new one gets now; -1 if there is no room for it."""
     if len(numbers) < MAX_SPACE_TARGETS:
         return numbers.setdefault(target, len(numbers))
     return numbers.get(target, -1)
-
-
-def _packed_lookups(found: Sequence[Lookup]) -> tuple[bytes, bytes]:
-    return bytes(each.how for each in found), array("Q", (each.key for each in found)).tobytes()
-
-
-def _named(ids: Keys, names: Keys) -> Arrays:
-    """Return the columns of what documents are called."""
-    orders = {"key.id.order": _order(ids), "key.name.order": _order(names)}
-    return {"key.id": ids, "key.name": names} | orders
 
 
 def _folded(texts: Sequence[str]) -> Arrays:
@@ -213,13 +158,6 @@ def _folded(texts: Sequence[str]) -> Arrays:
 
 def _order(keys: Keys) -> Array:
     return smallest(np.argsort(keys, kind="stable"))
-
-
-def _targets(edges: EdgeColumns, used: Ints) -> list[_Target]:
-    """Return text and lookups of some targets."""
-    everything = edges.texts.everything if len(used) else []
-    bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
-    return [(everything[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds]
 
 
 def _packed(targets: Sequence[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:

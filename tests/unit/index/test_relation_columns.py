@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.index import relation_columns as relations_columns
+from rye.index import relation_columns
 from tests.support.spacesim import SpaceSim
 
 
@@ -37,7 +37,7 @@ def test_what_a_hostile_space_refers_to_is_bounded_and_counted(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
 ) -> None:
     """In one build, and after many small segments were merged; all else is found as ever."""
-    monkeypatch.setattr(relations_columns, limit, most)
+    monkeypatch.setattr(relation_columns, limit, most)
     registry = sim.registry(bundles=())
     assert registry.search("text", scope="knowledge").total == 10
     assert told(registry) == [40] * 3
