@@ -46,7 +46,7 @@ LAYERS: Mapping[str, int] = {
 }
 """Each room and its layer; a room imports itself and rooms of lower layers."""
 
-STANDING = frozenset(LAYERS) - {"surface", "web", "__main__", "__init__"}
+STANDING = frozenset(LAYERS) - {"web", "__main__", "__init__"}
 """The rooms that exist; the others have their place in the order and may be built."""
 
 THIRD_PARTIES: Mapping[str, frozenset[str]] = {

@@ -9,10 +9,11 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rye._text import block, inline
-from rye.cli.render.parts import passage, signed_by, source_label, standing
-from rye.cli.terminal import PLAIN, VERDICT_MARKS
+from rye.cli.render.parts import passage, signed_by
+from rye.cli.terminal import VERDICT_MARKS
 from rye.errors import RyeError
 from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult, search_typed
+from rye.surface.text import header, source_name, standing
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -83,7 +84,7 @@ class Browser:
         if self._error or self._response is None:
             return [("class:error", self._error)]
         found = self._response
-        said = f"[{len(found.results)} of {found.total} results -- {inline(found.stage)}]"
+        said = header(len(found.results), found.total, "results", found.stage)
         replaced = [inline(text) for text in found.warnings if isinstance(text, Replaced)]
         if replaced:
             return [("bold", said), *(("class:note", f"  {text}") for text in replaced)]
@@ -129,12 +130,12 @@ class Browser:
         ]
         if signed_by(signature):
             yield [("class:dim", signed_by(signature))]
-        yield [("class:dim", f"{source_label(hit.source, hit.bundle)}  {inline(hit.path)}")]
+        yield [("class:dim", f"{source_name(hit.source, hit.bundle)}  {inline(hit.path)}")]
         for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
             if sources:
                 yield [("class:note", f"{word} {inline(', '.join(sources))}")]
         if hit.states:
-            yield [("class:note", standing(hit.states, hit.successor, PLAIN))]
+            yield [("class:note", standing(hit.states, hit.successor))]
         yield from ([("class:error", inline(text))] for text in self._warnings(hit))
         yield []
         if hit.highlights.get("preview"):
@@ -173,9 +174,9 @@ def _remarkable(hit: SearchResult) -> Iterator[tuple[str, str]]:
         yield "exact", "exact"
     if hit.shadows or hit.shadowed_by:
         place = f"shadowed by {', '.join(hit.shadowed_by)}" if hit.shadowed_by else f"shadows {', '.join(hit.shadows)}"
-        yield "note", f"{source_label(hit.source, hit.bundle)}, {inline(place)}"
+        yield "note", f"{source_name(hit.source, hit.bundle)}, {inline(place)}"
     if hit.states:
-        yield "note", standing(hit.states, hit.successor, PLAIN)
+        yield "note", standing(hit.states, hit.successor)
 
 
 def _lighted(hit: SearchResult) -> Iterator[Line]:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rye._text import block, inline
 from rye.errors import QueryError, RyeError
+from rye.surface.text import (
+    Note,
+    error_notes,
+    header,
+    hybrid_lines,
+    search_notes,
+    source_name,
+    standing,
+    verdict_text,
+    warning_notes,
+)
 
 __all__ = [
     "MAX_ENTRIES",
@@ -17,7 +28,6 @@ __all__ = [
     "search_text",
     "sections_text",
     "short",
-    "standing",
     "tidy",
     "tidy_hit",
     "verdict",
@@ -31,6 +41,7 @@ MAX_ENTRIES = 200
 
 _LINE = 160
 _LISTED = 5
+_PROBLEMS = 20
 _DEPTH = 8
 
 
@@ -64,19 +75,12 @@ def short(text: str, longest: int = _LINE) -> str:
 
 def verdict(signature: Mapping[str, str]) -> str:
     """Return the verdict, with the code of its reason where the word does not say it all."""
-    word, code = signature["verdict"], signature["code"]
-    return word if word in {"trusted", "unsigned"} or not code else f"{word} ({code})"
+    return verdict_text(signature["verdict"], signature["code"])
 
 
 def reference(item: Mapping[str, Any]) -> str:
     """Return ``type:id``, harmless."""
     return f"{item['type']}:{short(item['id'], MAX_TEXT)}"
-
-
-def standing(item: Mapping[str, Any]) -> str:
-    """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
-    instead = f", see {short(item['successor'])}" if item["successor"] else ""
-    return f"{', '.join(item['states'])}{instead}" if item["states"] else ""
 
 
 def search_text(answer: Mapping[str, Any]) -> str:
@@ -86,7 +90,7 @@ def search_text(answer: Mapping[str, Any]) -> str:
         answer: The response as :meth:`SearchResponse.to_dict` gives it, tidied.
     """
     hits = answer["results"]
-    lines = [f"[{len(hits)} of {answer['total']} results -- {answer['stage']}]"]
+    lines = [header(len(hits), answer["total"], "results", answer["stage"])]
     lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
     told = _why_lines(answer["why"]) if "why" in answer else ()
     return "\n".join([*lines, *_facet_lines(answer["facets"]), *told, *_notes(answer)])
@@ -101,31 +105,23 @@ def _facet_lines(facets: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
-    source = f"{hit['source']}:{hit['bundle']}" if hit["bundle"] else hit["source"]
-    facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), short(source)]
+    source = short(source_name(hit["source"], hit["bundle"]))
+    facts = [f"{rank}. {reference(hit)}", f"{hit['score']:.4g}", verdict(hit["signature"]), source]
     facts += ["exact"] if hit["exact"] else []
     facts += [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
-    facts += filter(None, [standing(hit)])
+    facts += filter(None, [standing(hit["states"], hit["successor"])])
     if (match := hit.get("hybrid")) is not None:
         facts.append(f"({match['total']:g}% total)")
     elif hit.get("similarity") is not None:
         facts.append(f"similarity {hit['similarity']:.4f}")
     said = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
     line = f"{'  '.join(facts)} | {' | '.join(said[:2])}"
-    return line + "".join(f"\n   {each}" for each in (*_fused(match), *_shares(hit.get("explain"))))
+    return line + "".join(f"\n   {each}" for each in (*_hybrid(match), *_shares(hit.get("explain"))))
 
 
-def _fused(match: Mapping[str, Any] | None) -> Iterator[str]:
+def _hybrid(match: Mapping[str, Any] | None) -> Iterator[str]:
     """Yield what else a hybrid search says of a hit."""
-    if match is None:
-        return
-    yield f"Semantic: {match['semantic']:g}% | Keyword: {match['keyword']:g}%"
-    said = {
-        "Header": match["header"],
-        "Matched symbols": ", ".join(match["matched_symbols"]),
-        "Definition lines": ", ".join(match["definition_lines"]),
-    }
-    yield from (f"{name}: {short(text)}" for name, text in said.items() if text)
+    return (short(line) for line in hybrid_lines(match)) if match is not None else iter(())
 
 
 def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
@@ -152,25 +148,15 @@ def _why_lines(why: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    if answer["stale"]:
-        yield "warning: the index could not be refreshed; an older state of the files answered"
-    ordered = answer["warnings"][::-1]  # those about this search stand behind those about files
-    yield from said_of("warning", ordered, "rye_verify names unreadable files")
-    for reason, count in answer["hidden"].items():
-        yield f"hidden: {count} {short(reason)} (include_superseded shows them)"
-    if not answer["results"]:
-        yield _nothing(answer)
-    if answer["did_you_mean"]:
-        yield f"did you mean: {short(answer['did_you_mean'], MAX_TEXT)}"
-    if answer["next_offset"] is not None:
-        yield f"next page: offset {answer['next_offset']}"
+    # the warnings about this search stand behind those about files
+    yield from _lines(warning_notes((), stale=answer["stale"]))
+    yield from said_of("warning", answer["warnings"][::-1], "rye_verify names unreadable files")
+    yield from _lines(search_notes(answer, "mcp"))
 
 
-def _nothing(answer: Mapping[str, Any]) -> str:
-    if answer["total"]:
-        return f"nothing from offset {answer['offset']} on; there are {answer['total']} hits"
-    where = f"scope {short(answer['scope'])}, space {answer['space']}"
-    return f"nothing found for {short(answer['query']) or 'the empty query'} in {where}; try fewer or other words"
+def _lines(notes: Iterable[Note], longest: int = MAX_TEXT) -> Iterator[str]:
+    for label, text in notes:
+        yield f"{label}: {short(text, longest)}" if label else short(text, longest)
 
 
 def sections_text(answer: Mapping[str, Any]) -> str:
@@ -180,20 +166,16 @@ def sections_text(answer: Mapping[str, Any]) -> str:
         answer: The response as :meth:`SectionResponse.to_dict` gives it, tidied.
     """
     hits = answer["results"]
-    lines = [f"[{len(hits)} of {answer['total']} sections -- {answer['search_type']}]"]
+    lines = [header(len(hits), answer["total"], "sections", answer["search_type"])]
     for rank, hit in enumerate(hits, start=1):
         place = short(" > ".join(hit["heading_path"]), 4 * _LINE)
         facts = (
             f"{rank}. {reference(hit)}  {hit['score']:.4g}  {verdict(hit['signature'])}  {short(hit['source_handle'])}"
         )
-        state = f"  {standing(hit)}" if hit["states"] else ""
+        state = f"  {standing(hit['states'], hit['successor'])}" if hit["states"] else ""
         lines += ["", f"{facts}{state} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
         lines += ["[cut]"] if hit["truncated"] else []
-    if answer["stale"]:
-        lines.append("warning: the index could not be refreshed; an older state of the files answered")
-    lines += said_of("warning", answer["warnings"][::-1], "rye_verify names unreadable files")
-    lines += [f"hidden: {count} {short(reason)}" for reason, count in answer["hidden"].items()]
-    return "\n".join(lines if hits else [*lines, f"no section found for {short(answer['query'])}; try other words"])
+    return "\n".join([*lines, *_notes(answer)])
 
 
 def said_of(word: str, texts: Sequence[str], where: str) -> Iterator[str]:
@@ -205,12 +187,13 @@ def said_of(word: str, texts: Sequence[str], where: str) -> Iterator[str]:
 
 def error_text(error: RyeError) -> str:
     """Return an error as a model reads it: code, message, the place in the query, what to do, what is valid."""
-    lines = [f"error[{error.code}]: {short(error.message, MAX_TEXT)}"]
-    lines += [f"  {short(str(problem), MAX_TEXT)}" for problem in list(error.details.get("problems", ()))[:20]]
-    if isinstance(error, QueryError):
-        lines += [f"  {line}" for line in block(error.caret()).splitlines()]
-    if error.hint:
-        lines.append(f"hint: {short(error.hint, MAX_TEXT)}")
-    if isinstance(error, QueryError) and error.suggestion:
-        lines.append(f"try: {short(error.suggestion, MAX_TEXT)}")
+    lines = list[str]()
+    for label, text in error_notes(error):
+        if label == "place":
+            assert isinstance(error, QueryError)
+            lines += [f"  {line}" for line in block(error.caret()).splitlines()]
+        elif label:
+            lines.append(f"{label}: {short(text, MAX_TEXT)}")
+        elif len(lines) <= _PROBLEMS:
+            lines.append(f"  {short(text, MAX_TEXT)}")
     return "\n".join(lines)

@@ -293,10 +293,10 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
     if as_json:
         say_json(response.to_dict())
     else:
-        from rye.cli.render.search import render_section_notes, render_sections
+        from rye.cli.render.search import render_notes, render_sections
 
         lines = render_sections(response, Terminal.of(sys.stdout), snippets=snippets)
-        show(lines, render_section_notes(response, Terminal.of(sys.stderr)))
+        show(lines, render_notes(response, Terminal.of(sys.stderr)))
     return 0 if response.results else 1
 
 

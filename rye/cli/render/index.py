@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import inline
-from rye.cli.render.parts import plural, size, table
+from rye.cli.render.parts import size, table
 from rye.cli.terminal import Terminal
+from rye.surface.text import plural
 
 if TYPE_CHECKING:
     from rye.registry import RefreshReport, SpaceStats, SpaceStatus, Stats, VectorReport

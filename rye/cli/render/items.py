@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
-from rye.cli.render.parts import cells, pad, passage, remedy, signed_by, source_label, standing, verdict_label
-from rye.cli.terminal import PLAIN, VERDICT_MARKS, Terminal
+from rye.cli.render.parts import cells, pad, passage, remedy, signed_by, standing_label, verdict_label
+from rye.cli.terminal import VERDICT_MARKS, Terminal
+from rye.surface.text import header, source_name, standing
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult
@@ -64,7 +65,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "verdict", signature.reason
     yield "remedy", remedy(loaded)
     yield "signed", signed_by(signature)
-    yield "source", source_label(loaded.space, loaded.bundle)
+    yield "source", source_name(loaded.space, loaded.bundle)
     yield "path", loaded.path
     yield "shadows", ", ".join(loaded.shadows)
     yield "shadowed by", ", ".join(loaded.shadowed_by)
@@ -104,7 +105,7 @@ def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
         shown = terminal.style(pad(name, widths[0]), "cyan", bold=True)
         verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
-        state = standing(hit.states, hit.successor, PLAIN)
+        state = standing(hit.states, hit.successor)
         used += cells(state) + 2 if state else 0
         room = None if terminal.width is None else max(terminal.width - used, _LEAST)
         facts = [pad(version, widths[1]), verdict, pad(source, widths[2]), terminal.style(state, "magenta")]
@@ -113,7 +114,7 @@ def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
 
 def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
     name = inline(f"{hit.type}:{hit.id}")
-    return name, inline(hit.version), source_label(hit.source, hit.bundle), inline(hit.description or hit.title)
+    return name, inline(hit.version), source_name(hit.source, hit.bundle), inline(hit.description or hit.title)
 
 
 def _cut(text: str, room: int | None) -> str:
@@ -138,8 +139,8 @@ _ARROWS = {"out": ("→", "->"), "in": ("←", "<-")}
 def render_refs(found: Relations, terminal: Terminal) -> Iterator[str]:
     """Yield a header, then of each item in the middle of relations the ones that go out, and the ones that come in."""
     items = {item.ref: item for item in found.items}
-    head = f"[{len(found.relations)} of {found.total} relations -- {found.direction}, depth {found.depth}]"
-    yield terminal.style(head, bold=True)
+    facts = f"{found.direction}, depth {found.depth}"
+    yield terminal.style(header(len(found.relations), found.total, "relations", facts), bold=True)
     yield _item(found.item, items, terminal)
     width = max((cells(each.kind) for each in found.relations), default=0)
     for relation in found.relations:
@@ -172,7 +173,7 @@ def _end(relation: Relation, far: str, items: Mapping[str, RelatedItem], termina
 def _item(ref: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str:
     item, name = items[ref], terminal.style(inline(ref), "cyan", bold=True)
     facts = [name, terminal.verdict(item.verdict or "unreadable"), inline(item.source)]
-    facts += [standing(item.states, item.successor, terminal), inline(item.title)]
+    facts += [standing_label(item, terminal), inline(item.title)]
     return "  ".join(filter(None, facts))
 
 

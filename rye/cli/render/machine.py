@@ -10,9 +10,10 @@ from urllib.parse import quote
 from xml.sax.saxutils import quoteattr
 
 from rye._text import inline
-from rye.cli.render.parts import plural, shown_path
+from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
 from rye.registry import POLICY_REASONS, REASONS, Amiss, Finding, Run, Unchecked, Verdict, VerifiedItem
+from rye.surface.text import plural
 
 __all__ = ["FORMATS"]
 

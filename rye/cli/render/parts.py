@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, TypeAlias
 from rye._text import inline
 from rye.cli.terminal import Terminal
 from rye.errors import QueryError, RyeError
+from rye.surface.text import error_notes, standing, verdict_text, warning_notes
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, Signature
+    from rye.registry import LoadedItem, RelatedItem, SearchResult, SectionHit, Signature
 
 __all__ = [
     "Spans",
     "bar",
     "cells",
+    "note_line",
     "pad",
     "passage",
-    "plural",
     "remedy",
     "render_error",
     "shown_path",
     "signed_by",
     "size",
-    "source_label",
-    "standing",
+    "standing_label",
     "table",
     "verdict_label",
     "warning_lines",
@@ -120,25 +120,15 @@ def bar(share: float, width: int, terminal: Terminal) -> str:
     return "█" * whole + (_EIGHTHS[rest] if rest else "")
 
 
-_SELF_EXPLAINING = {"trusted", "unsigned"}
-
-
-def source_label(space: str, bundle: str) -> str:
-    """Return ``project``, ``user`` or ``system:BUNDLE``, or ``project:NAME`` of one named by its path."""
-    return inline(f"{space}:{bundle}" if bundle else space)
-
-
 def verdict_label(signature: Signature, terminal: Terminal) -> str:
     """Return the mark, the verdict and, where the word does not say it all, the code of the reason."""
-    verdict = str(signature.verdict)
-    label = terminal.verdict(verdict)
-    return label if verdict in _SELF_EXPLAINING or not signature.code else f"{label} ({inline(signature.code)})"
+    word = str(signature.verdict)
+    return terminal.verdict(word) + verdict_text(word, signature.code).removeprefix(word)
 
 
-def standing(states: Sequence[str], successor: str, terminal: Terminal) -> str:
+def standing_label(item: SearchResult | SectionHit | RelatedItem, terminal: Terminal) -> str:
     """Return whether an item is superseded, deprecated or yanked, and what takes its place; nothing for others."""
-    instead = f", see {inline(successor)}" if successor else ""
-    return terminal.style(f"{', '.join(states)}{instead}", "magenta") if states else ""
+    return terminal.style(standing(item.states, item.successor), "magenta")
 
 
 def signed_by(signature: Signature) -> str:
@@ -175,11 +165,6 @@ def shown_path(path: str) -> str:
     return path.removeprefix(base)
 
 
-def plural(count: int, noun: str) -> str:
-    """Return ``1 item``, ``2 items``."""
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
-
-
 def size(count: int) -> str:
     """Return a number of bytes in the unit that reads best."""
     value, unit = float(count), "B"
@@ -190,26 +175,29 @@ def size(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
 
 
+_LABEL_COLOURS = {"warning": "yellow", "not checked": "red", "fix": "cyan", "hint": "cyan", "try": "green"}
+
+
+def note_line(label: str, text: str, terminal: Terminal) -> str:
+    """Return one line about an answer, its label in colour."""
+    colour = "red" if label.startswith("error[") else _LABEL_COLOURS.get(label.partition("[")[0])
+    said = terminal.style(inline(text), bold=label == "did you mean")
+    return f"{terminal.style(f'{label}:', colour, bold=colour == 'red')} {said}" if label else said
+
+
 def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = False) -> Iterator[str]:
     """Yield what there is to be warned of, a line each."""
-    warning = terminal.style("warning:", "yellow")
-    if stale:
-        yield f"{warning} the index could not be refreshed; an older state of the files answered"
-    for text in warnings:
-        yield f"{warning} {inline(text)}"
+    yield from (note_line(label, text, terminal) for label, text in warning_notes(warnings, stale=stale))
 
 
 def render_error(error: RyeError, terminal: Terminal) -> Iterator[str]:
     """Yield the lines of an error."""
-    yield f"{terminal.style(f'error[{inline(error.code)}]:', 'red', bold=True)} {inline(error.message)}"
-    for problem in error.details.get("problems", ()):
-        yield f"  {inline(str(problem))}"
-    if isinstance(error, QueryError):
-        yield from _place(error, terminal)
-    if error.hint:
-        yield f"{terminal.style('hint:', 'cyan')} {inline(error.hint)}"
-    if isinstance(error, QueryError) and error.suggestion:
-        yield f"{terminal.style('try:', 'green')} {inline(error.suggestion)}"
+    for label, text in error_notes(error):
+        if label == "place":
+            assert isinstance(error, QueryError)
+            yield from _place(error, terminal)
+        else:
+            yield note_line(label, text, terminal) if label else f"  {inline(text)}"
 
 
 def _place(error: QueryError, terminal: Terminal) -> Iterator[str]:

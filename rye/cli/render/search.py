@@ -13,22 +13,21 @@ from rye.cli.render.parts import (
     Spans,
     bar,
     cells,
+    note_line,
     pad,
     passage,
-    plural,
-    source_label,
-    standing,
+    standing_label,
     verdict_label,
     warning_lines,
 )
 from rye.cli.terminal import Terminal
+from rye.surface.text import header, hybrid_lines, plural, search_notes, source_name
 
 if TYPE_CHECKING:
     from rye.registry import (
         Clause,
         Contrast,
         Facet,
-        HybridMatch,
         LeafTrace,
         Meant,
         Neighbour,
@@ -46,7 +45,6 @@ __all__ = [
     "render_notes",
     "render_parsed",
     "render_search",
-    "render_section_notes",
     "render_sections",
     "render_similar",
     "render_why",
@@ -58,13 +56,11 @@ _BAR = 24
 
 _SHARED_WORDS = 10
 _LISTED_WORDS = 6
-_HOW_TO_SEE = dict.fromkeys(("superseded", "deprecated", "yanked"), "--include-superseded shows them")
 
 
 def render_search(response: SearchResponse, terminal: Terminal, *, sort_by: str = "score") -> Iterator[str]:
     """Yield the header, every hit of the page, where explained with what puts it before the next, and the facets."""
-    head = f"[{len(response.results)} of {response.total} results -- {inline(response.stage)}]"
-    yield terminal.style(head, bold=True)
+    yield terminal.style(header(len(response.results), response.total, "results", response.stage), bold=True)
     from rye.registry import contrast
 
     digits = len(str(response.offset + len(response.results)))
@@ -102,25 +98,10 @@ def render_ids(response: SearchResponse) -> Iterator[str]:
         yield f"{inline(hit.type)}:{inline(hit.id)}"
 
 
-def render_notes(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
+def render_notes(response: SearchResponse | SectionResponse, terminal: Terminal) -> Iterator[str]:
     """Yield what there is to say about the search besides its hits."""
     yield from warning_lines(response.warnings, terminal, stale=response.stale)
-    for reason, count in response.hidden.items():
-        how = _HOW_TO_SEE.get(reason)
-        yield f"hidden: {count} {inline(reason)}" + (f" ({how})" if how else "")
-    if not response.results:
-        yield _nothing(response)
-    if response.did_you_mean:
-        yield f"did you mean: {terminal.style(inline(response.did_you_mean), bold=True)}"
-    if response.next_offset is not None:
-        yield f"next page: --offset {response.next_offset}"
-
-
-def _nothing(response: SearchResponse) -> str:
-    if response.total:
-        return f"nothing from offset {response.offset} on; the last of {response.total} hits is before it"
-    where = f"scope {inline(response.scope)}, space {inline(response.space)}"
-    return f"nothing found for {inline(response.query) or 'the empty query'} in {where}"
+    yield from (note_line(label, text, terminal) for label, text in search_notes(response.to_dict(), "cli"))
 
 
 def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
@@ -129,7 +110,7 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         f"{hit.score:.4f}",
         *_nearness(hit),
         verdict_label(hit.signature, terminal),
-        source_label(hit.source, hit.bundle),
+        source_name(hit.source, hit.bundle),
     ]
     if hit.exact:
         facts.append(terminal.style("exact", "green"))
@@ -141,12 +122,12 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     if shown != named and not (named == "description" and hit.description.startswith(hit.preview.rstrip("…"))):
         yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
     if hit.hybrid is not None:
-        yield from _fused(hit.hybrid)
+        yield from (_INDENT + line for line in hybrid_lines(hit.hybrid.to_dict()))
     for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
     if hit.states:
-        yield _INDENT + standing(hit.states, hit.successor, terminal)
+        yield _INDENT + standing_label(hit, terminal)
     if hit.explain is not None:
         yield from render_explained(hit, terminal, _INDENT)
 
@@ -157,17 +138,6 @@ def _nearness(hit: SearchResult) -> Iterator[str]:
         yield f"({hit.hybrid.total:g}% total)"
     elif hit.similarity is not None:
         yield f"similarity {hit.similarity:.4f}"
-
-
-def _fused(match: HybridMatch) -> Iterator[str]:
-    """Yield the scores of a hybrid hit and what matched."""
-    yield f"{_INDENT}Semantic: {match.semantic:g}% | Keyword: {match.keyword:g}%"
-    parts = (
-        ("Header", match.header),
-        ("Matched symbols", ", ".join(match.matched_symbols)),
-        ("Definition lines", ", ".join(match.definition_lines)),
-    )
-    yield from (f"{_INDENT}{name}: {inline(text)}" for name, text in parts if text)
 
 
 def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
@@ -265,7 +235,7 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
     hit = why.hit
     if hit is not None:
         place = f"hit {why.rank} of {why.total} -- {inline(why.stage)}"
-        label = f"{verdict_label(hit.signature, terminal)}  {source_label(hit.source, hit.bundle)}"
+        label = f"{verdict_label(hit.signature, terminal)}  {source_name(hit.source, hit.bundle)}"
         exact = f"  {terminal.style('exact', 'green')}" if hit.exact else ""
         yield f"{name}  {hit.score:.4f}  {label}{exact}"
         yield terminal.style(place, "green", bold=True)
@@ -326,8 +296,7 @@ def _neighbour(neighbour: Neighbour) -> str:
 
 def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
     """Yield the header and every section."""
-    head = f"[{len(response.results)} of {response.total} sections -- {inline(response.search_type)}]"
-    yield terminal.style(head, bold=True)
+    yield terminal.style(header(len(response.results), response.total, "sections", response.search_type), bold=True)
     for rank, hit in enumerate(response.results, start=1):
         yield ""
         yield from _section(f"{rank:>{len(str(len(response.results)))}}.", hit, terminal, snippets=snippets)
@@ -339,7 +308,7 @@ def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) 
         f"{hit.score:.4f}",
         verdict_label(hit.signature, terminal),
         inline(hit.source_handle),
-        standing(hit.states, hit.successor, terminal),
+        standing_label(hit, terminal),
     ]
     yield f"{rank} {'  '.join(filter(None, facts))}"
     yield _INDENT + terminal.style(inline(" > ".join(hit.heading_path)), bold=True)
@@ -348,15 +317,6 @@ def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) 
         yield f"{_INDENT}{line}".rstrip()
     if hit.truncated:
         yield _INDENT + terminal.dim(f"… {hit.original_chars - len(hit.text):,} more characters")
-
-
-def render_section_notes(response: SectionResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield what there is to say besides the sections."""
-    yield from warning_lines(response.warnings, terminal, stale=response.stale)
-    for reason, count in response.hidden.items():
-        yield f"hidden: {count} {inline(reason)} (--include-superseded shows them)"
-    if not response.results:
-        yield f"no section found for {inline(response.query)}"
 
 
 def render_parsed(parsed: Parsed, tree: str, terminal: Terminal) -> Iterator[str]:
@@ -370,4 +330,4 @@ def render_dropped(parsed: Parsed, terminal: Terminal) -> Iterator[str]:
     """Yield what lenient parsing left out or read differently."""
     for drop in parsed.dropped:
         what = f"{inline(drop.text)!r} " if drop.text else ""
-        yield f"{terminal.style('warning:', 'yellow')} at {drop.position}: {what}{inline(drop.reason)}"
+        yield note_line("warning", f"at {drop.position}: {what}{drop.reason}", terminal)

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import inline
-from rye.cli.render.parts import plural, shown_path, source_label
+from rye.cli.render.parts import note_line, shown_path, warning_lines
 from rye.cli.terminal import VERDICT_MARKS, Terminal
 from rye.registry import Amiss, Finding, Unchecked
+from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
     from rye.registry import ManifestReport, ManifestWritten, Run, VerifiedItem
@@ -37,7 +38,7 @@ def render_text(
     """
     for entry in run:
         if isinstance(entry, Unchecked):
-            complain(f"{terminal.style('not checked:', 'red')} {inline(entry.message)}")
+            complain(note_line("not checked", entry.message, terminal))
         elif isinstance(entry, Finding):
             if keep is not None:
                 keep(entry)
@@ -46,7 +47,7 @@ def render_text(
         elif verbose:
             yield _head(entry, terminal)
     for text in run.warnings:
-        complain(f"{terminal.style('warning:', 'yellow')} {inline(text)}")
+        complain(note_line("warning", text, terminal))
     for report in run.reports:
         yield outcome(report, terminal)
     yield _summary(run, terminal)
@@ -57,7 +58,7 @@ def _head(item: VerifiedItem | Amiss, terminal: Terminal) -> str:
     columns = (
         terminal.verdict(state, width=_VERDICT_WIDTH),
         terminal.style(inline(item.ref), "cyan"),
-        source_label(item.space, item.bundle),
+        source_name(item.space, item.bundle),
         terminal.dim(f"{inline(shown_path(item.path))}:{item.line}"),
     )
     return "  ".join(columns)
@@ -67,7 +68,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
     known = " (known)" if finding.known else ""
     yield f"    {inline(finding.reason)} [{inline(finding.code)}]{known}"
-    yield f"    {terminal.style('fix:', 'cyan')} {inline(finding.fix)}"
+    yield f"    {note_line('fix', finding.fix, terminal)}"
 
 
 def _summary(run: Run, terminal: Terminal) -> str:
@@ -128,9 +129,8 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
     """Yield what could not be checked, and for each code that occurs what to do about it."""
     for report in reports:
         for text in report.problems:
-            yield f"{terminal.style('not checked:', 'red')} {inline(text)}"
-    for text in warnings:
-        yield f"{terminal.style('warning:', 'yellow')} {inline(text)}"
+            yield note_line("not checked", text, terminal)
+    yield from warning_lines(warnings, terminal)
     remedies = {found.code: found.remedy for report in reports for found in report.check.findings}
     for code, text in remedies.items():
-        yield f"{terminal.style(f'hint[{code}]:', 'cyan')} {text}"
+        yield note_line(f"hint[{code}]", text, terminal)

@@ -12,9 +12,10 @@ from rye.errors import ItemError
 from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import part_of, schema_of
-from rye.mcp.text import reference, short, standing, tidy, verdict
+from rye.mcp.text import reference, short, tidy, verdict
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
 from rye.mcp.trusted import is_offered
+from rye.surface.text import source_name, standing
 
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
@@ -139,13 +140,13 @@ def _data(loaded: LoadedItem, offset: int, limit: int) -> dict[str, Any]:
 
 
 def _text(data: Mapping[str, Any]) -> str:
-    source = f"{data['space']}:{data['bundle']}" if data["bundle"] else data["space"]
+    source = source_name(data["space"], data["bundle"])
     said = verdict(data["signature"])
     lines = [f"{reference(data)}  {said}  {short(source)}  {short(data['path'], 500)}"]
     lines.append(f"{said}: {short(data['signature']['reason'], 500)}")
     if data["shadowed_by"]:
         lines.append(f"shadowed by {short(', '.join(data['shadowed_by']))}")
-    lines += filter(None, [standing(data)])
+    lines += filter(None, [standing(data["states"], data["successor"])])
     lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
     if data["copied"]:
         done = "copied to" if data["copied"]["written"] else "is there already, with the same bytes:"

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.shapes import schema_of
-from rye.mcp.text import said_of, short, standing, tidy
+from rye.mcp.text import said_of, short, tidy
 from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
 from rye.mcp.trusted import is_offered
+from rye.surface.text import header, standing
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -82,14 +83,14 @@ def _leave_out(registry: Registry, found: dict[str, Any], limit: int) -> None:
 
 def _text(data: Mapping[str, Any]) -> str:
     shown = data["relations"]
-    lines = [f"[{len(shown)} of {data['total']} relations -- {data['direction']}, depth {data['depth']}]"]
+    lines = [header(len(shown), data["total"], "relations", f"{data['direction']}, depth {data['depth']}")]
     for each in shown:
         meant = f": {short(', '.join(each['candidates']))}" if each["candidates"] else ""
         target = short(each["target"]) or f"{short(each['written'])} ({each['state']}{meant})"
         written = f", as {short(each['written'])}" if each["target"] not in {"", each["written"]} else ""
         lines.append(f"{short(each['item'])} -{each['kind']}-> {target}  line {each['line']}{written}")
     for item in data["items"]:
-        state = f"  {standing(item)}" if item["states"] else ""
+        state = f"  {standing(item['states'], item['successor'])}" if item["states"] else ""
         name = f"{item['type']}:{short(item['id'])}"
         lines.append(
             f"{name}  {item['verdict'] or 'unreadable'}  {short(item['source'])}{state} | {short(item['title'])}"

@@ -11,6 +11,7 @@ from rye.mcp.shapes import schema_of
 from rye.mcp.text import MAX_ENTRIES, reference, said_of, short, tidy, verdict
 from rye.mcp.tools.targets import read_target
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -114,9 +115,9 @@ def _text(data: Mapping[str, Any]) -> str:
     amiss = sum(manifest["amiss"] for manifest in data["manifests"])
     counted = [*data["counts"].items(), *([("amiss by manifest", amiss)] if amiss else [])]
     counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
-    lines = [f"[{len(data['items'])} of {data['total']} items -- {counts}]", *_manifest_lines(data["manifests"])]
+    lines = [header(len(data["items"]), data["total"], "items", counts), *_manifest_lines(data["manifests"])]
     for item in data["items"]:
-        source = f"{item['space']}:{item['bundle']}" if item["bundle"] else item["space"]
+        source = source_name(item["space"], item["bundle"])
         why = "" if item["verdict"] == "trusted" else f" | {short(item['reason'])}"
         lines.append(f"{reference(item)}  {verdict(item)}  {short(source)}{why}")
     lines += said_of("problem", data["problems"], "the structured answer lists them")

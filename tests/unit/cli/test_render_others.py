@@ -11,7 +11,7 @@ import pytest
 from rye.cli.render.index import render_rebuilt, render_status
 from rye.cli.render.items import render_item
 from rye.cli.render.keys import render_signed
-from rye.cli.render.parts import plural, remedy, render_error, signed_by, size, table, warning_lines
+from rye.cli.render.parts import remedy, render_error, signed_by, size, table, warning_lines
 from rye.cli.render.search import render_dropped, render_parsed
 from rye.cli.terminal import PLAIN, Terminal
 from rye.errors import ArgumentError, QueryError
@@ -20,6 +20,7 @@ from rye.keys.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import RefreshReport, SpaceStatus
 from rye.signing import REASONS
+from rye.surface.text import plural
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 
 

@@ -1,0 +1,10 @@
+"""Text that the command line and the MCP server share: how an answer is worded, before either draws it.
+
+The functions take plain values or the ``to_dict`` of a result, and return harmless text without colour or length limit.
+
+    >>> from rye.surface.text import header, verdict_text
+    >>> header(1, 42, "results", "all"), verdict_text("untrusted", "unknown-key")
+    ('[1 of 42 results -- all]', 'untrusted (unknown-key)')
+"""
+
+__all__ = ()

@@ -1,0 +1,122 @@
+"""Pieces of an answer in words: headers, verdicts, states, notes and errors, the same on every surface."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Literal, TypeAlias
+
+from rye._text import inline
+from rye.errors import QueryError, RyeError
+
+__all__ = [
+    "Note",
+    "Surface",
+    "error_notes",
+    "header",
+    "hybrid_lines",
+    "plural",
+    "search_notes",
+    "source_name",
+    "standing",
+    "verdict_text",
+    "warning_notes",
+]
+
+Note: TypeAlias = tuple[str, str]
+"""What a line says besides the answer itself: a label such as ``warning``, or nothing, and the text."""
+
+Surface: TypeAlias = Literal["cli", "mcp"]
+"""Decides how a parameter is written: ``--offset 10`` or ``offset 10``."""
+
+
+def plural(count: int, noun: str) -> str:
+    """Return ``1 item``, ``2 items``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def header(shown: int, total: int, noun: str, facts: str) -> str:
+    """Return the first line of an answer: ``[1 of 42 results -- all]``."""
+    return f"[{shown} of {total} {noun} -- {inline(facts)}]"
+
+
+def source_name(space: str, bundle: str) -> str:
+    """Return ``project``, ``user`` or ``system:BUNDLE``; ``project:NAME`` for one named by its path."""
+    return inline(f"{space}:{bundle}" if bundle else space)
+
+
+def verdict_text(word: str, code: str) -> str:
+    """Return a verdict with the code of its reason; without where the word says it all."""
+    return word if word in {"trusted", "unsigned"} or not code else f"{word} ({inline(code)})"
+
+
+def standing(states: Sequence[str], successor: str) -> str:
+    """Return ``superseded, see knowledge:b`` for an item that is superseded, deprecated or yanked, else nothing."""
+    instead = f", see {inline(successor)}" if successor else ""
+    return f"{', '.join(states)}{instead}" if states else ""
+
+
+def hybrid_lines(match: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the two scores of a hit of a hybrid search, and what matched.
+
+    Args:
+        match: :meth:`HybridMatch.to_dict`.
+    """
+    yield f"Semantic: {match['semantic']:g}% | Keyword: {match['keyword']:g}%"
+    parts = {
+        "Header": match["header"],
+        "Matched symbols": ", ".join(match["matched_symbols"]),
+        "Definition lines": ", ".join(match["definition_lines"]),
+    }
+    yield from (f"{name}: {inline(text)}" for name, text in parts.items() if text)
+
+
+def warning_notes(warnings: Sequence[str], *, stale: bool = False) -> Iterator[Note]:
+    """Yield each warning; the first where the index could not be refreshed."""
+    if stale:
+        yield "warning", "the index could not be refreshed; an older state of the files answered"
+    yield from (("warning", text) for text in warnings)
+
+
+def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
+    """Yield what there is to say about a search, or a retrieval of sections, besides its hits and warnings.
+
+    Args:
+        answer: The ``to_dict`` of the response.
+        surface: Where it is read.
+    """
+    dashes = "--" if surface == "cli" else ""
+    option = "--include-superseded" if surface == "cli" else "include_superseded"
+    for reason, count in answer["hidden"].items():
+        how = f" ({option} shows them)" if reason in {"superseded", "deprecated", "yanked"} else ""
+        yield "hidden", f"{count} {inline(reason)}{how}"
+    if not answer["results"]:
+        yield "", _nothing_found(answer, surface)
+    if answer.get("did_you_mean"):
+        yield "did you mean", answer["did_you_mean"]
+    if answer.get("next_offset") is not None:
+        yield "next page", f"{dashes}offset {answer['next_offset']}"
+
+
+def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:
+    query = inline(answer["query"]) or "the empty query"
+    advice = "; try fewer or other words" if surface == "mcp" else ""
+    if "offset" not in answer:
+        return f"no section found for {query}{advice}"
+    if answer["total"]:
+        return f"nothing from offset {answer['offset']} on; the last of {plural(answer['total'], 'hit')} is before it"
+    return f"nothing found for {query} in scope {inline(answer['scope'])}, space {inline(answer['space'])}{advice}"
+
+
+def error_notes(error: RyeError) -> Iterator[Note]:
+    """Yield what to say of an error: its code and message, each problem, then what to do about it.
+
+    The place in a query comes behind the problems; a surface draws it where it meets the label ``place``.
+    """
+    yield f"error[{inline(error.code)}]", error.message
+    yield from (("", str(problem)) for problem in error.details.get("problems", ()))
+    if isinstance(error, QueryError):
+        yield "place", ""
+    if error.hint:
+        yield "hint", error.hint
+    if isinstance(error, QueryError) and error.suggestion:
+        yield "try", error.suggestion
