@@ -89,10 +89,10 @@ def test_long_runs_of_marks_are_normalized_as_any_text(text: str) -> None:
 
 def test_attack_a_text_of_marks_is_normalized_in_time(tmp_path: Path) -> None:
     """Marks in the worst order, which Python's own normalization takes a time for that grows with their square."""
-    began = time.perf_counter()
+    began = time.process_time()
     for marks in ("\u0301\u0316", "\u0301\uff9e", "\u0316😀\u0301\u0316"):
         write(tmp_path / f"{ord(marks[1])}", [item("x", body=f"e{marks * 50_000} deploy")])
-    assert time.perf_counter() - began < 5
+    assert time.process_time() - began < 5
 
 
 @given(st.lists(TEXTS, max_size=3))

@@ -72,7 +72,7 @@ def test_a_first_build_can_be_stopped_at_every_point(sim: SpaceSim) -> None:
     assert total > 36  # every file, and the steps of writing
     opened(sim).clear()
     empty = files(sim)
-    for left in range(0, total - 1, 2):
+    for left in range(0, total - 1, 3):
         with pytest.raises(CancelledError) as raised:
             opened(sim, Countdown(left)).search("thread")
         assert raised.value.code == "cancelled"
@@ -90,7 +90,7 @@ def test_a_rebuild_that_is_stopped_leaves_the_last_snapshot(sim: SpaceSim) -> No
     before = asked.left
     registry.rebuild()
     total, kept = before - asked.left, files(sim)
-    for left in range(0, total - 1, 3):
+    for left in range(0, total - 1, 5):
         with pytest.raises(CancelledError):
             opened(sim, Countdown(left)).rebuild()
         found = files(sim)
@@ -107,7 +107,7 @@ def test_helpers_end_with_the_build_that_is_stopped(sim: SpaceSim, crew: list[su
     asked = Countdown(1 << 60)
     opened(sim, asked).search("thread")
     total = (1 << 60) - asked.left
-    for left in range(0, total // 2, 12):  # how often it asks depends on how long the helper takes
+    for left in range(0, total // 2, 16):  # how often it asks depends on how long the helper takes
         opened(sim).clear()
         with pytest.raises(CancelledError):
             opened(sim, Countdown(left)).search("thread")

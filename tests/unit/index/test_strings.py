@@ -145,10 +145,10 @@ def test_globs_by_example(glob: str, matches: list[str]) -> None:
 def test_attack_many_stars_do_not_multiply_the_time() -> None:
     """A glob of many stars over a long term of one letter answers at once: no backtracking between its pieces."""
     strings = table(["a" * 255, "b"])
-    began = time.perf_counter()
+    began = time.process_time()
     assert strings.matching("a*" * 100 + "b").tolist() == []
     assert strings.matching("*a" * 100 + "*").tolist() == [0]
     assert strings.matching("*a?" * 60 + "*b").tolist() == []
     assert strings.matching("*?" * 255 + "*").tolist() == [0]
     assert strings.matching("?" * 256).tolist() == []
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0

@@ -33,9 +33,9 @@ def test_attack_by_repetition_ends_in_an_answer(piece: str) -> None:
 @pytest.mark.parametrize("start", ["x:[", "x:>=", "x:", '"', "x:[a TO ", "a NEAR/"])
 def test_attack_by_one_long_word_takes_no_time(start: str) -> None:
     """What looks ahead of the lexer never goes back over what it has read."""
-    begun = time.perf_counter()
+    begun = time.process_time()
     parse(start + "a" * (MAX_CHARS - len(start) - 1) + "(", lenient=True)
-    assert time.perf_counter() - begun < 2
+    assert time.process_time() - begun < 2
 
 
 def test_attack_by_nesting_within_the_limits_breaks_no_walk() -> None:
