@@ -105,7 +105,6 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
 """Where importlib may be used, and why."""
 
 LONG_FILES: Mapping[str, str] = {
-    "rye/index/terms.py": "still to be simplified",
     "rye/index/vector_store.py": "still to be simplified",
     "rye/index/vectors.py": "still to be simplified",
     "rye/keys/manifests.py": "still to be simplified",

@@ -16,17 +16,16 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
-from itertools import groupby
+from itertools import groupby, pairwise
 from operator import ne
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import Stemmer
 
-from rye.index.arrays import smallest
+from rye.index.arrays import Array, Arrays, smallest
 from rye.index.terms import Strings
 
 MAX_TERM = 255
@@ -43,7 +42,7 @@ JOINERS = "_-./"
 _ASCII_CHUNK = re.compile(r"[^\W_](?:[\w\-./]*[^\W_])?", re.ASCII)
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
-_ONE_JOINER = {ord("-"): "_", ord("."): "_"}
+ONE_JOINER = {ord("-"): "_", ord("."): "_"}
 _ASCII_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
 
@@ -55,8 +54,7 @@ class Token(NamedTuple):
     part: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """One token of a chunk with its position and its ``[start, end)`` character range, both relative to the chunk."""
 
     term: str
@@ -113,19 +111,18 @@ def _camel(piece: str) -> list[str]:
     if piece.islower() or piece.isdigit():
         return [piece]
     cuts = [0]
-    for i in range(1, len(piece)):
-        before, here = piece[i - 1], piece[i]
-        rises = here.isupper() and (before.islower() or before.isdigit())
-        ends_acronym = here.isupper() and before.isupper() and i + 1 < len(piece) and piece[i + 1].islower()
-        if rises or ends_acronym:
+    for i, (before, here) in enumerate(pairwise(piece), 1):
+        rises = before.islower() or before.isdigit()
+        ends_acronym = before.isupper() and piece[i + 1 : i + 2].islower()
+        if here.isupper() and (rises or ends_acronym):
             cuts.append(i)
-    return [piece[a:b] for a, b in zip(cuts, [*cuts[1:], len(piece)], strict=True)]
+    return [piece[a:b] for a, b in pairwise([*cuts, len(piece)])]
 
 
 def split_chunk(chunk: str) -> list[list[str]]:
     """Split a chunk into its ``/`` segments and each into its folded parts; segments without parts are left out."""
     if chunk.isascii():
-        marked = _ASCII_CAMEL.sub("_", chunk).lower().translate(_ONE_JOINER)
+        marked = _ASCII_CAMEL.sub("_", chunk).lower().translate(ONE_JOINER)
         cut = [[part[:MAX_TERM] for part in segment.split("_") if part] for segment in marked.split("/")]
         return [segment for segment in cut if segment]
     segments = []
@@ -149,26 +146,20 @@ def is_plain(text: str) -> bool:
 
 def analyze_chunk(chunk: str) -> list[Token]:
     """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms."""
-    tokens = [Token(*token) for token in _tokens(split_chunk(chunk))]
+    tokens: list[Token] = []
+    offset, segments = 0, split_chunk(chunk)
+    for segment in segments:
+        tokens.append(Token(segment[0], offset, part=True))
+        if offset == 0 and len(segments) > 1:
+            tokens.append(Token(joined([part for each in segments for part in each]), 0, part=False))
+        if len(segment) > 1:
+            tokens.append(Token(joined(segment), offset, part=False))
+            tokens += [Token(part, at, part=True) for at, part in enumerate(segment[1:], offset + 1)]
+        offset += len(segment)
     if is_short(chunk):  # no two forms at one offset can be equal
         return tokens
     first = {(token.term, token.offset): token for token in reversed(tokens)}
     return [token for token in tokens if first[token.term, token.offset] is token]
-
-
-def _tokens(segments: list[list[str]]) -> list[tuple[str, int, bool]]:
-    """Return term, offset and whether it is a part, of every part and joined form."""
-    tokens: list[tuple[str, int, bool]] = []
-    offset = 0
-    for segment in segments:
-        tokens.append((segment[0], offset, True))
-        if offset == 0 and len(segments) > 1:
-            tokens.append((joined([part for each in segments for part in each]), 0, False))
-        if len(segment) > 1:
-            tokens.append((joined(segment), offset, False))
-            tokens += [(part, at, True) for at, part in enumerate(segment[1:], offset + 1)]
-        offset += len(segment)
-    return tokens
 
 
 def is_short(chunk: str) -> bool:
@@ -217,7 +208,7 @@ def locate_chunks(normalized: str, start: int = 0) -> Iterator[tuple[int, str]]:
 
 
 def locate(chunk: str) -> tuple[Located, ...]:
-    """Return the tokens of a chunk with their places in it, for highlighting; of a short chunk they are kept.
+    """Return the tokens of a chunk with their places in it, for highlighting.
 
     A part that cannot be found literally (folding changed its length) gets the chunk's whole range. Of a longer chunk
     than :data:`MAX_LOCATED` only what is whole up to there is located.
@@ -261,28 +252,26 @@ def _end_of_joined(token: Token, ranges: dict[int, tuple[int, int]]) -> int:
     return end
 
 
-# -- The table stem → terms, made when a segment is written, and the same stemmer for the words of a query.
-_local = threading.local()
+class _Stemmer(threading.local):
+    """One stemmer for each thread, as it serves one at a time."""
+
+    def __init__(self) -> None:
+        self.stem = Stemmer.Stemmer("english").stemWord
 
 
-def _stemmer() -> Any:
-    """Return this thread's stemmer: one stemmer serves one thread at a time."""
-    if not hasattr(_local, "stemmer"):
-        _local.stemmer = Stemmer.Stemmer("english")
-    return _local.stemmer
+_local = _Stemmer()
 
 
 def stem(term: str) -> str:
     """Return the Snowball English stem of a folded term."""
-    return str(_stemmer().stemWord(term))
+    return str(_local.stem(term))
 
 
-def _hash(text: str) -> int:
-    return zlib.crc32(text.encode("utf-8", "surrogatepass"))
+def stem_arrays(ordered: list[str]) -> Arrays:
+    """Return the arrays ``stem.*`` of a segment: hashes of stems, sorted, and a term of each.
 
-
-def stem_arrays(ordered: list[str]) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays ``stem.*`` of a segment whose terms are ``ordered``."""
+    A term that is its own stem, and the only one of it, is left out: the dictionary finds it.
+    """
     stems = Stemmer.Stemmer("english", 0).stemWords(ordered)  # no word comes twice, so it need keep none
     shared = Counter(stems)
     differs = np.fromiter(map(ne, ordered, stems), bool, len(ordered))
@@ -294,9 +283,7 @@ def stem_arrays(ordered: list[str]) -> dict[str, npt.NDArray[Any]]:
     return {"stem.hash": hashes[order], "stem.term": smallest(kept[order])}
 
 
-def inflections(
-    text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: npt.NDArray[Any]
-) -> tuple[list[int], int]:
+def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbers: Array) -> tuple[list[int], int]:
     """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1.
 
     Args:
@@ -305,9 +292,9 @@ def inflections(
         hashes: The first array of :func:`stem_arrays`.
         numbers: The other.
     """
-    stemmed = _stemmer().stemWord
+    stemmed = _local.stem
     root = stemmed(text)
-    wanted = _hash(root)
+    wanted = zlib.crc32(root.encode("utf-8", "surrogatepass"))
     found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
     while at < len(hashes) and hashes.item(at) == wanted:
         term = numbers.item(at)

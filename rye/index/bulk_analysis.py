@@ -1,40 +1,66 @@
-"""Many texts → the chunks of each, as flat arrays: texts are joined and cut by C code, a chunk is analyzed once."""
+"""Many texts → the tokens of each as flat arrays: how documents are indexed.
+
+The idea: joined texts are cut by one comparison of neighbouring bytes, equal runs of bytes get equal numbers from a
+hash table that is probed by whole arrays, and each distinct chunk is analyzed once, all new ones of a batch together,
+by operations on joined text. No Python object is made per token; what is left per document is array arithmetic.
+
+The invariant: whatever the company and the batch, a chunk has exactly the tokens that
+:func:`rye.index.analysis.analyze_chunk` gives it. What is not ASCII, or too long for a term, goes through that one.
+
+It pays from some twenty new chunks on, which is less than one document; a query analyzes its few words one by one.
+"""
 
 from __future__ import annotations
 
 import re
+import secrets
 from array import array
 from collections import defaultdict
 from collections.abc import Sequence
 from itertools import accumulate, chain, compress, count, islice, repeat
+from string import ascii_lowercase, ascii_uppercase, digits
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index import analysis
-from rye.index.analysis import MAX_TERM, analyze_chunk, is_short
-from rye.index.arrays import WORD, Ints, Numbering, Numbers, grown
+from rye.index.analysis import MAX_TERM, ONE_JOINER, analyze_chunk, is_short
+from rye.index.arrays import Bools, Ints, Number
 
-# -- Many chunks → their tokens, by operations on joined text: what :func:`rye.index.analysis.analyze_chunk` says
-_ONE_JOINER = {ord("-"): "_", ord("."): "_"}
+Bytes = npt.NDArray[np.uint8]
+Int32s = npt.NDArray[np.int32]
+Words = npt.NDArray[np.uint64]
+
 _TOO_MANY = ("__", "_/", "/_", "//")
 _ONE_EACH = ((re.compile(r"_*/[_/]*"), "/"), (re.compile(r"__+"), "_"))
 
-Bytes = npt.NDArray[np.uint8]
+WORD = 8
+"""Bytes behind the last run that are read and not looked at, at most."""
+
+_LOWEST = np.asarray([(1 << 8 * size) - 1 for size in range(WORD + 1)], np.uint64)
+"""Masks of so many bytes of a word."""
+
+_NUMBER = np.uint64(1 << 63)
+"""Tells a number from a word, as the highest bit of ASCII text is never set."""
+
+_LEAST_BITS = 12
 
 
 def _bytes(text: str) -> Bytes:
     return np.frombuffer(text.encode("ascii"), np.uint8)
 
 
-def _are(characters: str) -> npt.NDArray[np.bool_]:
+def _are(characters: str) -> Bools:
     """Return for every byte whether it is one of these."""
     return np.isin(np.arange(256), _bytes(characters))
 
 
-_UPPER, _LOWER, _DIGIT = _are("ABCDEFGHIJKLMNOPQRSTUVWXYZ"), _are("abcdefghijklmnopqrstuvwxyz"), _are("0123456789")
-_MARK = _are("_/\n")
+_UPPER, _LOWER, _DIGIT, _MARK = map(_are, (ascii_uppercase, ascii_lowercase, digits, "_/\n"))
 _UNDERSCORE, _NEWLINE = b"_\n"
+
+_BLANK = " "
+_IN_RUN = bytes(code < 128 and (chr(code).isalnum() or chr(code) in analysis.JOINERS) for code in range(256))
+"""Whether each byte of ASCII text may stand in a chunk."""
 
 
 def _all_short(texts: Sequence[str]) -> bool:
@@ -46,7 +72,7 @@ def spelled(chunks: Sequence[str]) -> list[str]:
     """Return how each of many chunks is spelled; one that is not ASCII, or too long, is its own spelling."""
     usual = _all_short(chunks)
     text = _parted("\n".join(chunks if usual else [chunk if is_short(chunk) else "" for chunk in chunks]))
-    text = text.lower().translate(_ONE_JOINER)
+    text = text.lower().translate(ONE_JOINER)
     if any(marks in text for marks in _TOO_MANY):
         for pattern, instead in _ONE_EACH:
             text = pattern.sub(instead, text)
@@ -115,9 +141,100 @@ def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
     )
 
 
-_BLANK = " "
-_IN_RUN = bytes(code < 128 and (chr(code).isalnum() or chr(code) in analysis.JOINERS) for code in range(256))
-"""Whether each byte of ASCII text may stand in a chunk."""
+def grown(values: npt.NDArray[Number], size: int, fill: int) -> npt.NDArray[Number]:
+    """Return an array that has room for so many values, twice as many where it has to be a new one."""
+    if len(values) >= size:
+        return values
+    return np.concatenate([values, np.full(2 * size - len(values), fill, values.dtype)])
+
+
+class Numbering:
+    """Gives equal runs of ASCII bytes equal numbers, without an object for each: a hash table probed by whole arrays.
+
+    A run is read as words of eight bytes. The first two are one key, which gets a number; that number and the next word
+    are the key of the next step, and so on. So a number also stands for each beginning of a long run. Keys are compared
+    whole: two that fall on one slot are told apart, the later one moves on to the next slot.
+    """
+
+    def __init__(self) -> None:
+        self._count = 1  # 0 marks a free slot
+        self._before: Words = np.zeros(1, np.uint64)
+        self._word: Words = np.zeros(1, np.uint64)
+        self._factors = [np.uint64(secrets.randbits(64) | 1) for _ in range(2)]
+        self._resize(_LEAST_BITS)
+
+    def __len__(self) -> int:
+        """Return a number above all that have been given."""
+        return self._count
+
+    def numbers(self, raw: bytes, starts: Ints, sizes: Ints) -> Int32s:
+        """Return the number of each of some runs.
+
+        Args:
+            raw: ASCII text, with :data:`WORD` bytes behind the last run.
+            starts: Where each run begins.
+            sizes: How many bytes it has, at least one.
+        """
+        words = np.ndarray((len(raw) - WORD + 1,), "<u8", raw, strides=(1,))
+        rows = np.flatnonzero(sizes > WORD)
+        second = np.zeros(len(starts), np.uint64)
+        second[rows] = words[starts[rows] + WORD] & _LOWEST[np.minimum(sizes[rows] - WORD, WORD)]
+        found = self._step(words[starts] & _LOWEST[np.minimum(sizes, WORD)], second)
+        at = 2 * WORD
+        while len(rows := rows[sizes[rows] > at]):
+            following = words[starts[rows] + at] & _LOWEST[np.minimum(sizes[rows] - at, WORD)]
+            found[rows] = self._step(found[rows].astype(np.uint64) | _NUMBER, following)
+            at += WORD
+        return found
+
+    def _step(self, before: Words, word: Words) -> Int32s:
+        """Return the number of each pair, which is given to it when it is new."""
+        if 2 * self._count + len(before) > len(self._slots):
+            self._resize((2 * self._count + len(before)).bit_length())
+        room = self._count + len(before)
+        self._before, self._word = grown(self._before, room, 0), grown(self._word, room, 0)
+        at = self._slots_of(before, word)
+        found = self._slots[at]
+        missing = np.flatnonzero((self._before[found] != before) | (self._word[found] != word))
+        while len(missing):
+            here = at[missing]
+            self._claim(here, before[missing], word[missing])
+            number = self._slots[here]
+            other = (self._before[number] != before[missing]) | (self._word[number] != word[missing])
+            found[missing] = number
+            missing, here = missing[other], here[other]
+            at[missing] = (here + 1) & (len(self._slots) - 1)
+        return found
+
+    def _claim(self, slots: Ints, before: Words, word: Words) -> None:
+        """Give those slots that are free to one of the pairs that come to each."""
+        free = np.flatnonzero(self._slots[slots] == 0)
+        self._slots[slots[free]] = free
+        free = free[self._slots[slots[free]] == free]
+        end = self._count + len(free)
+        self._slots[slots[free]] = np.arange(self._count, end)
+        self._before[self._count : end], self._word[self._count : end] = before[free], word[free]
+        self._count = end
+
+    def _slots_of(self, before: Words, word: Words) -> Ints:
+        first, second = self._factors
+        mixed: Words = before * first
+        mixed += (word ^ (before >> np.uint64(32))) * second
+        slots: Ints = (mixed >> self._shift).astype(np.int64)
+        return slots
+
+    def _resize(self, bits: int) -> None:
+        """Make a table of so many bits of slots."""
+        self._slots: Int32s = np.zeros(1 << bits, np.int32)
+        self._shift = np.uint64(64 - bits)
+        at = self._slots_of(self._before[1 : self._count], self._word[1 : self._count])
+        waiting = np.arange(1, self._count, dtype=np.int32)
+        while len(waiting):
+            here = at[waiting - 1]
+            free = self._slots[here] == 0
+            self._slots[here[free]] = waiting[free]
+            waiting = waiting[self._slots[here] != waiting]
+            at[waiting - 1] = (at[waiting - 1] + 1) & (len(self._slots) - 1)
 
 
 class Interned(defaultdict[str, int]):
@@ -152,10 +269,10 @@ class Vocabulary:
         self.token_offsets = array("i")
         self._spellings = Interned("")
         self._runs = Numbering()
-        self._chunk_of_run: Numbers = np.empty(0, np.int32)
+        self._chunk_of_run: Int32s = np.empty(0, np.int32)
         self._others: dict[str, int] = {}
 
-    def read(self, texts: Sequence[str]) -> tuple[Numbers, Ints]:
+    def read(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
         """Return the chunk numbers of all texts, one text after the other, and how many each text has."""
         joined = _BLANK.join(texts)
         if joined.isascii():
@@ -174,7 +291,7 @@ class Vocabulary:
         order = np.argsort(owners, kind="stable")
         return np.concatenate([chunks, numbers])[order], np.bincount(owners, minlength=len(texts))
 
-    def _read_ascii(self, texts: Sequence[str], joined: str) -> tuple[Numbers, Ints]:
+    def _read_ascii(self, texts: Sequence[str], joined: str) -> tuple[Int32s, Ints]:
         joined = f"{_BLANK}{joined}{_BLANK * WORD}"
         raw = joined.encode("ascii")
         inside = np.frombuffer(raw.translate(_IN_RUN), np.uint8)
@@ -191,7 +308,7 @@ class Vocabulary:
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
         return chunks, np.diff(np.searchsorted(starts, ends), prepend=0)
 
-    def _chunks_of_runs(self, text: str, raw: bytes, starts: Ints, stops: Ints) -> Numbers:
+    def _chunks_of_runs(self, text: str, raw: bytes, starts: Ints, stops: Ints) -> Int32s:
         """Return the chunk number of each run of word characters and joiners in ASCII text."""
         runs = self._runs.numbers(raw, starts, stops - starts)
         self._chunk_of_run = known = grown(self._chunk_of_run, len(self._runs), -1)
@@ -203,14 +320,14 @@ class Vocabulary:
             chunks[fresh] = known[runs[fresh]]
         return chunks
 
-    def _chunks_of_others(self, runs: Sequence[str]) -> Numbers:
+    def _chunks_of_others(self, runs: Sequence[str]) -> Int32s:
         """Return the chunk number of each run that is not ASCII, or too long for a term."""
         known = self._others
         if fresh := [run for run in dict.fromkeys(runs) if run not in known]:
             known.update(zip(fresh, self._learn(fresh).tolist(), strict=True))
         return np.fromiter(map(known.__getitem__, runs), np.int32, len(runs))
 
-    def _learn(self, runs: Sequence[str]) -> Numbers:
+    def _learn(self, runs: Sequence[str]) -> Int32s:
         """Return the chunk number of each run, analyzing those that are spelled as none before."""
         spellings = spelled(list(map(str.strip, runs, repeat(analysis.JOINERS))))
         chunks = np.fromiter(map(self._spellings.__getitem__, spellings), np.int32, len(runs))

@@ -1,7 +1,11 @@
-"""One file of named, memory-mapped numpy arrays: the storage format of a segment. Nothing in it is ever unpickled.
+"""One file of named, memory-mapped numpy arrays: the storage format of the index. Nothing in it is ever unpickled.
 
 Layout: 8 bytes magic, then little-endian ``u32`` header length and ``u32`` CRC-32 of the header, the header (JSON:
 format version, meta, and per array its dtype, shape, offset, CRC-32), then the arrays, each on a 64-byte border.
+
+Small files are compared with their checksums whenever they are opened. That would read all of a large one, so the file
+``checked`` in the same folder notes when each large file, with this inode, size and times, was last found whole; the
+note counts for a day.
 """
 
 from __future__ import annotations
@@ -21,86 +25,26 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rye import _process as stopping
+from rye.index.arrays import Array
+from rye.index.terms import Strings
 
-__all__ = ["opener"]
-
-
-# -- Opening files of which nothing but a regular file is expected.
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-
-
-def opener(path: str, flags: int) -> int:
-    """Open a file for :func:`open`: a pipe in its place holds nobody up, and an endless device is not read.
-
-    Raises:
-        OSError: It cannot be opened, or is no regular file.
-    """
-    number = os.open(path, flags | _NONBLOCK, 0o666)
-    if stat.S_ISREG(os.fstat(number).st_mode):
-        return number
-    os.close(number)
-    raise OSError(errno.EINVAL, "it is no regular file", path)
-
-
-# -- Which large files have been found whole: that reads all of a file, so it is not done whenever one is opened.
 logger = logging.getLogger(__name__)
-
-NAME = "checked"
-EVERY = 86_400.0
-"""Seconds for which a check counts."""
-
-_MOST_BYTES = 1 << 20
-
-_Known = dict[str, list[float]]
-
-
-def is_known(path: Path, status: os.stat_result) -> bool:
-    """Return whether a file, as it is, was found whole within a day."""
-    *identity, when = _read(path.parent).get(path.name, [0.0])
-    return identity == _identity(status) and 0 <= time.time() - when < EVERY
-
-
-def note(path: Path) -> None:
-    """Remember that a file is whole as it is, and forget those that are gone."""
-    try:
-        known = {name: row for name, row in _read(path.parent).items() if (path.parent / name).exists()}
-        known[path.name] = [*_identity(path.stat()), time.time()]
-        with open(path.parent / NAME, "w", encoding="utf-8", opener=opener) as file:
-            file.write(json.dumps(known))
-    except (OSError, ValueError) as error:
-        logger.info("check of %s not kept: %s", path.name, error)
-
-
-def _identity(status: os.stat_result) -> list[float]:
-    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
-
-
-def _read(folder: Path) -> _Known:
-    try:
-        with open(folder / NAME, "rb", opener=opener) as file:
-            found = json.loads(file.read(_MOST_BYTES))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    if not isinstance(found, dict):
-        return {}
-    rows = {name: row for name, row in found.items() if isinstance(row, list) and row}
-    return {name: row for name, row in rows.items() if all(isinstance(number, (int, float)) for number in row)}
-
 
 MAGIC = b"RYEARR01"
 FORMAT_VERSION = 7
 FULL_CHECK_BYTES = 8 << 20
-"""Files up to this size are checked whole whenever they are opened; larger ones see :mod:`rye.index.container`."""
+"""Files up to this size are checked whole whenever they are opened."""
 
+CHECKED_NAME = "checked"
+CHECK_EVERY = 86_400.0
+"""Seconds for which a check of a large file counts."""
+
+_MOST_BYTES = 1 << 20
 _ALIGN = 64
 _PREFIX = struct.Struct("<8sII")
 _KINDS = frozenset("biuf")
-
-Array = npt.NDArray[Any]
-
 
 SYMPTOMS = (ArithmeticError, AttributeError, BufferError, LookupError, MemoryError, TypeError, ValueError, zlib.error)
 """What comes of reading arrays that are whole but not what rye writes: nothing that is read checks each number."""
@@ -110,19 +54,67 @@ class DamagedError(Exception):
     """The file is not a readable container; the index room answers by rebuilding, callers never see this."""
 
 
+def opener(path: str, flags: int) -> int:
+    """Open a regular file for :func:`open`, without waiting for the other end of a pipe in its place.
+
+    Raises:
+        OSError: It cannot be opened, or is no regular file.
+    """
+    number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
+    if stat.S_ISREG(os.fstat(number).st_mode):
+        return number
+    os.close(number)
+    raise OSError(errno.EINVAL, "it is no regular file", path)
+
+
+def remember_check(path: Path) -> None:
+    """Note that a file is whole as it is, and forget those that are gone."""
+    try:
+        checks = {name: row for name, row in _checks(path.parent).items() if (path.parent / name).exists()}
+        checks[path.name] = [*_identity(path.stat()), time.time()]
+        with open(path.parent / CHECKED_NAME, "w", encoding="utf-8", opener=opener) as file:
+            file.write(json.dumps(checks))
+    except (OSError, ValueError) as error:
+        logger.info("check of %s not kept: %s", path.name, error)
+
+
+def _is_checked(path: Path, status: os.stat_result) -> bool:
+    """Return whether a file, as it is, was found whole within a day."""
+    *identity, when = _checks(path.parent).get(path.name, [0.0])
+    return identity == _identity(status) and 0 <= time.time() - when < CHECK_EVERY
+
+
+def _identity(status: os.stat_result) -> list[float]:
+    return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+def _checks(folder: Path) -> dict[str, list[float]]:
+    """Return identity and time of the last check of each file; nothing where the note cannot be read."""
+    try:
+        with open(folder / CHECKED_NAME, "rb", opener=opener) as file:
+            found = json.loads(file.read(_MOST_BYTES))
+    except (OSError, ValueError, RecursionError):
+        return {}
+    rows = found.items() if isinstance(found, dict) else ()
+    return {
+        name: row
+        for name, row in rows
+        if isinstance(row, list) and row and all(isinstance(number, (int, float)) for number in row)
+    }
+
+
 def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, lasting: bool = True) -> None:
     """Write arrays and JSON-able ``meta`` to a new file.
 
-    One too large to be checked whole whenever it is opened is flushed to disk before this returns, if it is a lasting
-    one, and counts as checked: after a loss of power, what is missing of a smaller one is noticed.
+    A large one is flushed to disk before this returns, if it is a lasting one, and counts as checked: after a loss of
+    power, what is missing of a smaller one is noticed.
     """
     table: dict[str, Any] = {}
     offset = 0
     ready = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in ready.items():
         stopping.check()
-        crc = zlib.crc32(_bytes(array))
-        table[name] = [array.dtype.str, list(array.shape), offset, crc]
+        table[name] = [array.dtype.str, list(array.shape), offset, zlib.crc32(_bytes(array))]
         offset += -(-array.nbytes // _ALIGN) * _ALIGN
     header = json.dumps({"version": FORMAT_VERSION, "meta": meta, "arrays": table, "bytes": offset}).encode()
     with path.open("xb") as handle:
@@ -138,7 +130,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
             handle.flush()
             os.fsync(handle.fileno())
     if large:
-        note(path)
+        remember_check(path)
 
 
 def _bytes(array: Array) -> memoryview:
@@ -152,6 +144,9 @@ def _data_start(header_length: int) -> int:
 
 class Container:
     """A read-only view of a container file.
+
+    Attributes:
+        meta: What was written with the arrays.
 
     Raises:
         DamagedError: Wrong magic, version, checksum, length or table.
@@ -171,11 +166,11 @@ class Container:
             self._table, self.meta, self._start = self._read_header()
         except (struct.error, RecursionError, *SYMPTOMS) as error:
             raise self._damaged("its header cannot be read") from error
-        if len(self._map) <= FULL_CHECK_BYTES:
+        large = len(self._map) > FULL_CHECK_BYTES
+        if not large or not _is_checked(path, status):
             self.check()
-        elif not is_known(path, status):
-            self.check()
-            note(path)
+            if large:
+                remember_check(path)
 
     def _damaged(self, how: str) -> DamagedError:
         return DamagedError(f"{self._name} is damaged: {how}")
@@ -210,8 +205,12 @@ class Container:
         if len(self._map) > FULL_CHECK_BYTES and hasattr(mmap, "MADV_DONTNEED"):
             self._map.madvise(mmap.MADV_DONTNEED)  # what a query does not need shall not stay in memory
 
-    def _place(self, name: str) -> tuple[np.dtype[Any], list[int], int]:
-        """Return dtype, shape and place in the file of an array, all of which lies within the file."""
+    def array(self, name: str) -> Array:
+        """Return the array as a view of the map, without copying.
+
+        Raises:
+            DamagedError: There is none of that name, or it cannot be there.
+        """
         if name not in self._table:
             raise self._damaged(f"array {name!r} is missing")
         try:
@@ -219,23 +218,11 @@ class Container:
             kind, begin = np.dtype(str(dtype)), self._start + offset
             size = math.prod(shape) * kind.itemsize
             fits = min([0, *shape]) == 0 and self._start <= begin <= begin + size <= len(self._map)
+            if kind.kind in _KINDS and fits:
+                return np.frombuffer(self._map, kind, math.prod(shape), begin).reshape(shape)
         except SYMPTOMS as error:
             raise self._damaged(f"what it says of array {name!r} cannot be") from error
-        if kind.kind not in _KINDS or not fits:
-            raise self._damaged(f"what it says of array {name!r} cannot be")
-        return kind, shape, begin
-
-    def array(self, name: str) -> Array:
-        """Return the array as a view of the map, without copying.
-
-        Raises:
-            DamagedError: There is none of that name, or it cannot be there.
-        """
-        kind, shape, begin = self._place(name)
-        try:
-            return np.frombuffer(self._map, kind, math.prod(shape), begin).reshape(shape)
-        except SYMPTOMS as error:
-            raise self._damaged(f"what it says of array {name!r} cannot be") from error
+        raise self._damaged(f"what it says of array {name!r} cannot be")
 
     def arrays(self) -> dict[str, Array]:
         """Return all arrays.
@@ -246,6 +233,9 @@ class Container:
         return {name: self.array(name) for name in self._table}
 
     def buffer(self, name: str) -> memoryview:
-        """Return the bytes of a ``uint8`` array as a memoryview of the map."""
-        _, shape, begin = self._place(name)
-        return memoryview(self._map)[begin : begin + math.prod(shape)]
+        """Return the bytes of an array as a memoryview of the map."""
+        return _bytes(self.array(name))
+
+    def strings(self, name: str) -> Strings:
+        """Return a table of packed strings."""
+        return Strings(self.array(f"{name}.offsets"), self.buffer(f"{name}.buffer"))

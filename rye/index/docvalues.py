@@ -1,89 +1,80 @@
-"""A sorted table of strings, compressed in blocks: for what is looked up seldom and scanned by key.
+"""Keyword terms in compressed tables, and the columns of documents that need one: paths, and the two fixed orders.
 
-The strings are joined as in :mod:`rye.index.terms`, :data:`BLOCK` to a block, and each block is compressed by itself.
-The first string of every block stands beside them, so a lookup is a bisection over these and one block unpacked. Most
-of what is looked up is not there: a filter of one bit per hash (after Bloom, Space/Time Trade-offs in Hash Coding,
-1970, with a single hash function) tells that of seven in eight without unpacking anything.
+Keyword terms (``key NUL value``) and the targets of references are looked up seldom and scanned by key, so they are
+stored as packed strings (:mod:`rye.index.arrays`), :data:`BLOCK` to a block, each block compressed by itself. The first
+string of every block stands beside them: a lookup is a bisection over these and one block unpacked. Most of what is
+looked up is not there: a filter of one bit per hash (after Bloom, Space/Time Trade-offs in Hash Coding, 1970, with a
+single hash function) says that of seven in eight without unpacking anything.
 """
 
 from __future__ import annotations
 
 import zlib
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 from itertools import pairwise
-from typing import Any
+from operator import add, eq
 
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import terms as strings
-from rye.index.arrays import pack_strings, smallest
+from rye.index.arrays import NEWLINE, Array, Arrays, Ints, Numbers, pack, pack_strings, pack_table, ranked, smallest
 from rye.index.container import DamagedError
-from rye.index.terms import Ids, Strings
+from rye.index.schema import TYPE_NAMES
+from rye.index.terms import SortedStrings, Strings, escape, literal
+from rye.items.model import ItemType
 
 BLOCK = 64
 """Strings in a block; all blocks but the last are full."""
 
-_KEPT = 32
-_BITS = 8
+_CACHED = 32
+_FILTER_BITS = 8
 """Bits of the filter for each string, at least."""
 
 
-def pack(texts: Sequence[str], name: str) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays ``name.*`` of strings in byte order."""
-    offsets, buffer = strings.pack(texts)
+def compress_strings(name: str, texts: Sequence[str]) -> Arrays:
+    """Return the arrays ``name.*`` of a compressed table of strings in byte order."""
+    offsets, buffer = pack(texts)
     joined, borders = buffer.tobytes(), [*offsets[:-1:BLOCK].tolist(), len(buffer)]
     blocks = [zlib.compress(joined[start:stop], 1) for start, stop in pairwise(borders)]
-    ends = np.cumsum([0, *map(len, blocks)])
+    bits = np.zeros(1 << max(_FILTER_BITS * len(texts) - 1, _FILTER_BITS - 1).bit_length(), bool)
+    bits[np.fromiter(map(zlib.crc32, joined.split(b"\n")[:-1]), np.int64, len(texts)) & (len(bits) - 1)] = True
     return {
         f"{name}.count": np.asarray([len(texts)], np.int64),
         **pack_strings(f"{name}.head", texts[::BLOCK]),
-        f"{name}.ends": smallest(ends),
+        f"{name}.ends": smallest(np.cumsum([0, *map(len, blocks)])),
         f"{name}.blocks": np.frombuffer(b"".join(blocks), np.uint8),
-        f"{name}.filter": _filter(joined.split(b"\n")[:-1]),
+        f"{name}.filter": np.packbits(bits, bitorder="little"),
     }
 
 
-def _filter(keys: Sequence[bytes]) -> npt.NDArray[np.uint8]:
-    """Return the bits of the hashes of some strings, eight to a byte; the number of bits is a power of two."""
-    size = 1 << max(_BITS * len(keys) - 1, _BITS - 1).bit_length()
-    bits = np.zeros(size, bool)
-    bits[np.fromiter(map(zlib.crc32, keys), np.int64, len(keys)) & (size - 1)] = True
-    return np.packbits(bits, bitorder="little")
-
-
-class Blocks:
-    """A read-only table of sorted strings, with the lookups of :class:`rye.index.terms.Strings`.
+class CompressedStrings(SortedStrings):
+    """Reads what :func:`compress_strings` made.
 
     Args:
-        count: How many strings there are.
-        heads: The first string of every block.
-        ends: Where each block ends; a zero comes first.
-        buffer: The compressed blocks.
-        bits: The filter.
+        name: The name of the table.
+        array: Returns an array by its name.
+        buffer: Returns the bytes of an array by its name.
+
+    Raises:
+        DamagedError: On access, a block cannot be unpacked.
     """
 
-    def __init__(
-        self, count: int, heads: Strings, ends: npt.NDArray[Any], buffer: memoryview, *, bits: memoryview
-    ) -> None:
-        self._count = count
-        self._heads = heads
-        self._ends = ends
-        self._buffer = buffer
-        self._bits = bits
-        self._block = lru_cache(_KEPT)(self._unpacked)
+    def __init__(self, name: str, array: Callable[[str], Array], buffer: Callable[[str], memoryview]) -> None:
+        self._count = int(array(f"{name}.count")[0])
+        self._heads = Strings(array(f"{name}.head.offsets"), buffer(f"{name}.head.buffer"))
+        self._ends = array(f"{name}.ends")
+        self._buffer = buffer(f"{name}.blocks")
+        self._bits = buffer(f"{name}.filter")
+        self._block = lru_cache(_CACHED)(lambda number: self._unpack(number).split(b"\n")[:-1])
 
     def __len__(self) -> int:
         return self._count
 
-    def __getitem__(self, index: int) -> str:
-        return self.raw(index).decode("utf-8", "surrogatepass")
-
-    def _unpacked(self, number: int) -> list[bytes]:
-        """Return the strings of one block."""
+    def _unpack(self, number: int) -> bytes:
         try:
-            return zlib.decompress(self._buffer[self._ends[number] : self._ends[number + 1]]).split(b"\n")[:-1]
+            return zlib.decompress(self._buffer[self._ends[number] : self._ends[number + 1]])
         except zlib.error as error:
             raise DamagedError(f"block {number}: {error}") from error
 
@@ -91,7 +82,7 @@ class Blocks:
         """Return one string as UTF-8."""
         return self._block(index // BLOCK)[index % BLOCK]
 
-    def take(self, ids: npt.NDArray[np.integer]) -> list[str]:
+    def take(self, ids: Numbers) -> list[str]:
         """Return several strings."""
         return [self[i] for i in ids.tolist()]
 
@@ -103,39 +94,18 @@ class Blocks:
     def lower_bound(self, key: bytes) -> int:
         """Return the index of the first string that is not less than ``key``."""
         after = self._heads.lower_bound(key)
-        if not after:
-            return 0
-        block = self._block(after - 1)
-        low, high = 0, len(block)
-        while low < high:
-            middle = (low + high) // 2
-            if block[middle] < key:
-                low = middle + 1
-            else:
-                high = middle
-        return (after - 1) * BLOCK + low
+        return (after - 1) * BLOCK + bisect_left(self._block(after - 1), key) if after else 0
 
     def find(self, text: str) -> int:
         """Return the index of a string, or -1."""
-        key = text.encode("utf-8", "surrogatepass")
-        bit = zlib.crc32(key) & (8 * len(self._bits) - 1)
-        if not self._bits[bit >> 3] >> (bit & 7) & 1:
-            return -1
-        index = self.lower_bound(key)
-        return index if index < self._count and self.raw(index) == key else -1
+        bit = zlib.crc32(text.encode("utf-8", "surrogatepass")) & (8 * len(self._bits) - 1)
+        return super().find(text) if self._bits[bit >> 3] >> (bit & 7) & 1 else -1
 
-    def prefix_range(self, prefix: str) -> tuple[int, int]:
-        """Return the half-open range of strings that start with ``prefix``."""
-        key = prefix.encode("utf-8", "surrogatepass")
-        successor = key.rstrip(b"\xff")
-        high = self.lower_bound(successor[:-1] + bytes([successor[-1] + 1])) if successor else self._count
-        return self.lower_bound(key), high
-
-    def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ids:
+    def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ints:
         """Return the ids, ascending, of the strings that match a glob, in a range of the table."""
         low, high = within if within is not None else (0, self._count)
-        text = strings.literal(glob)
-        if strings.escape(text) == glob:  # one block is unpacked, and not all in the range
+        text = literal(glob)
+        if escape(text) == glob:  # one block is unpacked, and not all in the range
             at = self.find(text)
             return np.asarray([at] if low <= at < high else [], np.int64)
         if low >= high:
@@ -147,10 +117,82 @@ class Blocks:
 
     def _part(self, first: int, last: int) -> Strings:
         """Return a plain table of some consecutive blocks."""
-        try:
-            pieces = [zlib.decompress(self._buffer[self._ends[at] : self._ends[at + 1]]) for at in range(first, last)]
-        except zlib.error as error:
-            raise DamagedError(f"blocks {first} to {last}: {error}") from error
-        buffer = b"".join(pieces)
-        ends = np.flatnonzero(np.frombuffer(buffer, np.uint8) == ord("\n")) + 1
+        buffer = b"".join(map(self._unpack, range(first, last)))
+        ends = np.flatnonzero(np.frombuffer(buffer, np.uint8) == NEWLINE) + 1
         return Strings(np.concatenate([np.zeros(1, np.int64), ends]), memoryview(buffer))
+
+
+_FOLDERS = tuple(f"{kind.folder}/" for kind in ItemType)
+_AFTER, _WHOLE = "+", "="
+"""Before the part of a path that follows type folder and id, and before a path that does not begin with them."""
+
+
+def pack_paths(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -> Arrays:
+    """Return the arrays ``path*`` of the path of each document: what its type number and id do not say already."""
+    starts = map(add, map(_FOLDERS.__getitem__, types), ids)
+    rests = list(map(str.removeprefix, paths, starts))
+    whole = map(eq, map(len, rests), map(len, paths))
+    return pack_table("path", list(map(add, map((_AFTER, _WHOLE).__getitem__, whole), rests)))
+
+
+class Paths:
+    """Reads what :func:`pack_paths` made.
+
+    Args:
+        numbers: Shape ``(docs,)``: which of the rests a path ends with.
+        rests: The distinct rests.
+        types: Shape ``(docs,)``: the type number of every document.
+        ids: The id of every document.
+    """
+
+    def __init__(self, numbers: Array, rests: Strings, types: npt.NDArray[np.uint8], ids: Strings) -> None:
+        self._numbers = numbers
+        self._rests = rests
+        self._types = types
+        self._ids = ids
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __getitem__(self, doc: int) -> str:
+        return _path(self._rests[int(self._numbers[doc])], self._types[doc], self._ids[doc])
+
+    def take(self, docs: Numbers) -> list[str]:
+        """Return several paths."""
+        return self._paths(self._numbers[docs], self._types[docs], self._ids.take(docs))
+
+    @cached_property
+    def everything(self) -> list[str]:
+        """All paths."""
+        return self._paths(self._numbers, self._types, self._ids.everything)
+
+    def _paths(self, numbers: Array, types: Array, ids: list[str]) -> list[str]:
+        rests = self._rests.everything
+        return list(map(_path, map(rests.__getitem__, numbers.tolist()), types.tolist(), ids))
+
+
+def _path(rest: str, kind: int, item_id: str) -> str:
+    return rest[1:] if rest[0] == _WHOLE else f"{_FOLDERS[kind]}{item_id}{rest[1:]}"
+
+
+def name_key(item_id: str) -> str:
+    """Return what hits are ordered by when they are ordered by name."""
+    return item_id.rpartition("/")[2].casefold()
+
+
+def rank_arrays(ids: Sequence[str], types: Sequence[int], paths: Sequence[str]) -> Arrays:
+    """Return the place of every document in the two orders that need no query: by id, type and path, and by name."""
+    distinct, places = ranked(ids)
+    rows = [places]
+    if len(distinct) < len(ids):
+        kinds = ranked(TYPE_NAMES)[1][np.asarray(types, np.int64)]
+        rows = [ranked(paths)[1], kinds, places]
+    by_id = np.lexsort(rows)
+    by_name = by_id[np.argsort(ranked(list(map(name_key, ids)))[1][by_id], kind="stable")]
+    return {"doc.rank": _places(by_id), "doc.name": _places(by_name)}
+
+
+def _places(order: Ints) -> Array:
+    places = np.empty(len(order), np.int64)
+    places[order] = np.arange(len(order))
+    return smallest(places)

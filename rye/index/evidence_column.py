@@ -2,34 +2,29 @@
 
 Most documents of a space share format, key and coverage, so these stand once, in a table of distinct records, and so do
 the times of signing. What does not have the regular form (a digest that is no 64 hex digits) stays in its record, so
-that every evidence is read back equal.
+that every evidence is read back equal. A record begins with letters for what stands in columns: ``c`` content digest,
+``d`` digest, ``s`` signature. A document with neither ``d`` nor ``s`` is *bare* and has no row in ``evidence.line``.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property, lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rye.errors import SigningError
-from rye.index.arrays import pack_table, unique
-from rye.index.container import DamagedError
-from rye.index.terms import Strings
+from rye.index.arrays import Array, Arrays, Ints, pack_table, unique
+from rye.index.container import Container, DamagedError
 from rye.signing import Evidence
 
-Array = npt.NDArray[Any]
-Arrays = dict[str, Array]
-
 _DIGEST, _SIGNATURE = 32, 64
-_NAMES = ("evidence.content", "evidence.line", "evidence.bare")
-_TABLES = ("evidence.rest", "evidence.time")
+_NO_DIGEST, _NO_SIGNATURE = bytes(_DIGEST), bytes(_SIGNATURE)
 
 
-class RecordWriter:
+class EvidenceWriter:
     """Collects the evidence of documents, in their order, and packs it."""
 
     def __init__(self) -> None:
@@ -39,22 +34,18 @@ class RecordWriter:
         self._rests: list[str] = []
         self._times: list[str] = []
 
-    def __len__(self) -> int:
-        return len(self._rests)
-
-    def add(self, found: Iterable[Evidence]) -> None:
+    def add(self, rows: Sequence[Evidence]) -> None:
         """Add the evidence of further documents."""
-        rows = list(found)
         contents = _raw_digests([one.content_digest for one in rows])
         digests = _raw_digests([one.digest for one in rows])
         for one, content, digest in zip(rows, contents, digests, strict=True):
             signature = one.signature if len(one.signature) == _SIGNATURE else b""
-            self._contents.append(content or bytes(_DIGEST))
+            self._contents.append(content or _NO_DIGEST)
             if digest or signature:
-                self._lines.append((digest or bytes(_DIGEST)) + (signature or bytes(_SIGNATURE)))
+                self._lines.append((digest or _NO_DIGEST) + (signature or _NO_SIGNATURE))
             else:
-                self._bare.append(len(self))
-            kept = (
+                self._bare.append(len(self._rests))
+            rest = (
                 "" if content else one.content_digest,
                 *one[1:7],
                 "" if digest else one.digest,
@@ -62,34 +53,30 @@ class RecordWriter:
                 one.fingerprint,
             )
             columns = ("c" if content else "") + ("d" if digest else "") + ("s" if signature else "")
-            self._rests.append(_to_line(columns, kept))
+            self._rests.append(_record(columns, rest))
             self._times.append(_to_json(one.signed_at))
 
-    def take(self, records: Records, docs: npt.NDArray[np.int64]) -> None:
-        """Add the evidence of some documents of a segment, ascending, as it stands there."""
-        columns = records.columns(docs)
-        self._contents.append(columns.contents.tobytes())
-        self._lines.append(columns.lines.tobytes())
-        self._bare += (columns.bare + len(self)).tolist()
-        self._rests += columns.rests
-        self._times += columns.times
+    def take(self, column: EvidenceColumn, docs: Ints) -> None:
+        """Add the evidence of some documents of a file, ascending, as it stands there."""
+        bare = column.bare.astype(np.int64)
+        has_line = np.isin(docs, bare, invert=True)
+        lines = docs[has_line]
+        self._contents.append(column.raw_content_digests[docs].tobytes())
+        self._lines.append(column.lines[lines - np.searchsorted(bare, lines)].tobytes())
+        self._bare += (np.flatnonzero(~has_line) + len(self._rests)).tolist()
+        rests, times = column.rests.everything, column.times.everything
+        self._rests += [rests[number] for number in column.rest_of[docs].tolist()]
+        self._times += [times[number] for number in column.time_of[docs].tolist()]
 
     def arrays(self) -> Arrays:
         """Return the arrays ``evidence.*``."""
         return {
             "evidence.content": np.frombuffer(b"".join(self._contents), np.uint8).reshape(-1, _DIGEST),
             "evidence.line": np.frombuffer(b"".join(self._lines), np.uint8).reshape(-1, _DIGEST + _SIGNATURE),
-            "evidence.bare": np.asarray(self._bare, np.min_scalar_type(len(self))),
+            "evidence.bare": np.asarray(self._bare, np.min_scalar_type(len(self._rests))),
             **pack_table("evidence.rest", self._rests),
             **pack_table("evidence.time", self._times),
         }
-
-
-def pack(found: Iterable[Evidence]) -> Arrays:
-    """Return the arrays ``evidence.*`` of the evidence of each document."""
-    writer = RecordWriter()
-    writer.add(found)
-    return writer.arrays()
 
 
 def _raw_digests(texts: Sequence[str]) -> list[bytes]:
@@ -109,60 +96,50 @@ def _raw(text: str) -> bytes:
 
 
 @lru_cache(maxsize=1024)
-def _to_line(columns: str, rest: tuple[Any, ...]) -> str:
-    """Return what does not stand in columns as one line: which values do, and the record of the others."""
+def _record(columns: str, rest: tuple[Any, ...]) -> str:
+    """Return a record as one line of JSON."""
     return json.dumps([columns, *Evidence(*rest).to_record()], ensure_ascii=True, separators=(",", ":"))
 
 
 _to_json = lru_cache(maxsize=1024)(json.dumps)
 
 
-class Columns(NamedTuple):
-    """The evidence of some documents, packed.
+class EvidenceColumn(Sequence[Evidence]):
+    """Reads what :class:`EvidenceWriter` wrote: the evidence of each document of a file.
 
     Attributes:
-        contents: Shape ``(docs, 32)``.
-        lines: Shape ``(lines, 96)``: digest and signature of those that have any.
-        bare: Which of the documents have none, ascending.
-        rests, times: What else each has, as it stands in the tables.
-    """
-
-    contents: Array
-    lines: Array
-    bare: npt.NDArray[np.int64]
-    rests: list[str]
-    times: list[str]
-
-
-class Records(Sequence[Evidence]):
-    """Reads what :func:`pack` made: the evidence of each document.
-
-    Args:
-        array: Returns an array by its name.
-        table: Returns a table of strings by its name.
+        raw_content_digests: Shape ``(docs, 32)``: zeros where a content digest is not a SHA-256.
+        lines: Shape ``(lines, 96)``: digest and signature of the documents that are not bare.
+        bare: The bare documents, ascending.
+        rests, times: The distinct records and times of signing.
+        rest_of, time_of: Shape ``(docs,)``: which of them each document has.
 
     Raises:
         DamagedError: On access, a record is not what this version writes.
     """
 
-    def __init__(self, array: Callable[[str], Array], table: Callable[[str], Strings]) -> None:
-        self._content, self._line, self._bare = map(array, _NAMES)
-        self._rest_of, self._time_of = map(array, _TABLES)
-        self._rests, self._times = map(table, _TABLES)
+    def __init__(self, file: Container) -> None:
+        self.raw_content_digests = file.array("evidence.content")
+        self.lines, self.bare = file.array("evidence.line"), file.array("evidence.bare")
+        self.rests, self.rest_of = file.strings("evidence.rest"), file.array("evidence.rest")
+        self.times, self.time_of = file.strings("evidence.time"), file.array("evidence.time")
         self._rest = lru_cache(maxsize=256)(self._read_rest)
 
     def __len__(self) -> int:
-        return len(self._content)
+        return len(self.rest_of)
+
+    def __iter__(self) -> Iterator[Evidence]:
+        return (self[doc] for doc in range(len(self)))
 
     def __getitem__(self, doc: Any) -> Any:
         if isinstance(doc, slice):
             return [self[at] for at in range(*doc.indices(len(self)))]
-        columns, evidence = self._rest(int(self._rest_of[doc]))
-        found = {"signed_at": json.loads(self._times[int(self._time_of[doc])])}
+        columns, evidence = self._rest(int(self.rest_of[doc]))
+        found = {"signed_at": json.loads(self.times[int(self.time_of[doc])])}
         if "c" in columns:
-            found["content_digest"] = self._content[doc].tobytes().hex()
+            found["content_digest"] = self.raw_content_digests[doc].tobytes().hex()
         if "d" in columns or "s" in columns:
-            line = self._line[doc - int(np.searchsorted(self._bare, np.asarray(doc, self._bare.dtype)))].tobytes()
+            line = self.lines[doc - int(np.searchsorted(self.bare, np.asarray(doc, self.bare.dtype)))].tobytes()
             found |= {"digest": line[:_DIGEST].hex()} if "d" in columns else {}
             found |= {"signature": line[_DIGEST:]} if "s" in columns else {}
         return evidence._replace(**found)
@@ -172,49 +149,27 @@ class Records(Sequence[Evidence]):
 
         What is at fault in the bytes, and the fingerprint of the key, are the same for all of a kind.
         """
-        return self._rest_of, [self._read_rest(number)[1] for number in range(len(self._rests))]
-
-    def columns(self, docs: npt.NDArray[np.int64]) -> Columns:
-        """Return the evidence of some documents as it stands here."""
-        bare = self._bare.astype(np.int64)
-        has_line = np.isin(docs, bare, invert=True)
-        lines = docs[has_line]
-        rests, times = self._rests.everything, self._times.everything
-        return Columns(
-            self._content[docs],
-            self._line[lines - np.searchsorted(bare, lines)],
-            np.flatnonzero(~has_line),
-            [rests[number] for number in self._rest_of[docs].tolist()],
-            [times[number] for number in self._time_of[docs].tolist()],
-        )
-
-    @property
-    def raw_content_digests(self) -> Array:
-        """Shape ``(docs, 32)``: that part of every evidence, zeros where it is not a SHA-256."""
-        return self._content
+        return self.rest_of, [self._read_rest(number)[1] for number in range(len(self.rests))]
 
     def content_digest(self, doc: int) -> str:
-        """Return that part of the evidence alone."""
-        columns, evidence = self._rest(int(self._rest_of[doc]))
-        return self._content[doc].tobytes().hex() if "c" in columns else evidence.content_digest
+        """Return the content digest of one document."""
+        columns, evidence = self._rest(int(self.rest_of[doc]))
+        return self.raw_content_digests[doc].tobytes().hex() if "c" in columns else evidence.content_digest
 
     @cached_property
     def content_digests(self) -> list[str]:
-        """That part of every document's evidence."""
-        raw, whole = self._content.tobytes().hex(), {}
-        for number in unique(self._rest_of).tolist():
+        """The content digest of every document."""
+        irregular = {}
+        for number in unique(self.rest_of).tolist():
             columns, evidence = self._rest(number)
-            whole[number] = "" if "c" in columns else evidence.content_digest
-        width = 2 * _DIGEST
-        rows = enumerate(self._rest_of.tolist())
-        return [whole[number] or raw[doc * width : (doc + 1) * width] for doc, number in rows]
-
-    def __iter__(self) -> Iterator[Evidence]:
-        return (self[doc] for doc in range(len(self)))
+            irregular[number] = "" if "c" in columns else evidence.content_digest
+        raw, width = self.raw_content_digests.tobytes().hex(), 2 * _DIGEST
+        rows = enumerate(self.rest_of.tolist())
+        return [irregular[number] or raw[doc * width : (doc + 1) * width] for doc, number in rows]
 
     def _read_rest(self, number: int) -> tuple[str, Evidence]:
         try:
-            columns, *record = json.loads(self._rests[number])
+            columns, *record = json.loads(self.rests[number])
             return str(columns), Evidence.from_record(record)
         except (ValueError, TypeError, SigningError) as error:
             raise DamagedError(f"evidence {number}: {error}") from error

@@ -1,23 +1,34 @@
-"""Several segments → one, by concatenating and renumbering arrays; nothing is tokenized again."""
+"""Several segments → one, by concatenating and renumbering arrays; nothing is tokenized again.
+
+The idea: each source has a table old → new number of its terms (in the union of all dictionaries) and of its documents
+(-1 where deleted). Postings are renumbered through both and put in order of term. The order within a term needs no
+sorting: documents keep the order of the sources, and a stable sort by term keeps that.
+
+The invariant: the merged segment is, to the byte, what one build of the live documents in this order would write.
+
+When to merge follows the logarithmic method (Bentley and Saxe, 1980): sizes of the segments left at least double, so
+there are few, and each document is merged only logarithmically often.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, pairwise
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from rye import _process as stopping
-from rye.index import container
-from rye.index.arrays import Array, Arrays, ranked, smallest, unique
-from rye.index.docvalues import Blocks
+from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, ranges, ranked, smallest, unique
+from rye.index.docvalues import CompressedStrings
+from rye.index.postings import slot_keys
 from rye.index.relation_columns import EdgeWriter
-from rye.index.segment import Bools, Ints, Segment, slot_keys
-from rye.index.segment_writer import Columns, Posted, meta_of, pack_entries, pack_terms
-from rye.index.terms import Strings, ranges
+from rye.index.segment import Segment
+from rye.index.segment_writer import Columns, pack_keywords, pack_terms, write_segment
+from rye.index.terms import Strings
 
-AT_A_TIME = 1 << 20
+BLOCK = 1 << 20
 """Postings that are put in order at a time. The merged file is made in memory: merging takes three times its size,
 of which the segments merged, mapped into memory, are one."""
 
@@ -47,29 +58,27 @@ def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
 def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     """Write one segment holding the live documents of several, in their order; return how many they are."""
     stopping.check()
-    keeps = [np.flatnonzero(live) for _, live in parts]
     segments = [segment for segment, _ in parts]
-    bases = np.cumsum([0, *(len(keep) for keep in keeps)])
-    renumber = []
-    for (_, live), base in zip(parts, bases[:-1], strict=True):
-        numbers = np.cumsum(live) - 1 + base
-        renumber.append(np.where(live, numbers, -1))
-    docs = int(bases[-1])
+    keeps = [np.flatnonzero(live) for _, live in parts]
+    bases: list[int] = ends_of([len(keep) for keep in keeps]).tolist()
+    docs = bases[-1]
+    renumber = [np.where(live, np.cumsum(live) - 1 + base, -1) for (_, live), base in zip(parts, bases, strict=False)]
     arrays, tf_bits = _postings(segments, renumber, docs)
     stopping.check()
-    arrays |= _entries(segments, renumber)
+    arrays |= _keywords(segments, renumber)
     stopping.check()
-    arrays |= _columns(segments, keeps)
-    edges = EdgeWriter()
-    for segment, new in zip(segments, renumber, strict=True):
-        edges.take(segment.edges, new)
-    arrays |= edges.arrays()
-    container.write(path, arrays, meta_of(docs, tf_bits))
+    edges, columns = EdgeWriter(), Columns()
+    for segment, keep, numbers in zip(segments, keeps, renumber, strict=True):
+        edges.take(segment.edges, numbers)
+        columns.take(segment, keep)
+    lengths = [segment.lengths[:, keep] for segment, keep in zip(segments, keeps, strict=True)]
+    arrays |= edges.arrays() | columns.arrays() | {"doc.lengths": smallest(np.concatenate(lengths, axis=1))}
+    write_segment(path, arrays, docs, tf_bits)
     return docs
 
 
-def _union(tables: Sequence[Strings | Blocks], used: Sequence[Bools]) -> tuple[list[str], list[Ints]]:
-    """Return the used strings of several sorted tables in byte order, and per table old number → new."""
+def _union(tables: Sequence[Strings | CompressedStrings], used: Sequence[Bools]) -> tuple[list[str], list[Ints]]:
+    """Return the strings in use in any of several tables, in byte order, and per table old number → new, or -1."""
     kept = [
         [text for text, keep in zip(table.everything, flags.tolist(), strict=True) if keep]
         for table, flags in zip(tables, used, strict=True)
@@ -78,78 +87,75 @@ def _union(tables: Sequence[Strings | Blocks], used: Sequence[Bools]) -> tuple[l
     ordered, numbers = ranked(list(chain.from_iterable(kept)))
     stopping.check()
     maps = []
-    for table, flags in zip(tables, used, strict=True):
-        new = np.full(len(table), -1, np.int64)
-        count = np.count_nonzero(flags)
-        new[flags], numbers = numbers[:count], numbers[count:]
+    for flags, own in zip(used, np.split(numbers, np.cumsum(list(map(len, kept)))), strict=False):
+        new = np.full(len(flags), -1, np.int64)
+        new[flags] = own
         maps.append(new)
     return ordered, maps
 
 
-class _Source:
-    """One of the segments merged: its live postings, some terms at a time.
+class _Source(NamedTuple):
+    """One of the segments merged.
 
-    Args:
+    Attributes:
         segment: The segment.
-        new: New number of each of its documents, -1 for those that are deleted.
+        docs: New number of each of its documents, -1 for those that are deleted.
+        live: Which of its postings are of live documents.
+        bounds: Where the postings of each of its terms begin.
+        terms: New number of each of its terms, -1 for those without live postings.
     """
 
-    def __init__(self, segment: Segment, new: Ints) -> None:
-        self._segment = segment
-        self._new = new
-        self._bounds = segment.term_postings.astype(np.int64)
-        self._live = (new >= 0)[segment.posting_doc[:]]
-        live = np.concatenate([np.zeros(1, np.int64), np.cumsum(self._live, dtype=np.int64)])
-        self.counts: Ints = np.diff(live[self._bounds])
+    segment: Segment
+    docs: Ints
+    live: Bools
+    bounds: Ints
+    terms: Ints
 
-    def postings(self, first: int, last: int, terms: Ints) -> tuple[Ints, Ints, Ints, Ints]:
-        """Return term, slot and tf of the live postings of the terms ``[first, last)``, and their positions.
-
-        Args:
-            first: Number of a term of this segment.
-            last: The number after that of the last.
-            terms: New number of every term.
-        """
-        segment, run = self._segment, slice(int(self._bounds[first]), int(self._bounds[last]))
-        live = self._live[run]
-        owners = np.repeat(terms[first:last], np.diff(self._bounds[first : last + 1]))[live]
-        slots = slot_keys(self._new[segment.posting_doc[run][live]], segment.posting_field[run][live])
+    def postings(self, low: int, high: int) -> tuple[Array, Array, Array, Array] | None:
+        """Return new term, slot and tf of the live postings of the new terms ``[low, high)``, and their positions."""
+        used = np.flatnonzero(self.terms >= 0)
+        begin, end = np.searchsorted(self.terms[used], [low, high])
+        if begin == end:
+            return None
+        first, last = int(used[begin]), int(used[end - 1]) + 1
+        segment, run = self.segment, slice(int(self.bounds[first]), int(self.bounds[last]))
+        live = self.live[run]
+        owners = np.repeat(self.terms[first:last], np.diff(self.bounds[first : last + 1]))[live]
+        slots = slot_keys(self.docs[segment.posting_doc[run][live]], segment.posting_field[run][live])
         tf = segment.frequencies(run)
         return owners, slots, tf[live], segment.positions(run)[np.repeat(live, tf)]
 
 
 def _postings(segments: Sequence[Segment], renumber: Sequence[Ints], docs: int) -> tuple[Arrays, int]:
-    sources = [_Source(segment, new) for segment, new in zip(segments, renumber, strict=True)]
-    used = [source.counts > 0 for source in sources]
-    ordered, maps = _union([segment.terms for segment in segments], used)
+    """Return the arrays of terms and postings, and the bits that tf has."""
+    lives = [(new >= 0)[segment.posting_doc[:]] for segment, new in zip(segments, renumber, strict=True)]
+    bounds = [segment.term_postings.astype(np.int64) for segment in segments]
+    sizes = [np.diff(ends_of(live)[each]) for live, each in zip(lives, bounds, strict=True)]
+    ordered, maps = _union([segment.terms for segment in segments], [each > 0 for each in sizes])
     counts = np.zeros(len(ordered), np.int64)
-    for source, flags, terms in zip(sources, used, maps, strict=True):
-        counts[terms[flags]] += source.counts[flags]
-    pieces = [
-        _piece([(*row, flags) for row, flags in zip(zip(sources, maps, strict=True), used, strict=True)], low, high)
-        for low, high in pairwise(_borders(counts))
-    ]
+    for terms, each in zip(maps, sizes, strict=True):
+        counts[terms[each > 0]] += each[each > 0]
+    sources = [_Source(*row) for row in zip(segments, renumber, lives, bounds, maps, strict=True)]
+    pieces = [_piece(sources, low, high) for low, high in pairwise(_borders(counts))]
     columns = zip(*pieces, strict=True) if pieces else (([np.empty(0, np.int64)],) * 3)
-    return pack_terms(ordered, Posted(counts, *map(np.concatenate, columns)), docs)
+    return pack_terms(ordered, counts, [*map(np.concatenate, columns)], docs)
 
 
 def _borders(counts: Ints) -> list[int]:
     """Return where to cut the terms, so that those between two cuts have few postings, or are one term."""
     ends = np.cumsum(counts)
-    wanted = np.arange(1, int(ends[-1]) // AT_A_TIME + 1) * AT_A_TIME if len(ends) else np.empty(0, np.int64)
+    wanted = np.arange(1, int(ends[-1]) // BLOCK + 1) * BLOCK if len(ends) else np.empty(0, np.int64)
     cuts: list[int] = unique(np.asarray([0, len(counts)]), np.searchsorted(ends, wanted) + 1).tolist()
     return cuts
 
 
-def _piece(rows: list[tuple[_Source, Ints, Bools]], low: int, high: int) -> tuple[Array, Array, Array]:
+def _piece(sources: Sequence[_Source], low: int, high: int) -> tuple[Array, Array, Array]:
     """Return slot and tf of the postings of the merged terms ``[low, high)``, and their positions."""
     found = []
-    for source, terms, flags in rows:
+    for source in sources:
         stopping.check()
-        old = np.flatnonzero(flags)
-        first, last = np.searchsorted(terms[old], [low, high])
-        if first < last:
-            found.append(source.postings(int(old[first]), int(old[last - 1]) + 1, terms))
+        if (row := source.postings(low, high)) is not None:
+            found.append(row)
     term, slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
     stopping.check()
     order = np.argsort(term, kind="stable")
@@ -158,24 +164,16 @@ def _piece(rows: list[tuple[_Source, Ints, Bools]], low: int, high: int) -> tupl
     return smallest(slot[order]), smallest(tf), smallest(places[ranges(starts, starts + tf)])
 
 
-def _entries(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
-    entry_docs, owners, used = [], [], []
+def _keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
+    """Return the arrays of keyword terms."""
+    documents, owners, used = [], [], []
     for segment, new in zip(segments, renumber, strict=True):
-        owner, docs = segment.all_entries()
-        docs = new[docs]
-        owners.append(owner[docs >= 0])
-        entry_docs.append(docs[docs >= 0])
-        used.append(np.bincount(owners[-1], minlength=len(segment.entries)) > 0)
-    ordered, maps = _union([segment.entries for segment in segments], used)
-    ids = np.concatenate([new[owner] for new, owner in zip(maps, owners, strict=True)])
-    order = np.argsort(ids, kind="stable")
-    return pack_entries(ordered, ids[order], np.concatenate(entry_docs)[order])
-
-
-def _columns(segments: Sequence[Segment], keeps: Sequence[Ints]) -> Arrays:
-    columns = Columns()
-    for segment, keep in zip(segments, keeps, strict=True):
-        columns.take(segment, keep)
-    pairs = zip(segments, keeps, strict=True)
-    lengths = np.concatenate([segment.lengths[:, keep] for segment, keep in pairs], axis=1)
-    return columns.arrays() | {"doc.lengths": smallest(lengths)}
+        bounds, column = segment.keyword_columns
+        docs = new[column.astype(np.int64)]
+        owners.append(np.repeat(np.arange(len(segment.keywords)), np.diff(bounds))[docs >= 0])
+        documents.append(docs[docs >= 0])
+        used.append(np.bincount(owners[-1], minlength=len(segment.keywords)) > 0)
+    ordered, maps = _union([segment.keywords for segment in segments], used)
+    numbers = np.concatenate([new[owner] for new, owner in zip(maps, owners, strict=True)])
+    order = np.argsort(numbers, kind="stable")
+    return pack_keywords(ordered, numbers[order], np.concatenate(documents)[order])

@@ -1,28 +1,38 @@
-"""Reading many files into a segment: in pieces of bounded size, on every core, joined without tokenizing again.
+"""Read many files and write them as one segment: in pieces of bounded size, on every core.
 
-A piece is some consecutive files; what is in it becomes a *run*
-(:mod:`rye.index.segment_writer`). One piece alone stays in
-memory and is written once. Helpers are processes that read pieces as this one does, and import nothing but rye;
-:mod:`rye._process` says how work is shared with them.
+A piece is some consecutive files. Each is read by this process or a helper, which writes what it collected as a *run*
+(:mod:`rye.index.segment_writer`); the runs are then joined without tokenizing again: words and columns here, keyword
+terms and references in a helper meanwhile (threads would gain nothing, as both go back and forth between Python and
+numpy). The segment is, to the byte, the one that a single process writes.
+
+It pays from :data:`ALONE_BELOW` files on; starting a helper takes as long as reading that many. Pieces also bound
+memory, so one process alone reads in pieces too where files are many; one piece alone stays in memory and is written
+once. :mod:`rye._process` says how work is shared with helpers, and what is done when one ends.
 """
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from rye import _process as stopping
-from rye._process import cores, serve, spread, start_workers
+from rye._process import await_answer, cores, serve, spread, start_workers
 from rye.errors import ItemError
+from rye.index import container
+from rye.index.arrays import Arrays
 from rye.index.file_list import Problem
-from rye.index.join import join, new_run
 from rye.index.relations import edges_of
-from rye.index.schema import Place
-from rye.index.segment_builder import SegmentBuilder
+from rye.index.schema import ItemPlace
+from rye.index.segment import Documents
+from rye.index.segment_builder import DocumentWriter, SegmentBuilder
+from rye.index.segment_writer import Columns, PostingWriter, write_segment
 from rye.index.store import RUNS
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import read_item
@@ -34,7 +44,10 @@ BYTES_AT_ONCE = 32 << 20
 """Bytes of files that all processes read at a time, so that memory does not grow with their number."""
 
 ALONE_BELOW = 2_000
-"""Fewer files than this are read by this process alone: starting another takes as long."""
+"""Fewer files than this are read by this process alone."""
+
+JOIN_ALONE_BELOW = 20_000
+"""Runs of fewer documents than this are joined by this process alone."""
 
 PIECES_EACH = 2
 """Pieces for each process, at least, so that none waits long for another at the end; each analyzes words anew."""
@@ -43,17 +56,7 @@ _AHEAD = 2
 """Pieces that a helper has at a time: one that it reads, and the next."""
 
 
-@dataclass(frozen=True, slots=True)
-class Built:
-    """What was read: how to write it as one segment (None when it is nothing), and what was read besides items."""
-
-    write: Callable[[Path], int] | None
-    same: frozenset[str]
-    problems: tuple[Problem, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Work:
+class BuildTask(NamedTuple):
     """What is to be read, and where to put it.
 
     Attributes:
@@ -62,7 +65,7 @@ class Work:
         sizes: How many bytes each has.
         digests: By path, the SHA-256 of the bytes of what is indexed already.
         folder: Where runs are written.
-        told: Called with the number of files done.
+        report: Called with the number of files done.
     """
 
     root: Root
@@ -70,133 +73,181 @@ class Work:
     sizes: Sequence[int]
     digests: Mapping[str, str]
     folder: Path
-    told: Callable[[int], None]
+    report: Callable[[int], None]
 
 
-class Digest(NamedTuple):
-    """Paths of files whose bytes are unchanged, and files that are not items."""
+class BuildResult(NamedTuple):
+    """What was read: how to write it as one segment (None when it is nothing), unchanged files, and problems."""
 
-    same: tuple[str, ...]
+    write: Callable[[Path], int] | None
+    same: frozenset[str]
     problems: tuple[Problem, ...]
 
 
-def read_files(
-    root: Root,
-    files: Sequence[ItemFile],
-    digests: Mapping[str, str],
-    builder: SegmentBuilder,
-    *,
-    report: Callable[[int], None] = lambda _done: None,
-) -> Digest:
-    """Add the items of files to a builder, but for files whose SHA-256 is the one in ``digests``: they are unchanged.
+class _Piece(NamedTuple):
+    """Some files to read, and the digests of those that are indexed already."""
 
-    Args:
-        root: The space root.
-        files: The files to read, in the order of their documents.
-        digests: By path, the SHA-256 of the bytes that are indexed already.
-        builder: Takes the items.
-        report: Called with the number of files done before each file.
-
-    Raises:
-        CancelledError: It has been cancelled.
-    """
-    same: list[str] = []
-    problems: list[Problem] = []
-    for done, file in enumerate(files):
-        stopping.check()
-        report(done)
-        try:
-            read = read_item(root, file.rel_path, file.item_type, file.item_id)
-        except ItemError as error:
-            problems.append(Problem(file.rel_path, error.code, error.message))
-            continue
-        if digests.get(file.rel_path) == read.evidence.content_digest:
-            same.append(file.rel_path)
-        else:
-            place = Place(root.space, root.bundle, file.rel_path, file.suffix)
-            builder.add(read.item, place, read.evidence, edges_of(read.item, read.suffix, read.data))
-    return Digest(tuple(same), tuple(problems))
+    files: Sequence[ItemFile]
+    digests: Mapping[str, str]
 
 
-_Piece = tuple[Sequence[ItemFile], dict[str, str]]
-"""Files, and the digests of those that are indexed already."""
+class _Read(NamedTuple):
+    """What came of a piece: name of its run (empty: it has no items), unchanged files, and problems."""
 
-_Result = tuple[str, Digest]
-"""Name of the file of a run, empty when nothing is in it, and the rest."""
+    run: str
+    same: list[str]
+    problems: list[Problem]
 
 
 @contextmanager
-def built(work: Work, *, processes: int | None = None) -> Iterator[Built]:
+def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildResult]:
     """Read files; what was built is there until the context ends.
 
     Args:
-        work: What to read.
+        task: What to read.
         processes: How many processes may work, this one among them; by default one for each core.
 
     Raises:
         CancelledError: It has been cancelled; helpers are ended, and nothing that was written for it is left.
     """
-    count = min(cores() if processes is None else processes, max(1, len(work.files) * 2 // ALONE_BELOW))
-    pieces = _pieces(work, count)
+    count = min(cores() if processes is None else processes, max(1, len(task.files) * 2 // ALONE_BELOW))
+    pieces = _pieces(task, count)
     if len(pieces) <= 1:
         builder = SegmentBuilder()
-        found = read_files(work.root, work.files, work.digests, builder, report=work.told)
-        work.told(len(work.files))
-        yield Built(builder.write if len(builder) else None, frozenset(found.same), found.problems)
+        same, problems = _read(task.root, _Piece(task.files, task.digests), builder, task.report)
+        task.report(len(task.files))
+        yield BuildResult(builder.write if len(builder) else None, frozenset(same), tuple(problems))
         return
-    results: list[_Result] = []
     try:
-        results = _results(work, pieces, count - 1)
-        names = [name for name, _ in results if name]
-        yield Built(
-            (lambda path: join([work.folder / name for name in names], path, processes=count)) if names else None,
-            frozenset(path for _, found in results for path in found.same),
-            tuple(problem for _, found in results for problem in found.problems),
+        results: list[_Read] = []
+        answer = partial(_read_piece, task.root, task.folder)
+        with start_workers(count - 1, __name__, answer) as workers:
+            for result in spread(pieces, answer, workers, ahead=_AHEAD):
+                results.append(result)
+                task.report(sum(len(piece.files) for piece in pieces[: len(results)]))
+        runs = [task.folder / result.run for result in results if result.run]
+        yield BuildResult(
+            (lambda path: join(runs, path, processes=count)) if runs else None,
+            frozenset(path for result in results for path in result.same),
+            tuple(problem for result in results for problem in result.problems),
         )
     finally:
-        for path in work.folder.glob(RUNS):
+        for path in task.folder.glob(RUNS):
             path.unlink(missing_ok=True)
 
 
-def _pieces(work: Work, processes: int) -> list[Sequence[ItemFile]]:
+def _pieces(task: BuildTask, processes: int) -> list[_Piece]:
     """Cut files into pieces of so many bytes as one process may read, and several for each if there are several."""
-    files, most_bytes = work.files, min(PIECE_BYTES, BYTES_AT_ONCE // processes)
+    files, digests, most_bytes = task.files, task.digests, min(PIECE_BYTES, BYTES_AT_ONCE // processes)
     most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
     borders, size = [0], 0
-    for at, more in enumerate(work.sizes):
+    for at, more in enumerate(task.sizes):
         if at > borders[-1] and (at - borders[-1] >= most or size + more > most_bytes):
             borders.append(at)
             size = 0
         size += more
-    return [files[start:stop] for start, stop in zip(borders, [*borders[1:], len(files)], strict=True)]
+    pieces = [files[start:stop] for start, stop in pairwise([*borders, len(files)])]
+    paths = [[file.rel_path for file in piece if file.rel_path in digests] for piece in pieces]
+    return [_Piece(piece, {path: digests[path] for path in some}) for piece, some in zip(pieces, paths, strict=True)]
 
 
-def _run(root: Root, folder: Path, piece: _Piece) -> _Result:
+def _read(
+    root: Root, piece: _Piece, builder: SegmentBuilder, report: Callable[[int], None] | None = None
+) -> tuple[list[str], list[Problem]]:
+    """Add the items of a piece to a builder; return the files that are indexed already, and those that are no items."""
+    same: list[str] = []
+    problems: list[Problem] = []
+    for done, file in enumerate(piece.files):
+        stopping.check()
+        if report is not None:
+            report(done)
+        try:
+            read = read_item(root, file.rel_path, file.item_type, file.item_id)
+        except ItemError as error:
+            problems.append(Problem(file.rel_path, error.code, error.message))
+            continue
+        if piece.digests.get(file.rel_path) == read.evidence.content_digest:
+            same.append(file.rel_path)
+        else:
+            place = ItemPlace(root.space, root.bundle, file.rel_path)
+            builder.add(read.item, place, read.evidence, edges_of(read.item, read.suffix, read.data))
+    return same, problems
+
+
+def _read_piece(root: Root, folder: Path, piece: _Piece) -> _Read:
     """Read a piece and write its run."""
     builder = SegmentBuilder()
-    found = read_files(root, *piece, builder)
+    same, problems = _read(root, piece, builder)
     if not len(builder):
-        return "", found
-    run = new_run(folder)
-    builder.spill(run)
-    return run.name, found
+        return _Read("", same, problems)
+    run = _new_run(folder)
+    builder.write_run(run)
+    return _Read(run.name, same, problems)
 
 
-def _results(work: Work, pieces: list[Sequence[ItemFile]], helpers: int) -> list[_Result]:
-    """Return what each piece comes to, in order, read by this process and by helpers."""
-    digests = work.digests
-    tasks = (
-        (files, {file.rel_path: digests[file.rel_path] for file in files if file.rel_path in digests})
-        for files in pieces
-    )
-    results: list[_Result] = []
-    with start_workers(helpers, __name__, (work.root, work.folder)) as team:
-        for result in spread(tasks, partial(_run, work.root, work.folder), team, ahead=_AHEAD):
-            results.append(result)
-            work.told(sum(map(len, pieces[: len(results)])))
-    return results
+def _new_run(folder: Path) -> Path:
+    """Return the path of a file for a run, or for part of one, which is swept away if it is left behind."""
+    return folder / f"run-{uuid.uuid4().hex}.ryx"
+
+
+def join(runs: Sequence[Path], path: Path, *, processes: int) -> int:
+    """Write one segment of the documents of runs, in their order; return how many they are.
+
+    Args:
+        runs: Their files.
+        path: The file to write.
+        processes: How many processes may work, this one among them.
+
+    Raises:
+        CancelledError: It has been cancelled; the helper is ended.
+    """
+    opened = _open_runs(runs)
+    docs = sum(len(run.types) for run in opened)
+    others, helpers = _new_run(runs[0].parent), int(docs >= JOIN_ALONE_BELOW and processes > 1)
+    try:
+        with start_workers(helpers, __name__, partial(_write_keywords_and_edges, others)) as workers:
+            answers = []
+            with suppress(OSError):  # the helper has ended
+                answers = [worker.ask(list(runs)) for worker in workers]
+            postings, columns = PostingWriter(), Columns()
+            for run in opened:
+                stopping.check()
+                postings.take(run)
+                columns.take(run, np.arange(len(run.types)))
+            arrays, tf_bits = postings.arrays()
+            arrays |= columns.arrays()
+            done = False
+            with suppress(OSError):  # the helper has ended
+                done = any(map(await_answer, answers))
+            arrays |= container.Container(others).arrays() if done else _keywords_and_edges(opened)
+            write_segment(path, arrays, docs, tf_bits)
+    finally:
+        others.unlink(missing_ok=True)
+    return docs
+
+
+def _open_runs(runs: Sequence[Path]) -> list[Documents]:
+    opened = []
+    for run in runs:
+        stopping.check()
+        opened.append(Documents(run))
+    return opened
+
+
+def _keywords_and_edges(runs: Sequence[Documents]) -> Arrays:
+    """Return the arrays of the keyword terms and references of runs."""
+    writer = DocumentWriter()
+    for run in runs:
+        stopping.check()
+        writer.take(run)
+    return writer.keywords_and_edges()
+
+
+def _write_keywords_and_edges(path: Path, runs: Sequence[Path]) -> bool:
+    container.write(path, _keywords_and_edges(_open_runs(runs)), {}, lasting=False)
+    return True
 
 
 def help_out() -> None:
-    """Read the pieces that another process sends."""
-    serve(lambda setup: partial(_run, *setup))
+    """Answer requests of another process, which sends the function that answers them first."""
+    serve(lambda answer: answer)

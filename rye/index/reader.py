@@ -17,8 +17,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rye.index.arrays import Bools, Ints
+from rye.index.postings import POSITION_BITS
 from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
-from rye.index.segment import POSITION_BITS, Bools, Ints, Segment
+from rye.index.segment import Segment
 from rye.index.store import Listed, Snapshot
 from rye.spaces import Root
 
@@ -196,7 +198,7 @@ class Reader:
             key
             for part in self.parts
             for key in part.segment.keys
-            if part.intact or part.live[part.segment.entry_docs(np.arange(*part.segment.entry_range(key)))].any()
+            if part.intact or part.live[part.segment.keyword_docs(np.arange(*part.segment.keyword_range(key)))].any()
         )
 
     def mark(self, docs: Sequence[Ints]) -> Bools:
@@ -210,9 +212,9 @@ class Reader:
         """Return the live documents with one exact keyword entry, ascending."""
         found, text = [], f"{key}{SEPARATOR}{value}"
         for part in self.parts:
-            entry = part.segment.entries.find(text)
+            entry = part.segment.keywords.find(text)
             if entry >= 0:
-                docs = part.segment.entry_docs(np.asarray([entry]))
+                docs = part.segment.keyword_docs(np.asarray([entry]))
                 found.append(docs[part.live[docs]] + part.base)
         return np.concatenate(found) if found else _NONE
 

@@ -24,10 +24,10 @@ import numpy as np
 from rye import _process as stopping
 from rye import spaces
 from rye.errors import EnvironmentFault
-from rye.index import parallel_build as runs
 from rye.index.cache_folder import write_faults
 from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.file_list import FileList, Files, Problem, stats_of
+from rye.index.parallel_build import BuildTask, build
 from rye.index.store import LOCK_WAIT, Snapshot, Store
 from rye.spaces import ItemFile, Root
 
@@ -213,8 +213,8 @@ class SpaceIndex:
         changes = _compare_files(base, walked.files)
         started = time.time_ns()
         report = self._progress_of(len(changes.to_read))
-        work = runs.Work(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report)
-        with write_faults(self.folder), runs.built(work) as found:
+        work = BuildTask(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report)
+        with write_faults(self.folder), build(work) as found:
             problems = (*changes.known_problems, *found.problems, *walked.problems)
             file_list = FileList(changes.files, problems, self.root.stamp).settled(started)
             deleted: defaultdict[int, list[int]] = defaultdict(list)

@@ -7,7 +7,7 @@ edge.doc       R        document that refers, ascending
 edge.kind      R        number of the kind of edge (:data:`rye.index.relations.KINDS`), plus 128 where not sure
 edge.line      R        1-based line of the file
 edge.target    R        number of what is referred to, among
-target.*       T        the texts as written, in byte order (:class:`rye.index.docvalues.Blocks`), each with its lookups
+target.*       T        the texts as written, in byte order (a compressed table), each with its lookups
 target.lookups T + 1    lookups of target t are ``[target.lookups[t], target.lookups[t + 1])``, best first
 fold.*         F        the texts as they are compared, and again without a type, each once, in byte order
 fold.borders   F + 1    the targets of text f are ``fold.of[fold.borders[f]:fold.borders[f + 1]]``
@@ -32,13 +32,12 @@ from itertools import chain
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import docvalues as blocks
-from rye.index.arrays import Array, Arrays, smallest, unique
-from rye.index.docvalues import Blocks
+from rye.index.arrays import Array, Arrays, ranges, smallest, unique
+from rye.index.docvalues import CompressedStrings, compress_strings
 from rye.index.references import keys_of, name_of
 from rye.index.relations import KIND_NUMBER, Edge
 from rye.index.schema import TYPE_NUMBER, fold_value
-from rye.index.terms import literal, ranges
+from rye.index.terms import literal
 
 Keys = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
@@ -60,7 +59,7 @@ _Target = tuple[str, bytes, bytes]
 class EdgeColumns:
     """The edges of one segment: views of its arrays, which the table above explains; ``N`` counts its documents."""
 
-    def __init__(self, array_of: Callable[[str], Array], blocks_of: Callable[[str], Blocks]) -> None:
+    def __init__(self, array_of: Callable[[str], Array], blocks_of: Callable[[str], CompressedStrings]) -> None:
         self.docs, self.kinds, self.lines = array_of("edge.doc"), array_of("edge.kind"), array_of("edge.line")
         self.targets, self.texts, self.ends = array_of("edge.target"), blocks_of("target"), array_of("target.lookups")
         self.folded, self.folded_of = blocks_of("fold"), array_of("fold.of")
@@ -150,7 +149,7 @@ def _folded(texts: Sequence[str]) -> Arrays:
     ordered = sorted(places)
     of = [places[text] for text in ordered]
     return {
-        **blocks.pack(ordered, "fold"),
+        **compress_strings("fold", ordered),
         "fold.borders": smallest(np.cumsum([0, *map(len, of)])),
         "fold.of": smallest(np.fromiter(chain.from_iterable(of), np.int64)),
     }
@@ -173,7 +172,7 @@ def _packed(targets: Sequence[_Target], rows: Sequence[Ints], left_out: int) -> 
         "edge.kind": kinds.astype(np.uint8),
         "edge.line": smallest(lines),
         "edge.target": smallest(rank[numbers]),
-        **blocks.pack([text for text, _, _ in ordered], "target"),
+        **compress_strings("target", [text for text, _, _ in ordered]),
         **_folded([text for text, _, _ in ordered]),
         "target.lookups": smallest(np.cumsum([0, *(len(hows) for _, hows, _ in ordered)])),
         "lookup.how": np.frombuffer(b"".join(hows for _, hows, _ in ordered), np.uint8),

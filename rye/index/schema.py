@@ -1,4 +1,4 @@
-"""What is indexed of an item: its text fields, its keyword entries, and the Whoosh schema that names them."""
+"""What is indexed of an item: text fields and keyword terms, and how their values compare as versions and dates."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain, islice, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -37,45 +36,43 @@ TYPE_NAMES = tuple(str(kind) for kind in ItemType)
 TYPE_NUMBER: Mapping[str, int] = {name: number for number, name in enumerate(TYPE_NAMES)}
 
 SEPARATOR = "\x00"
-"""Between key and value of a keyword entry."""
+"""Between key and value of a keyword term."""
 
 HIDDEN_STATES = ("superseded", "deprecated", "yanked")
 _STATE_KEYS = frozenset(("status", "superseded_by", "deprecated", "yanked"))
-"""Metadata keys that say that an item is in one of them."""
+"""Metadata keys that may put an item in one of them."""
 
 MAX_METADATA_VALUES = 500
-"""Keyword entries kept of one item's metadata; what is beyond stays in the file."""
+"""Keyword terms kept of one item's metadata; what is beyond stays in the file."""
 
 _SEVERAL_ITEMS = 4
-"""So many items with the same keys are taken together."""
+"""Items with the same metadata keys are taken together from this number on."""
 
 BUILT_IN_KEYS = (
     *("key", "type", "space", "bundle", "path", "id", "name", "title", "category"),
     *("author", "version", "created", "updated", "is", "tags"),
 )
-"""Keys of keyword entries that every index has; all others are metadata keys."""
+"""Keys of keyword terms that every index has; all others are metadata keys."""
 
 SHARED_KEYS = ("type", "space", "bundle", "category", "author", "version", "created", "updated")
-"""Those of which an item has one value that others may share."""
+"""Keys of which an item has one value that others may share."""
 
 _OF_PLACE = ("space", "bundle")
 
 RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by"))
-"""Metadata keys that cannot be told from a built-in one and so get no entry of their own."""
+"""Metadata keys that cannot be told from a built-in one and so get no keyword terms."""
 
 _MAX_VALUE = 1_000
 
 _PRINTABLE = b"\n" + bytes(range(ord(" "), ord("~") + 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an item stands: what the path says, not the file."""
+class ItemPlace(NamedTuple):
+    """Where the file of an item lies."""
 
     space: str
     bundle: str
     path: str
-    suffix: str
 
 
 def text_columns(items: Sequence[Item]) -> Iterator[tuple[int, list[str], Ints]]:
@@ -89,18 +86,10 @@ def text_columns(items: Sequence[Item]) -> Iterator[tuple[int, list[str], Ints]]
             yield number, list(map(_SINGLE[name], items)), each
 
 
-def _headings(item: Item) -> list[str]:
-    return [section.heading_path[-1] for section in item.sections if section.heading_path]
-
-
-def _symbols(item: Item) -> list[str]:
-    return [symbol.name for symbol in item.symbols]
-
-
 _SEVERAL: Mapping[str, Callable[[Item], Sequence[str]]] = {
     "tags": attrgetter("tags"),
-    "headings": _headings,
-    "symbols": _symbols,
+    "headings": lambda item: [section.heading_path[-1] for section in item.sections if section.heading_path],
+    "symbols": lambda item: [symbol.name for symbol in item.symbols],
 }
 _SINGLE: Mapping[str, Callable[[Item], str]] = {
     name: attrgetter("body" if name == "content" else name) for name in TEXT_FIELDS if name not in _SEVERAL
@@ -123,20 +112,17 @@ def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
 
 
 def hidden_states(item: Item) -> set[str]:
-    """Return which of :data:`HIDDEN_STATES` the item says of itself."""
-    said = item.metadata
-    found = set()
-    if (status := str(said.get("status", "")).strip().casefold()) in HIDDEN_STATES:
-        found.add(status)
-    if said.get("superseded_by"):
+    """Return which of :data:`HIDDEN_STATES` the metadata of an item states."""
+    metadata = item.metadata
+    found = {str(metadata.get("status", "")).strip().casefold()}.intersection(HIDDEN_STATES)
+    if metadata.get("superseded_by"):
         found.add("superseded")
-    for state in ("deprecated", "yanked"):
-        if state in said and said[state] not in (None, False, "", "false", "False"):
-            found.add(state)
-    return found
+    return found.union(
+        state for state in ("deprecated", "yanked") if metadata.get(state) not in (None, False, "", "false", "False")
+    )
 
 
-def shared_columns(items: Sequence[Item], places: Sequence[Place]) -> Iterator[list[str]]:
+def shared_columns(items: Sequence[Item], places: Sequence[ItemPlace]) -> Iterator[list[str]]:
     """Yield the columns of :data:`SHARED_KEYS`, as written; a value may be empty."""
     for key in SHARED_KEYS:
         yield list(map(attrgetter(key), places if key in _OF_PLACE else items))
@@ -194,17 +180,17 @@ def _plain_columns(
 
 @lru_cache(maxsize=4096)
 def _metadata_key(key: str) -> str:
-    """Return the key of a metadata entry, or nothing where it means something else."""
+    """Return the key of a keyword term, or nothing where it means something else."""
     name = clean(key)
     return "" if name in RESERVED_KEYS else name
 
 
 OWN_KEYS = ("key", "path", "id", "name", "title")
-"""Keys of the entries by which items are told from one another."""
+"""Keys of the terms by which items are told from one another."""
 
 
-def entries(key: str, values: Sequence[str]) -> list[str]:
-    """Return the keyword entries of many values of one key, folded unless the key is ``key``."""
+def keyword_terms(key: str, values: Sequence[str]) -> list[str]:
+    """Return the keyword terms of many values of one key, folded unless the key is ``key``."""
     start, text = f"{key}{SEPARATOR}", "\n".join(values)
     if not values or not _is_usual(text, values):
         return [start + (clean(value) if key == "key" else fold_value(value)) for value in values]
@@ -220,7 +206,7 @@ def _is_usual(text: str, values: Sequence[str]) -> bool:
 
 
 def clean(text: str) -> str:
-    """Return text fit for a keyword entry: no separator, no newline, at most 1,000 characters."""
+    """Return text fit for a keyword term: no separator, no newline, at most 1,000 characters."""
     return text.replace(SEPARATOR, " ").replace("\n", " ").strip()[:_MAX_VALUE]
 
 
@@ -232,7 +218,7 @@ def fold_value(text: str) -> str:
 
 
 def whoosh_schema() -> Schema:
-    """Return the schema of the Whoosh index: text fields with positions, keyword entries, the item's key."""
+    """Return the schema of the Whoosh index: text fields with positions, keyword terms, the item's key."""
     from whoosh import fields
 
     schema = fields.Schema(key=fields.ID(unique=True, stored=True), entry=fields.ID())
@@ -241,7 +227,6 @@ def whoosh_schema() -> Schema:
     return schema
 
 
-# -- Reading versions, dates and numbers out of metadata text, so that they compare as what they are.
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")
 _VERSION = re.compile(r"[vV]?(\d+(?:\.\d+)*)(?:-([0-9A-Za-z.-]+))?(?:\+[0-9A-Za-z.-]+)?")
 _MAX_DIGITS = 18

@@ -5,20 +5,20 @@ array                 shape    meaning
 ====================  =======  ==============================================================================
 term.offsets/buffer   T        the terms in byte order (:class:`rye.index.terms.Strings`)
 term.postings         T + 1    postings of term t are ``[term.postings[t], term.postings[t + 1])``
-term.length/.letters   T        and .docs: see :mod:`rye.index.terms`
+term.length/.letters  T        and .docs: see :func:`rye.index.terms.term_arrays`
 term.positions        T + 1    positions of term t, in the order of its postings, tf many for each
-posting               P        document, field and tf in one word (:mod:`rye.index.arrays`), ascending in a term
+posting               P        document, field and tf in one word (:mod:`rye.index.postings`), ascending in a term
 posting.large/.tf     few      numbers of the postings whose tf does not fit its bits, and that tf
-position*             tokens   positions, ascending within a posting (:class:`rye.index.arrays.Positions`)
+position*             tokens   positions, ascending within a posting (:class:`rye.index.postings.Positions`)
 stem.hash/.term       S        hashes of stems, sorted, and a term of each (:mod:`rye.index.analysis`)
-entry.*               E        keyword entries ``key NUL value`` in byte order (:class:`rye.index.docvalues.Blocks`)
-entry.postings/.doc   E + 1    documents of entry e are ``entry.doc[entry.postings[e] : entry.postings[e + 1]]``
+entry.*               E        keyword terms ``key NUL value`` (:class:`rye.index.docvalues.CompressedStrings`)
+entry.postings/.doc   E + 1    documents of keyword e are ``entry.doc[entry.postings[e] : entry.postings[e + 1]]``
 doc.lengths           F × N    parts per field
 doc.type/.time        N        item type, time of last change (NaN: unknown)
-doc.rank/.name        N        place by id and by name (:mod:`rye.index.documents`)
+doc.rank/.name        N        place by id and by name (:func:`rye.index.docvalues.rank_arrays`)
 id.offsets/buffer     N        item ids
-path*                 N        what follows the id in the path (:class:`rye.index.documents.Paths`)
-evidence.*            N        what the bytes prove (:class:`rye.index.evidence_column.Records`)
+path*                 N        what follows the id in the path (:class:`rye.index.docvalues.Paths`)
+evidence.*            N        what the bytes prove (:class:`rye.index.evidence_column.EvidenceColumn`)
 edge.*, target.*      R, T     what the items refer to, with lookup.* and key.* (:mod:`rye.index.relation_columns`)
 ====================  =======  ==============================================================================
 
@@ -34,30 +34,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import analysis as stems
-from rye.index import documents as codes
-from rye.index.arrays import Positions
-from rye.index.container import SYMPTOMS, DamagedError
-from rye.index.documents import Codes, Documents
-from rye.index.docvalues import Blocks
+from rye.index import analysis, postings
+from rye.index.arrays import Array, Floats, Ints, Numbers, ends_of, ranges
+from rye.index.container import SYMPTOMS, Container, DamagedError
+from rye.index.docvalues import CompressedStrings, Paths
+from rye.index.evidence_column import EvidenceColumn
+from rye.index.postings import POSITION_BITS, Norms, Positions, make_norms, order_norms
+from rye.index.relation_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
-from rye.index.terms import Ids, perhaps_near, ranges
-
-__all__ = ["EXTENSION", "POSITION_BITS", "Bools", "Ints", "Segment", "slot_keys"]
+from rye.index.terms import Strings, perhaps_near
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""
 
-POSITION_BITS = 26
-"""A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
-
-Array = npt.NDArray[Any]
-Bools = npt.NDArray[np.bool_]
-Ints = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
-Numbers = npt.NDArray[np.integer[Any]]
-"""Integers as narrow as they are stored."""
-Some = Ids | slice
+Some = Ints | slice
 """Posting numbers: an array, or a run of them."""
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
@@ -69,18 +59,49 @@ _SHORT = 64
 """Postings; those of more terms are picked one by one where a term has fewer of them."""
 
 
-def slot_keys(docs: npt.NDArray[np.integer[Any]], fields: npt.NDArray[np.integer[Any]]) -> Ints:
-    """Return one number per (document, field) that orders by document, then field."""
-    keys: Ints = (docs.astype(np.int64) << FIELD_BITS) | fields.astype(np.int64)
-    return keys
+class Documents(Container):
+    """The columns that every file of documents has: a segment, and a run that is yet to become part of one.
+
+    Raises:
+        DamagedError: The file is none that this version can read.
+    """
+
+    def compressed(self, name: str) -> CompressedStrings:
+        """Return a compressed table."""
+        return CompressedStrings(name, self.array, self.buffer)
+
+    @cached_property
+    def edges(self) -> EdgeColumns:
+        """What its documents refer to."""
+        return EdgeColumns(self.array, self.compressed)
+
+    @cached_property
+    def ids(self) -> Strings:
+        """The item id of every document."""
+        return self.strings("id")
+
+    @cached_property
+    def paths(self) -> Paths:
+        """The path of every document, relative to the space root."""
+        return Paths(self.array("path"), self.strings("path"), self.types, self.ids)
+
+    @cached_property
+    def evidence(self) -> EvidenceColumn:
+        """What the bytes of every document prove."""
+        return EvidenceColumn(self)
+
+    @cached_property
+    def types(self) -> npt.NDArray[np.uint8]:
+        """The item type number of every document."""
+        return self.array("doc.type")
+
+    @cached_property
+    def times(self) -> Floats:
+        """Seconds since 1970 of the last change an item states, NaN where it states none."""
+        return self.array("doc.time")
 
 
-def _signed(numbers: Numbers) -> Numbers:
-    """Return numbers that index arrays: numpy does not take 64 bits without a sign for that."""
-    return numbers.view(np.int64) if numbers.itemsize == 8 else numbers
-
-
-class _Part:
+class _Bits:
     """Some bits of every posting, as an array of their own: indexing it reads only what is asked for."""
 
     def __init__(self, posting: Array, shift: int, mask: int, kind: type[np.integer[Any]]) -> None:
@@ -92,8 +113,8 @@ class _Part:
     def __len__(self) -> int:
         return len(self._posting)
 
-    def __getitem__(self, postings: Any) -> Any:
-        return ((self._posting[postings] >> self._shift) & self._mask).astype(self._kind)
+    def __getitem__(self, chosen: Any) -> Any:
+        return ((self._posting[chosen] >> self._shift) & self._mask).astype(self._kind)
 
 
 class Segment(Documents):
@@ -112,155 +133,128 @@ class Segment(Documents):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        if self._file.meta.get("fields") != list(TEXT_FIELDS):
+        if self.meta.get("fields") != list(TEXT_FIELDS):
             message = f"{path.name}: indexed fields differ from this version's"
             raise DamagedError(message)
         try:
-            self.docs = int(self._file.meta["docs"])
-            bits = int(self._file.meta["tf_bits"])
-            self.term_postings: Array = self._array("term.postings")
-            self._term_positions: Array = self._array("term.positions")
-            self._posting: Array = self._array("posting")
-            self._large: Array = self._array("posting.large")
-            self._large_tf: Array = self._array("posting.tf")
-            self._position = Positions(*map(self._array, ("position", "position.far", "position.high")))
-            self.lengths: Array = self._array("doc.lengths")
-            self.terms = self._strings("term")
+            self.docs = int(self.meta["docs"])
+            bits = int(self.meta["tf_bits"])
+            self.term_postings = self.array("term.postings")
+            self._term_positions = self.array("term.positions")
+            self._posting = self.array("posting")
+            self._large = self.array("posting.large")
+            self._large_tf = self.array("posting.tf")
+            self._position = Positions(*map(self.array, ("position", "position.far", "position.high")))
+            self.lengths = self.array("doc.lengths")
+            self.terms = self.strings("term")
             word = self._posting.dtype.type
-            self._key_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
+            self._slot_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
         except SYMPTOMS as error:
             message = f"{path.name} is not a segment that this version writes: {error}"
             raise DamagedError(message) from error
-        self._codes: Codes | None = None
+        self._ordered_norms: Norms | None = None
         self._looked_up = 0
-        self.posting_doc = _Part(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
-        self.posting_field = _Part(self._posting, bits, _FIELD_MASK, np.uint8)
+        self.posting_doc = _Bits(self._posting, bits + FIELD_BITS, (1 << 31) - 1, np.int32)
+        self.posting_field = _Bits(self._posting, bits, _FIELD_MASK, np.uint8)
 
     @cached_property
-    def entries(self) -> Blocks:
-        """The sorted keyword entries, ``key NUL value``."""
-        return self._blocks("entry")
-
-    @cached_property
-    def slot_codes(self) -> Codes | None:
-        """Shape ``(docs · 2^FIELD_BITS,)``: by slot, see :mod:`rye.index.documents`; None where they do not fit."""
-        return codes.codes_by_slot(self.lengths)
+    def norms(self) -> Norms | None:
+        """Shape ``(docs · 2^FIELD_BITS,)``: the norm of each slot; None where some length does not fit."""
+        return make_norms(self.lengths)
 
     @cached_property
     def rank(self) -> Array:
-        """The place of every document by id, type and path (:mod:`rye.index.documents`)."""
-        return self._array("doc.rank")
+        """The place of every document by id, type and path."""
+        return self.array("doc.rank")
 
     @cached_property
     def name_rank(self) -> Array:
         """The place of every document by name."""
-        return self._array("doc.name")
+        return self.array("doc.name")
+
+    @cached_property
+    def term_docs(self) -> npt.NDArray[np.int32]:
+        """How many documents have each term in any field, deleted ones included."""
+        return self.array("term.docs")
 
     @cached_property
     def _stems(self) -> tuple[npt.NDArray[np.uint32], Array]:
-        return self._array("stem.hash"), self._array("stem.term")
+        return self.array("stem.hash"), self.array("stem.term")
 
     def inflections(self, word: str) -> tuple[list[int], int]:
         """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
-        return stems.inflections(word, self.terms, *self._stems)
+        return analysis.inflections(word, self.terms, *self._stems)
+
+    def terms_perhaps_near(self, text: str, distance: int) -> Ints:
+        """Return the numbers of the terms that may be at most so many edits from a text; no other is."""
+        return perhaps_near(self.array("term.length"), self.array("term.letters"), text, distance)
 
     def run(self, term: int) -> slice:
         """Return the numbers of the postings of one term, in order of document and field."""
         return slice(self.term_postings.item(term), self.term_postings.item(term + 1))
 
-    @cached_property
-    def term_docs(self) -> npt.NDArray[np.int32]:
-        """How many documents have each term in any field, deleted ones included."""
-        return self._array("term.docs")
-
-    def terms_perhaps_near(self, text: str, distance: int) -> Ids:
-        """Return the numbers of the terms that may be at most so many edits from a text; no other is."""
-        return perhaps_near(self._array("term.length"), self._array("term.letters"), text, distance)
-
-    def postings(self, terms: Ids) -> tuple[Ids, Ints]:
+    def postings(self, terms: Ints) -> tuple[Ints, Ints]:
         """Return ``(posting numbers, index into terms)`` of all postings of several terms, term by term."""
-        starts, stops = self._bounds(self.term_postings, terms)
+        starts, stops = _bounds(self.term_postings, terms)
         if len(terms) == 1:
             return np.arange(starts[0], stops[0]), np.zeros(int(stops[0] - starts[0]), np.int64)
         return ranges(starts, stops), np.repeat(np.arange(len(terms)), stops - starts)
 
-    def sizes(self, terms: Ids) -> Ints:
+    def sizes(self, terms: Ints) -> Ints:
         """Return how many postings each of several terms has."""
-        starts, stops = self._bounds(self.term_postings, terms)
+        starts, stops = _bounds(self.term_postings, terms)
         return stops - starts
 
-    def count(self, terms: Ids) -> int:
+    def count(self, terms: Ints) -> int:
         """Return how many postings several terms have together."""
-        return self._together(self.term_postings, terms)
+        return _total(self.term_postings, terms)
 
-    def tokens(self, terms: Ids) -> int:
+    def tokens(self, terms: Ints) -> int:
         """Return how many positions several terms have together."""
-        return self._together(self._term_positions, terms)
+        return _total(self._term_positions, terms)
 
-    def _together(self, table: Array, terms: Ids) -> int:
-        """Return how much several terms have together of what a table says where it begins."""
-        if len(terms) > _FEW:
-            starts, stops = self._bounds(table, terms)
-            return int((stops - starts).sum())
-        bound = table.item
-        return sum([bound(term + 1) - bound(term) for term in terms.tolist()])
+    def slots_of(self, terms: Ints) -> Numbers:
+        """Return the slots of all postings of several terms, term by term."""
+        return _signed(self._of(terms, self._posting)[0] >> self._slot_shift)
 
-    def slots_of(self, terms: Ids) -> Numbers:
-        """Return the slots of all postings of several terms, term by term; see :func:`slot_keys`."""
-        return _signed(self._of(terms, self._posting)[0] >> self._key_shift)
-
-    def rows_of(self, terms: Ids, weights: Floats | None = None) -> tuple[Ints, Numbers | Floats]:
-        """Return ``(slots, tf)`` of all postings of several terms, term by term.
-
-        Args:
-            terms: Their numbers.
-            weights: What tf is multiplied with, term by term.
-        """
+    def slots_and_tf(self, terms: Ints, weights: Floats | None = None) -> tuple[Ints, Numbers | Floats]:
+        """Return ``(slots, tf)`` of all postings of several terms, term by term; tf is multiplied with the weights."""
         words, sizes = self._of(terms, self._posting)
         tf = self.frequencies(self.postings(terms)[0]) if len(self._large) else _signed(words & self._tf_mask)
-        slots: Ints = (words >> self._key_shift).astype(np.int64)
+        slots: Ints = (words >> self._slot_shift).astype(np.int64)
         return slots, tf if weights is None else tf * weights.repeat(sizes)
 
-    def codes_of(self, terms: Ids) -> Codes | None:
-        """Return the slot codes of all postings of several terms, term by term, once they are in their order."""
-        if self._codes is None and len(self._posting) <= codes.MOST and self.slot_codes is not None:
+    def norms_of(self, terms: Ints) -> Norms | None:
+        """Return the norms of all postings of several terms, term by term, once they are stored in that order."""
+        if self._ordered_norms is None and len(self._posting) <= postings.MAX_ORDERED and self.norms is not None:
             self._looked_up += self.count(terms)
-            if self._looked_up * codes.OFTEN > len(self._posting):
-                self._codes = codes.codes_in_order(self.slot_codes, self._posting, self._key_shift)
-        return None if self._codes is None else self._of(terms, self._codes)[0]
+            if self._looked_up * postings.ORDER_AFTER > len(self._posting):
+                self._ordered_norms = order_norms(self.norms, self._posting, self._slot_shift)
+        return None if self._ordered_norms is None else self._of(terms, self._ordered_norms)[0]
 
-    def _of(self, terms: Ids, column: Array) -> tuple[Array, Ints | list[int]]:
+    def _of(self, terms: Ints, column: Array) -> tuple[Array, Ints | list[int]]:
         """Return what a column has for all postings of several terms, term by term, and how many each has."""
         if len(terms) > _FEW:
-            starts, stops = self._bounds(self.term_postings, terms)
+            starts, stops = _bounds(self.term_postings, terms)
             if (stops - starts).sum() < len(terms) * _SHORT:
                 return column.take(ranges(starts, stops)), stops - starts
-        bound = self.term_postings.item
-        runs = [column[bound(term) : bound(term + 1)] for term in terms.tolist()]
+        runs = [column[self.run(term)] for term in terms.tolist()]
         values = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else column[:0]
         return values, list(map(len, runs))
 
-    def _lift(self, tf: Ints, postings: Some) -> None:
-        """Replace every tf that did not fit its bits."""
-        at = np.flatnonzero(tf == int(self._tf_mask))
-        numbers = at + postings.start if isinstance(postings, slice) else postings[at]
-        tf[at] = self._large_tf[np.searchsorted(self._large, numbers.astype(self._large.dtype))]
-
-    @staticmethod
-    def _bounds(table: Array, terms: Ids) -> tuple[Ints, Ints]:
-        return table[terms].astype(np.int64), table[terms + 1].astype(np.int64)
-
-    def slots(self, postings: Some) -> Ints:
+    def slots(self, chosen: Some) -> Ints:
         """Return document and field of postings as :func:`slot_keys` does; ascending within a term."""
-        found: Ints = (self._posting[postings] >> self._key_shift).astype(np.int64)
+        found: Ints = (self._posting[chosen] >> self._slot_shift).astype(np.int64)
         return found
 
-    def frequencies(self, postings: Some) -> Ints:
+    def frequencies(self, chosen: Some) -> Ints:
         """Return how often the term of each posting occurs in its field."""
-        found: Ints = (self._posting[postings] & self._tf_mask).astype(np.int64)
+        tf: Ints = (self._posting[chosen] & self._tf_mask).astype(np.int64)
         if len(self._large):
-            self._lift(found, postings)
-        return found
+            at = np.flatnonzero(tf == int(self._tf_mask))  # did not fit their bits
+            numbers = at + chosen.start if isinstance(chosen, slice) else chosen[at]
+            tf[at] = self._large_tf[np.searchsorted(self._large, numbers.astype(self._large.dtype))]
+        return tf
 
     def positions(self, run: slice) -> Ints:
         """Return the positions of a run of postings, in their order."""
@@ -269,89 +263,107 @@ class Segment(Documents):
         begin = int(self._begins(np.asarray([run.start]))[0])
         return self._position.between(begin, begin + int(self.frequencies(run).sum()))
 
-    def occurrences(self, postings: Some) -> tuple[Ints, Ints]:
+    def occurrences(self, chosen: Some) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
-        tf, slots = self.frequencies(postings), self.slots(postings)
+        tf, slots = self.frequencies(chosen), self.slots(chosen)
         of = np.arange(len(slots)).repeat(tf)
-        if isinstance(postings, slice):
-            places = self.positions(postings)
+        if isinstance(chosen, slice):
+            places = self.positions(chosen)
         else:
-            starts = self._begins(postings)
+            starts = self._begins(chosen)
             places = self._position.of(starts, starts + tf)
         return (slots.take(of) << POSITION_BITS) | places, of
 
-    def _begins(self, postings: Ids) -> Ints:
+    def _begins(self, chosen: Ints) -> Ints:
         """Return where the positions of postings begin: after those of the earlier postings of the same term."""
-        if not len(postings):
+        if not len(chosen):
             return np.empty(0, np.int64)
-        first, last = self.term_postings.searchsorted(postings[[0, -1]].astype(self.term_postings.dtype), side="right")
+        first, last = self.term_postings.searchsorted(chosen[[0, -1]].astype(self.term_postings.dtype), side="right")
         if first == last:
-            return self._begins_in(int(first) - 1, postings)
-        owners = np.searchsorted(self.term_postings, postings.astype(self.term_postings.dtype), side="right") - 1
+            return self._begins_in(int(first) - 1, chosen)
+        owners = np.searchsorted(self.term_postings, chosen.astype(self.term_postings.dtype), side="right") - 1
         terms, which = np.unique(owners, return_inverse=True)
-        starts, stops = self._bounds(self.term_postings, terms)
-        tf = self.frequencies(slice(starts[0], stops[0]) if len(terms) == 1 else ranges(starts, stops))
-        before = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf)])
+        starts, stops = _bounds(self.term_postings, terms)
+        before = ends_of(self.frequencies(slice(starts[0], stops[0]) if len(terms) == 1 else ranges(starts, stops)))
         first = np.cumsum(stops - starts) - (stops - starts)
-        within = before[postings - starts[which] + first[which]] - before[first][which]
+        within = before[chosen - starts[which] + first[which]] - before[first][which]
         begins: Ints = self._term_positions[terms].astype(np.int64)[which] + within
         return begins
 
-    def _begins_in(self, term: int, postings: Ids) -> Ints:
+    def _begins_in(self, term: int, chosen: Ints) -> Ints:
         """Return where the positions of postings of one term begin."""
         run = self.run(term)
         tf = self.frequencies(run) if len(self._large) else self._posting[run] & self._tf_mask
-        within = postings - run.start
+        within = chosen - run.start
         several = (tf > 1).nonzero()[0]  # all others have one position each
-        more = np.concatenate([np.zeros(1, np.int64), np.cumsum(tf.take(several).astype(np.int64) - 1)])
+        more = ends_of(tf.take(several).astype(np.int64) - 1)
         begins: Ints = self._term_positions.item(term) + within + more.take(several.searchsorted(within))
         return begins
 
     @cached_property
-    def _entry_bounds(self) -> tuple[Array, Array]:
-        return self._array("entry.postings"), self._array("entry.doc")
+    def keywords(self) -> CompressedStrings:
+        """The sorted keyword terms, ``key NUL value``."""
+        return self.compressed("entry")
 
-    def entry_docs(self, entries: Ids) -> Ids:
-        """Return the documents, with repetitions, that have any of some keyword entries."""
-        bounds, docs = self._entry_bounds
-        starts, stops = self._bounds(bounds, entries)
-        found: Ids = docs[slice(starts[0], stops[0]) if len(entries) == 1 else ranges(starts, stops)].astype(np.int64)
+    @cached_property
+    def keyword_columns(self) -> tuple[Array, Array]:
+        """Where the documents of each keyword term begin, and these documents."""
+        return self.array("entry.postings"), self.array("entry.doc")
+
+    def keyword_docs(self, numbers: Ints) -> Ints:
+        """Return the documents, with repetitions, that have any of some keyword terms."""
+        bounds, docs = self.keyword_columns
+        starts, stops = _bounds(bounds, numbers)
+        found: Ints = docs[slice(starts[0], stops[0]) if len(numbers) == 1 else ranges(starts, stops)].astype(np.int64)
         return found
 
-    def all_entries(self) -> tuple[Ints, Ids]:
-        """Return ``(entry numbers, documents)`` of every pair, in order of entry, then document."""
-        bounds, docs = self._entry_bounds
-        return np.repeat(np.arange(len(self.entries)), np.diff(bounds)), docs.astype(np.int64)
+    def keyword_range(self, key: str) -> tuple[int, int]:
+        """Return the range of keyword terms with this key."""
+        return self.keywords.prefix_range(f"{key}{SEPARATOR}")
 
-    def entry_range(self, key: str) -> tuple[int, int]:
-        """Return the range of keyword entries with this key."""
-        return self.entries.prefix_range(f"{key}{SEPARATOR}")
+    def keyword_postings(self, key: str) -> tuple[int, Ints, Numbers]:
+        """Return ``(first, bounds, docs)`` of the keyword terms with a key.
 
-    def entries_of(self, key: str) -> tuple[int, Ints, Numbers]:
-        """Return ``(first, bounds, docs)`` of the keyword entries with a key.
-
-        The documents of entry ``first + i`` are ``docs[bounds[i] : bounds[i + 1]]``.
+        The documents of term ``first + i`` are ``docs[bounds[i] : bounds[i + 1]]``.
         """
-        low, high = self.entry_range(key)
-        bounds, docs = self._entry_bounds
+        low, high = self.keyword_range(key)
+        bounds, docs = self.keyword_columns
         borders = bounds[low : high + 1].astype(np.int64)
         return low, borders - borders[0], docs[borders[0] : borders[-1]]
 
     @cached_property
-    def has_twins(self) -> bool:
+    def has_duplicates(self) -> bool:
         """Whether any two of its documents have the same type and id."""
-        first, last = self.entry_range("key")
+        first, last = self.keyword_range("key")
         return last - first < self.docs
 
     @cached_property
     def keys(self) -> tuple[str, ...]:
-        """All keys of keyword entries, found by jumping from one to the next."""
+        """All keys of keyword terms, found by jumping from one to the next."""
         found, at = [], 0
-        while at < len(self.entries):
-            key = self.entries[at].partition(SEPARATOR)[0]
+        while at < len(self.keywords):
+            key = self.keywords[at].partition(SEPARATOR)[0]
             found.append(key)
-            before, at = at, self.entry_range(key)[1]
+            before, at = at, self.keyword_range(key)[1]
             if at <= before:
-                message = f"keyword entry {before} is not in order"
+                message = f"keyword term {before} is not in order"
                 raise DamagedError(message)
         return tuple(found)
+
+
+def _signed(numbers: Numbers) -> Numbers:
+    """Return numbers that index arrays: numpy does not take 64 bits without a sign for that."""
+    return numbers.view(np.int64) if numbers.itemsize == 8 else numbers
+
+
+def _bounds(table: Array, terms: Ints) -> tuple[Ints, Ints]:
+    return table[terms].astype(np.int64), table[terms + 1].astype(np.int64)
+
+
+def _total(table: Array, terms: Ints) -> int:
+    """Return how much several terms have together of a table that says where each term begins."""
+    if len(terms) > _FEW:
+        starts, stops = _bounds(table, terms)
+        return int((stops - starts).sum())
+    bound = table.item
+    return sum([bound(term + 1) - bound(term) for term in terms.tolist()])

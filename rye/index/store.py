@@ -24,12 +24,13 @@ from pathlib import Path
 import numpy as np
 
 from rye.errors import EnvironmentFault
+from rye.index.arrays import Bools
 from rye.index.cache_folder import LOCK_SUFFIX, hold_lock, remove, try_remove, write_faults
 from rye.index.container import SYMPTOMS, DamagedError, opener
 from rye.index.file_list import INDEX_NAME, FileList, SegmentRow
 from rye.index.merge import merge, to_merge
 from rye.index.schema import SEPARATOR, clean
-from rye.index.segment import EXTENSION, Bools, Segment
+from rye.index.segment import EXTENSION, Segment
 
 logger = logging.getLogger(__name__)
 
@@ -60,8 +61,8 @@ class Listed:
 
     def having_key(self, item_type: str, item_id: str) -> list[int]:
         """Return its live documents with this type and id, ascending."""
-        at = self.segment.entries.find(f"key{SEPARATOR}{clean(f'{item_type}:{item_id}')}")
-        docs = self.segment.entry_docs(np.asarray([at])).tolist() if at >= 0 else []
+        at = self.segment.keywords.find(f"key{SEPARATOR}{clean(f'{item_type}:{item_id}')}")
+        docs = self.segment.keyword_docs(np.asarray([at])).tolist() if at >= 0 else []
         return [doc for doc in docs if self.live[doc] and self.segment.ids[doc] == item_id]
 
 

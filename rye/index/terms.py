@@ -1,25 +1,29 @@
-"""A sorted dictionary of strings in one buffer: found by bisection, expanded without decoding it string by string.
+"""Sorted dictionaries of strings: found by bisection, expanded by globs without decoding them string by string.
 
 The buffer is the UTF-8 of every string, each followed by a newline, in byte order; ``offsets`` has one more entry than
 there are strings. No string holds a newline.
+
+**Fuzzy prefilter.** Of each term a segment keeps its length and a signature: the set of its characters, hashed to 32
+bits (after Bloom, Space/Time Trade-offs in Hash Coding, 1970). One edit changes the length by one at most, and the
+signature in two bits at most: one character goes, one comes. So a term within distance d differs by at most d in
+length and 2 d bits of signature; only such terms are decoded and compared.
 """
 
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Callable, Iterable, Sequence
+from functools import cache, cached_property
 from itertools import groupby, takewhile
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
-# -- Globs over arrays: ``*`` is any run, ``?`` one character, a backslash makes the next character stand for
-Ints: TypeAlias = npt.NDArray[np.int64]
-Bools: TypeAlias = npt.NDArray[np.bool_]
+from rye.index.arrays import NEWLINE, Arrays, Bools, Ints, Numbers, fresh, ranges
+
 Text: TypeAlias = npt.NDArray[np.integer[Any]]
 """Bytes or code points."""
 
@@ -35,16 +39,20 @@ _SCANNED = 1
 _SAMPLED = 2_048
 """Places asked how frequent a unit is, so that the rarest is looked for first."""
 
-NEWLINE = 10
-"""Ends every string."""
+_STEP = 32
+"""Strings from one head of the bisection to the next."""
+
+_MANY = 16
+"""Where more than one string in so many is to be matched, they are matched where they are, not copied first."""
+
+_FIRST_WIDE = 0x80
+_LONGEST = 255
 
 
-@dataclass(frozen=True, slots=True)
-class Glob:
-    """A glob taken apart.
+class Glob(NamedTuple):
+    """A glob taken apart: what stands between the stars, one piece more than there are stars.
 
-    Attributes:
-        pieces: What stands between the stars, one more than there are stars.
+    ``*`` is any run, ``?`` one character, a backslash makes the next character stand for itself.
     """
 
     pieces: tuple[Piece, ...]
@@ -70,24 +78,16 @@ class Glob:
         """Return the same over UTF-8; a question mark is then one byte, and so right for ASCII only."""
         return Glob(tuple(tuple(unit for point in piece for unit in _utf8(point)) for piece in self.pieces))
 
-    @property
-    def asks_one(self) -> bool:
-        """Whether there is a question mark."""
-        return any(None in piece for piece in self.pieces)
-
-    @property
     def beginning(self) -> Piece:
-        """What every match begins with."""
+        """Return what every match begins with."""
         return tuple(takewhile(_is_given, self.pieces[0]))
 
-    @property
     def needle(self) -> Piece:
-        """The piece that says most; one at the end includes the newline."""
+        """Return the piece that says most; one at the end includes the newline."""
         return max(self._sought(), key=lambda piece: len(_given(piece)), default=())
 
-    @property
-    def run(self) -> Piece:
-        """The longest run without a question mark; one at the end includes the newline."""
+    def longest_run(self) -> Piece:
+        """Return the longest run without a question mark; one at the end includes the newline."""
         runs = (tuple(run) for piece in self._sought() for given, run in groupby(piece, _is_given) if given)
         return max(runs, key=len, default=())
 
@@ -96,13 +96,15 @@ class Glob:
         ended = (*last, NEWLINE) if _given(last) else ()
         return [piece for piece in (*before, ended) if _given(piece)]
 
-    @property
-    def only_needle(self) -> bool:
-        """Whether whatever holds the needle matches: ``*x*`` and ``*x``."""
-        return not self.pieces[0] and sum(map(bool, self.pieces)) == 1 and bool(self.needle)
+    def is_only_needle(self) -> bool:
+        """Return whether whatever holds the needle matches: ``*x*`` and ``*x``."""
+        return not self.pieces[0] and sum(map(bool, self.pieces)) == 1 and bool(self.needle())
 
     def matches(self, text: Text, starts: Ints, ends: Ints) -> Ints:
         """Return which of some strings match, ascending.
+
+        Pieces are found from the left, each at its first place behind the one before: no other choice leaves more room
+        for the rest, so nothing is ever tried again.
 
         Args:
             text: What the strings are parts of.
@@ -137,7 +139,7 @@ def _is_given(unit: int | None) -> bool:
 
 
 def _given(piece: Piece) -> list[tuple[int, int]]:
-    """Return what is given of a piece, each with its offset."""
+    """Return the units of a piece that are no question mark, each with its offset."""
     return [(offset, unit) for offset, unit in enumerate(piece) if unit is not None]
 
 
@@ -164,58 +166,46 @@ def places(text: Text, piece: Piece) -> Ints:
     return at[_standing(text, others[_SCANNED:], at, np.arange(len(at)))]
 
 
-Ids = npt.NDArray[np.int64]
+class SortedStrings(ABC):
+    """Lookups in a read-only table of strings in byte order."""
 
-_STEP = 32
-"""Strings from one head to the next."""
+    @abstractmethod
+    def __len__(self) -> int:
+        """Return how many strings there are."""
 
-_MANY = 16
-"""Of so many strings one: above this share they are matched where they are, not copied first."""
+    @abstractmethod
+    def raw(self, index: int) -> bytes:
+        """Return one string as UTF-8."""
 
-_FIRST_WIDE = 0x80
+    @abstractmethod
+    def lower_bound(self, key: bytes) -> int:
+        """Return the index of the first string that is not less than ``key``."""
 
-_NO_IDS: Ids = np.empty(0, np.int64)
+    def __getitem__(self, index: int) -> str:
+        return self.raw(index).decode("utf-8", "surrogatepass")
 
+    def find(self, text: str) -> int:
+        """Return the index of a string, or -1."""
+        key = text.encode("utf-8", "surrogatepass")
+        index = self.lower_bound(key)
+        return index if index < len(self) and self.raw(index) == key else -1
 
-def pack(strings: Sequence[str]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.uint8]]:
-    """Return ``(offsets, buffer)`` of strings in the order given; newlines inside become spaces."""
-    joined = "\n".join(strings)
-    if joined.count("\n") >= max(len(strings), 1):
-        joined = "\n".join(text.replace("\n", " ") for text in strings)
-    buffer = np.frombuffer(f"{joined}\n".encode("utf-8", "surrogatepass") if strings else b"", np.uint8)
-    return np.concatenate([np.zeros(1, np.int64), np.flatnonzero(buffer == NEWLINE) + 1]), buffer
-
-
-def ranges(starts: npt.NDArray[np.integer[Any]], stops: npt.NDArray[np.integer[Any]]) -> Ids:
-    """Return the concatenation of ``arange(start, stop)`` for each pair."""
-    starts, stops = starts.astype(np.int64, copy=False), stops.astype(np.int64, copy=False)
-    widths = stops - starts
-    total = int(widths.sum())
-    found: Ids = np.arange(total) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
-    return found
-
-
-class _Heads(dict[int, bytes]):
-    """Every so many-th string, read when bisection first comes by."""
-
-    def __init__(self, table: Strings) -> None:
-        super().__init__()
-        self._raw = table.raw
-
-    def __missing__(self, block: int) -> bytes:
-        head = self[block] = self._raw(block * _STEP)
-        return head
+    def prefix_range(self, prefix: str | bytes) -> tuple[int, int]:
+        """Return the half-open range of strings that start with ``prefix``."""
+        key = prefix.encode("utf-8", "surrogatepass") if isinstance(prefix, str) else prefix
+        high = self.lower_bound(key[:-1] + bytes([key[-1] + 1])) if key else len(self)
+        return self.lower_bound(key), high
 
 
-class Strings:
-    """A read-only table of strings over a packed buffer.
+class Strings(SortedStrings):
+    """A read-only table of strings over a packed buffer; what looks up needs it sorted.
 
     Args:
         offsets: Shape ``(n + 1,)``.
         buffer: The packed bytes, usually a view of a memory map.
     """
 
-    def __init__(self, offsets: npt.NDArray[np.int64], buffer: memoryview) -> None:
+    def __init__(self, offsets: Ints, buffer: memoryview) -> None:
         self.offsets = offsets
         self.buffer = buffer
 
@@ -230,11 +220,11 @@ class Strings:
         """Return one string as UTF-8."""
         return bytes(self.buffer[self.offsets.item(index) : self.offsets.item(index + 1) - 1])
 
-    def take(self, ids: npt.NDArray[np.integer]) -> list[str]:
+    def take(self, ids: Numbers) -> list[str]:
         """Return several strings."""
         return self._lines(ids).decode("utf-8", "surrogatepass").split("\n")[:-1]
 
-    def _lines(self, ids: npt.NDArray[np.integer]) -> bytes:
+    def _lines(self, ids: Numbers) -> bytes:
         return self._bytes[ranges(self.offsets[ids], self.offsets[ids + 1])].tobytes()
 
     @cached_property
@@ -247,63 +237,49 @@ class Strings:
         return bytes(self.buffer).decode("utf-8", "surrogatepass").split("\n")[:-1]
 
     @cached_property
-    def _heads(self) -> _Heads:
-        return _Heads(self)
+    def _head(self) -> Callable[[int], bytes]:
+        return cache(lambda block: self.raw(block * _STEP))
 
     def lower_bound(self, key: bytes) -> int:
-        """Return the index of the first string that is not less than ``key``; the table must be sorted."""
-        block = bisect_left(range(-(-len(self) // _STEP)), key, key=self._heads.__getitem__)
+        """Return the index of the first string that is not less than ``key``."""
+        block = bisect_left(range(-(-len(self) // _STEP)), key, key=self._head)
         if block == 0:
             return 0
         low, high = (block - 1) * _STEP, min(block * _STEP, len(self))
         lines = bytes(self.buffer[self.offsets.item(low) : self.offsets.item(high)]).split(b"\n")
         return low + bisect_left(lines, key, 1, high - low)
 
-    def find(self, text: str) -> int:
-        """Return the index of a string in a sorted table, or -1."""
-        key = text.encode("utf-8", "surrogatepass")
-        index = self.lower_bound(key)
-        return index if index < len(self) and self.raw(index) == key else -1
-
-    def prefix_range(self, prefix: str) -> tuple[int, int]:
-        """Return the half-open range of strings that start with ``prefix``; the table must be sorted."""
-        return self._beginning(prefix.encode("utf-8", "surrogatepass"))
-
-    def _beginning(self, key: bytes) -> tuple[int, int]:
-        low = self.lower_bound(key)
-        high = self.lower_bound(key[:-1] + bytes([key[-1] + 1])) if key else len(self)
-        return low, high
-
-    def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ids:
-        """Return the ids, ascending, of the strings that match a glob, in a range of a sorted table.
+    def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ints:
+        """Return the ids, ascending, of the strings that match a glob, in a range of the table.
 
         A literal beginning is found by bisection, then what the glob says most by scanning for its bytes; the rest is
-        asked only of the strings that hold both.
+        asked only of the strings that hold both. Question marks are matched on bytes where a string is ASCII, on code
+        points elsewhere.
         """
         low, high = within if within is not None else (0, len(self))
         points = Glob.read(glob)
         parsed = points.in_bytes()
-        prefix = bytes(unit for unit in parsed.beginning if unit is not None)
+        prefix = bytes(unit for unit in parsed.beginning() if unit is not None)
         if prefix:
-            first, last = self._beginning(prefix)
+            first, last = self.prefix_range(prefix)
             low, high = max(low, first), min(high, last)
         if low >= high:
-            return _NO_IDS
-        if parsed.pieces[0] == parsed.beginning and not any(parsed.pieces[1:]):
+            return np.empty(0, np.int64)
+        if parsed.pieces[0] == parsed.beginning() and not any(parsed.pieces[1:]):
             return np.arange(low, high if len(parsed.pieces) > 1 else low + (self.raw(low) == prefix))
-        if not parsed.asks_one:
-            ids = self._holding(parsed.needle, low, high)
-            return ids if parsed.only_needle else ids[parsed.matches(*self._as_bytes(ids))]
-        ids, wide = self._holding(parsed.needle, low, high), self._wide
-        ids = ids[~wide[ids]]
-        plain = ids if parsed.only_needle else ids[parsed.matches(*self._as_bytes(ids))]
-        if not wide[low:high].any():
-            return plain
-        ids = self._holding(parsed.run, low, high)
-        ids = ids[wide[ids]]
-        return np.sort(np.concatenate([plain, ids[points.matches(*self._as_points(ids))]]))
+        ids = self._holding(parsed.needle(), low, high)
+        asks_one = any(None in piece for piece in parsed.pieces)
+        if asks_one:
+            ids = ids[~self._wide[ids]]
+        if not parsed.is_only_needle():
+            ids = ids[parsed.matches(*self._as_bytes(ids))]
+        if not asks_one or not self._wide[low:high].any():
+            return ids
+        wide = self._holding(parsed.longest_run(), low, high)
+        wide = wide[self._wide[wide]]
+        return np.sort(np.concatenate([ids, wide[points.matches(*self._as_points(wide))]]))
 
-    def _holding(self, needle: Piece, low: int, high: int) -> Ids:
+    def _holding(self, needle: Piece, low: int, high: int) -> Ints:
         """Return the ids in a range of the strings, each with its newline, that hold some bytes."""
         if not needle:
             return np.arange(low, high)
@@ -316,30 +292,30 @@ class Strings:
             at = np.flatnonzero(found) + begin
         else:
             at = places(text, needle) + begin
-        ids: Ids = np.searchsorted(self.offsets, at.astype(self.offsets.dtype), side="right") - 1
+        ids: Ints = np.searchsorted(self.offsets, at.astype(self.offsets.dtype), side="right") - 1
         if None in needle:
             ids = ids[at + len(needle) + (needle[-1] != NEWLINE) <= self.offsets[ids + 1]]
-        return ids[np.diff(ids, prepend=-1) > 0]
+        return ids[fresh(ids)]
 
     @cached_property
-    def _wide(self) -> npt.NDArray[np.bool_]:
+    def _wide(self) -> Bools:
         """Shape ``(n,)``: which strings have more bytes than characters."""
-        found: npt.NDArray[np.bool_] = np.logical_or.reduceat(self._bytes >= _FIRST_WIDE, self.offsets[:-1])
+        found: Bools = np.logical_or.reduceat(self._bytes >= _FIRST_WIDE, self.offsets[:-1])
         return found
 
-    def _as_bytes(self, ids: Ids) -> tuple[Text, Ids, Ids]:
+    def _as_bytes(self, ids: Ints) -> tuple[Text, Ints, Ints]:
         """Return a text of bytes that holds some strings, and where each begins and ends."""
         if len(ids) > len(self) // _MANY:
             return self._bytes, self.offsets[ids], self.offsets[ids + 1] - 1
         return _lined(np.frombuffer(self._lines(ids), np.uint8))
 
-    def _as_points(self, ids: Ids) -> tuple[Text, Ids, Ids]:
+    def _as_points(self, ids: Ints) -> tuple[Text, Ints, Ints]:
         """Return a text of code points that holds some strings, and where each begins and ends."""
         text = self._lines(ids).decode("utf-8", "surrogatepass")
         return _lined(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32))
 
 
-def _lined(text: Text) -> tuple[Text, Ids, Ids]:
+def _lined(text: Text) -> tuple[Text, Ints, Ints]:
     ends = np.flatnonzero(text == NEWLINE)
     return text, np.concatenate([[0], ends[:-1] + 1])[: len(ends)], ends
 
@@ -355,17 +331,8 @@ def literal(glob: str) -> str:
     return re.sub(r"\\(.)", r"\1", found[0]) if found else ""
 
 
-# -- What is kept of each term beside its text: enough to leave most of a dictionary undecoded when words are
-_LONGEST = 255
-
-Lengths = npt.NDArray[np.uint8]
-Letters = npt.NDArray[np.uint32]
-
-
-def term_arrays(
-    ordered: Sequence[str], postings: npt.NDArray[np.int64], docs: npt.NDArray[np.integer[Any]]
-) -> dict[str, npt.NDArray[Any]]:
-    """Return these arrays of a segment.
+def term_arrays(ordered: Sequence[str], postings: Ints, docs: Numbers) -> Arrays:
+    """Return length, signature and number of documents of each term.
 
     Args:
         ordered: The terms.
@@ -373,14 +340,13 @@ def term_arrays(
         docs: Shape ``(postings,)``: the document of each, ascending within a term.
     """
     lengths, letters = _signatures(ordered)
-    fresh = np.ones(len(docs), bool)
-    np.not_equal(docs[1:], docs[:-1], out=fresh[1:])
-    fresh[postings[:-1]] = True
-    counts = np.add.reduceat(fresh.view(np.uint8), postings[:-1], dtype=np.int32) if len(ordered) else fresh
+    first = fresh(docs)
+    first[postings[:-1]] = True
+    counts = np.add.reduceat(first.view(np.uint8), postings[:-1], dtype=np.int32) if len(ordered) else first
     return {"term.length": lengths, "term.letters": letters, "term.docs": counts.astype(np.int32)}
 
 
-def _signatures(texts: Sequence[str]) -> tuple[Lengths, Letters]:
+def _signatures(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint32]]:
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
     letters = np.zeros(len(texts), np.uint32)
@@ -390,11 +356,8 @@ def _signatures(texts: Sequence[str]) -> tuple[Lengths, Letters]:
     return np.minimum(sizes, _LONGEST).astype(np.uint8), letters
 
 
-def perhaps_near(lengths: Lengths, letters: Letters, text: str, distance: int) -> npt.NDArray[np.int64]:
-    """Return the numbers of the terms that may be at most so many edits from a text; no other is.
-
-    An edit changes the length by one at most, and the set of characters by one that goes and one that comes.
-    """
+def perhaps_near(lengths: npt.NDArray[np.uint8], letters: npt.NDArray[np.uint32], text: str, distance: int) -> Ints:
+    """Return the numbers of the terms that may be at most so many edits from a text; no other is."""
     (length,), (wanted,) = _signatures([text])
     low, high = max(int(length) - distance, 0), min(int(length) + distance, _LONGEST)
     near = (lengths - np.uint8(low)) <= np.uint8(high - low)

@@ -24,11 +24,12 @@ from rye import items, spaces
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
 from rye.errors import ItemError
+from rye.index.arrays import Bools, Ints
 from rye.index.cache_folder import hold_lock, write_faults
 from rye.index.chunks import Chunk, chunks_of
 from rye.index.container import DamagedError
 from rye.index.merge import to_merge
-from rye.index.segment import Bools, Ints, Segment
+from rye.index.segment import Segment
 from rye.index.store import Snapshot
 from rye.index.vectors import (
     PROBE,

@@ -23,11 +23,10 @@ from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed, query_vector
 from rye.errors import UnavailableError
 from rye.index import container
-from rye.index.arrays import smallest, unique
+from rye.index.arrays import Bools, Ints, ranges, smallest, unique
 from rye.index.chunks import RECIPE, Chunk
 from rye.index.container import Container, DamagedError
-from rye.index.segment import EXTENSION, Bools, Ints, Segment
-from rye.index.terms import ranges
+from rye.index.segment import EXTENSION, Segment
 
 __all__ = [
     "PROBE",

@@ -18,10 +18,10 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index import container
-from rye.index import terms as strings
+from rye.index.arrays import Bools, pack
 from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
-from rye.index.segment import Bools, Segment
+from rye.index.segment import Segment
 from rye.index.terms import Strings
 from rye.signing import Evidence, Origin, TrustSet, Verdict, judge
 from rye.spaces import Root
@@ -102,7 +102,7 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
         rows[doc] = judged(segment.evidence[doc], TYPE_NAMES[types[doc]], segment.ids[doc])
     signers = sorted(numbers)
     place = {name: at for at, name in enumerate(signers)}
-    offsets, buffer = strings.pack(signers)
+    offsets, buffer = pack(signers)
     return {
         "verdicts": rows[:, 0].astype(np.uint8),
         "signer_of": np.asarray([place[name] for name in numbers], np.int32)[rows[:, 1]],

@@ -14,8 +14,8 @@ import numpy as np
 from rye.errors import QueryError
 from rye.index import analysis
 from rye.index import terms as strings
+from rye.index.arrays import Bools
 from rye.index.schema import TYPE_NAMES, fold_value
-from rye.index.segment import Bools
 from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
 from rye.search.bound import (

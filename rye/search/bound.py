@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from rye.index.segment import Bools
+from rye.index.arrays import Bools
 from rye.query import ast
 from rye.search.expand import How, Pattern
 from rye.signing import Verdict

@@ -7,9 +7,8 @@ from typing import overload
 
 import numpy as np
 
-from rye.index.arrays import unique
+from rye.index.arrays import Bools, Ints, Numbers, unique
 from rye.index.reader import Reader
-from rye.index.segment import Bools, Ints, Numbers
 
 SPARSE = 16
 """Up to one document in so many, numbers are cheaper than masks."""

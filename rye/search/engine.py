@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index.arrays import unique
-from rye.index.documents import name_key
+from rye.index.arrays import Bools, Ints, unique
+from rye.index.docvalues import name_key
 from rye.index.reader import Floats, Reader
 from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER
-from rye.index.segment import Bools, Ints
 from rye.index.vectors import Meaning, no_meaning
 from rye.items.scope import EVERY_SCOPE, Scope
 from rye.query import ast
@@ -414,12 +413,12 @@ class Search:
         for part in self.reader.parts:
             mask = part.segment.types == TYPE_NUMBER[scope.item_type]
             if scope.prefix:
-                entries, start = part.segment.entries, f"key{SEPARATOR}{scope.item_type}:"
+                entries, start = part.segment.keywords, f"key{SEPARATOR}{scope.item_type}:"
                 found = list(range(*entries.prefix_range(f"{start}{scope.prefix}")))
                 if scope.itself and (at := entries.find(f"{start}{scope.itself}")) >= 0:
                     found.append(at)
                 below = np.zeros(part.segment.docs, bool)
-                below[part.segment.entry_docs(np.asarray(found, np.int64))] = True
+                below[part.segment.keyword_docs(np.asarray(found, np.int64))] = True
                 mask &= below
             masks.append(mask)
         return np.concatenate(masks)

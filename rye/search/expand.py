@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.index.arrays import fresh
+from rye.index.arrays import Bools, Ints, fresh
 from rye.index.reader import Floats, Part, Reader
-from rye.index.segment import Bools, Ints
 
 MAX_EXPANSIONS = 1_024
 """Terms one part of a term query may stand for, unless it is excluded; the most frequent are kept."""

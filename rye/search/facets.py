@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rye.errors import ArgumentError
+from rye.index.arrays import Ints
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
-from rye.index.segment import Ints
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.search.fields import nearest
 from rye.search.predicates import States, tally, values_of
@@ -290,9 +290,9 @@ def _copies(reader: Reader) -> int:
 def _twins(reader: Reader) -> int:
     counts: Counter[tuple[str, str]] = Counter()
     for part in reader.parts:
-        first, bounds, owners = part.segment.entries_of("key")
+        first, bounds, owners = part.segment.keyword_postings("key")
         living = np.add.reduceat(part.live[owners], bounds[:-1], dtype=np.int64) if len(owners) else bounds[:-1]
         some = np.flatnonzero(living)
-        for key, count in zip(part.segment.entries.take(first + some), living[some].tolist(), strict=True):
+        for key, count in zip(part.segment.keywords.take(first + some), living[some].tolist(), strict=True):
             counts[part.root.source, key] += count
     return sum(count for count in counts.values() if count > 1)

@@ -10,11 +10,11 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rye.index.documents import LENGTH_BITS, Codes
+from rye.index.arrays import Ints, Numbers
+from rye.index.postings import LENGTH_BITS, Norms
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS, TYPE_NAMES
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
-from rye.index.segment import Ints, Numbers
 from rye.signing.model import Verdict
 
 K1 = 8.0
@@ -169,15 +169,15 @@ class Weights:
         chosen: Floats = self.w[fields] if self.rows is None else self.w[self.rows[docs], fields]
         return chosen
 
-    def normalized(self, part: Part, slots: Numbers, codes: Codes | None = None) -> Floats:
+    def normalized(self, part: Part, slots: Numbers, codes: Norms | None = None) -> Floats:
         """Return ``w / (1 − b + b · length / average length)`` for some documents and fields of a segment.
 
         Args:
             part: The segment.
-            slots: As :func:`rye.index.segment.slot_keys` gives them.
+            slots: As :func:`rye.index.postings.slot_keys` gives them.
             codes: Their slot codes, where they are at hand.
         """
-        by_slot = part.segment.slot_codes
+        by_slot = part.segment.norms
         if self.rows is None and by_slot is not None:
             found: Floats = self._table.take(by_slot.take(slots) if codes is None else codes)
             return found

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rye.index.arrays import Bools
 from rye.index.reader import Floats
-from rye.index.segment import Bools
 
 FUSIONS = ("weighted", "rrf")
 SEMANTIC_WEIGHT, KEYWORD_WEIGHT = 0.72, 0.28

@@ -14,10 +14,8 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from rye.index.arrays import fresh, unique
+from rye.index.arrays import Bools, Ints, fresh, ranges, unique
 from rye.index.reader import Reader
-from rye.index.segment import Bools, Ints
-from rye.index.terms import ranges
 from rye.index.verdict_cache import Masks, kept_masks
 from rye.search.docset import mask
 from rye.search.graph_resolve import (

@@ -20,14 +20,12 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from rye.index import terms as strings
-from rye.index.arrays import fresh, unique
+from rye.index.arrays import Bools, Ints, Numbers, fresh, ranges, unique
 from rye.index.reader import Part
 from rye.index.references import BY_NAME, TYPE_BITS, TYPED
 from rye.index.relation_columns import UNSURE, EdgeColumns, Keys
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
-from rye.index.segment import Bools, Ints, Numbers
-from rye.index.terms import ranges
 from rye.search.docset import mask
 
 ANY_TYPE = np.uint64((1 << TYPE_BITS) - 1)
@@ -154,9 +152,9 @@ class Names:
         found = [_NONE]
         literal = strings.literal(glob)
         for part in self._parts:
-            entries = part.segment.entries
+            entries = part.segment.keywords
             within = entries.prefix_range(f"{key}{SEPARATOR}{literal}")
-            docs = part.segment.entry_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
+            docs = part.segment.keyword_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
             found.append(docs[part.live[docs]] + part.base)
         return np.concatenate(found)
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rye.index.arrays import Ints
+from rye.index.postings import slot_keys
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import Ints, slot_keys
 from rye.search.bound import Phrase, TermQuery, patterns
 from rye.search.docset import Docs
 from rye.search.expand import Choice, Pattern, Terms, expand

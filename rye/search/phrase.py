@@ -20,10 +20,11 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index.arrays import fresh, unique
+from rye.index.arrays import Bools, Ints, Numbers, fresh, unique
+from rye.index.postings import POSITION_BITS
 from rye.index.reader import Floats, Reader
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import POSITION_BITS, Bools, Ints, Numbers, Segment
+from rye.index.segment import Segment
 from rye.query import ast
 from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery, TextPattern, patterns
 from rye.search.docset import look_up

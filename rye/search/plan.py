@@ -11,11 +11,10 @@ from rye import query
 from rye.errors import ArgumentError, QueryError
 from rye.index import analysis
 from rye.index import terms as strings
-from rye.index.arrays import unique
+from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.index.schema import TYPE_NAMES, fold_value
-from rye.index.segment import Ints
 from rye.query import ast, loosen
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.relax import Dictionary

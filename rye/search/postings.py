@@ -7,11 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from rye.index.arrays import fresh, unique
-from rye.index.documents import Codes
+from rye.index.arrays import Bools, Ints, Numbers, fresh, unique
+from rye.index.postings import Norms
 from rye.index.reader import Floats, Part
 from rye.index.schema import FIELD_BITS
-from rye.index.segment import Bools, Ints, Numbers
 from rye.search.docset import Docs, look_up, mask
 from rye.search.expand import Choice
 from rye.search.fields import FIELD_MASK, Weights
@@ -55,7 +54,7 @@ class Postings:
 
     Args:
         part: The segment.
-        slots: Document and field, as :func:`rye.index.segment.slot_keys` gives them; ascending unless dense.
+        slots: Document and field, as :func:`rye.index.postings.slot_keys` gives them; ascending unless dense.
         tf: Weighted occurrences.
         norms: Field and length of each posting as one number, where they are at hand.
     """
@@ -63,7 +62,7 @@ class Postings:
     __slots__ = ("_dense", "_docs", "_first", "_norms", "_part", "_slots", "_tf", "docs")
 
     def __init__(
-        self, part: Part, slots: Ints, tf: Floats | Numbers, *, dense: bool = False, norms: Codes | None = None
+        self, part: Part, slots: Ints, tf: Floats | Numbers, *, dense: bool = False, norms: Norms | None = None
     ) -> None:
         self._part = part
         self._slots = slots
@@ -128,13 +127,13 @@ class Postings:
 def read_postings(part: Part, choice: Choice, fields: Bools | None) -> Postings:
     """Return the postings of some terms: of live documents, in some fields, None for all."""
     segment, (terms, weights) = part.segment, choice
-    slots, tf = segment.rows_of(terms, weights if set(weights.tolist()) != {1.0} else None)
+    slots, tf = segment.slots_and_tf(terms, weights if set(weights.tolist()) != {1.0} else None)
     keep = None
     if fields is not None or not part.intact:
         keep = _counting(part, slots, fields)
         slots, tf = slots.take(keep), tf.take(keep)
     if len(slots) * DENSE > segment.docs:
-        norms = segment.codes_of(terms)
+        norms = segment.norms_of(terms)
         return Postings(part, slots, tf, dense=True, norms=norms if norms is None or keep is None else norms.take(keep))
     if len(terms) > 1:
         order = slots.argsort(kind="stable")  # merges the terms, each of which is in order

@@ -12,10 +12,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from rye.index import terms as strings
+from rye.index.arrays import Bools, Ints, Numbers, ranges
 from rye.index.reader import Part, Reader
 from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES
-from rye.index.segment import Bools, Ints, Numbers, Segment
-from rye.index.terms import ranges
+from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, verdict_column
 from rye.search import bound
 from rye.search.compare import between
@@ -53,8 +53,8 @@ class Values:
     """
 
     def __init__(self, segment: Segment, key: str) -> None:
-        first, borders, owners = segment.entries_of(key)
-        self._entries, self._first, self._prefix = segment.entries, first, len(key) + len(SEPARATOR)
+        first, borders, owners = segment.keyword_postings(key)
+        self._entries, self._first, self._prefix = segment.keywords, first, len(key) + len(SEPARATOR)
         self._size = len(borders) - 1
         lengths = np.bincount(owners, minlength=segment.docs)
         self._without: Bools = lengths == 0
@@ -267,7 +267,7 @@ class States:
                     others |= found.keys()
             mine = _living(part) if others else {}
             entries = np.asarray([mine[key] for key in mine.keys() & others], np.int64)
-            docs = part.segment.entry_docs(np.sort(entries)) if len(entries) else entries
+            docs = part.segment.keyword_docs(np.sort(entries)) if len(entries) else entries
             mask[docs[part.live[docs]] + part.base] = True
         return mask
 
@@ -282,10 +282,10 @@ class States:
         entry, sources = f"key{SEPARATOR}{item_type}:{item_id}", list[str]()
         for part in self._everywhere.parts:
             segment = part.segment
-            if known is not None and segment is known.segment and not segment.has_twins:
+            if known is not None and segment is known.segment and not segment.has_duplicates:
                 sources.append(part.root.source)
-            elif (at := segment.entries.find(entry)) >= 0:
-                docs = segment.entry_docs(np.asarray([at]))
+            elif (at := segment.keywords.find(entry)) >= 0:
+                docs = segment.keyword_docs(np.asarray([at]))
                 sources += [part.root.source] * int(part.live[docs].sum())
         return sources
 
@@ -310,11 +310,11 @@ def _holds(ordered: Ints, number: int) -> bool:
 
 def _living(part: Part) -> dict[str, int]:
     """Return ``type:id`` of every live document of one segment, and the number of that keyword entry."""
-    first, bounds, docs = part.segment.entries_of("key")
+    first, bounds, docs = part.segment.keyword_postings("key")
     if not len(docs):
         return {}
     some = first + np.flatnonzero(np.logical_or.reduceat(part.live[docs], bounds[:-1]))
-    return dict(zip(part.segment.entries.take(some), some.tolist(), strict=True))
+    return dict(zip(part.segment.keywords.take(some), some.tolist(), strict=True))
 
 
 def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
@@ -346,8 +346,8 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
     """Return which live documents have a keyword value that the node accepts."""
     found = []
     for part in reader.parts:
-        entries = part.segment.entries
-        low, high = part.segment.entry_range(node.name)
+        entries = part.segment.keywords
+        low, high = part.segment.keyword_range(node.name)
         match node:
             case bound.Has():
                 ids = np.arange(low, high)
@@ -362,5 +362,5 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
                 start = len(node.name) + len(SEPARATOR)
                 values = enumerate(entries.take(np.arange(low, high)), start=low)
                 ids = np.asarray([at for at, entry in values if accepts(entry[start:])], np.int64)
-        found.append(part.segment.entry_docs(ids))
+        found.append(part.segment.keyword_docs(ids))
     return reader.mark(found)

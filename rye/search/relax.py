@@ -14,8 +14,8 @@ from itertools import pairwise
 from rapidfuzz.distance import OSA
 
 from rye.index import analysis
+from rye.index.arrays import Bools
 from rye.index.reader import Reader
-from rye.index.segment import Bools
 from rye.query import ast
 from rye.search.bind import words_of
 from rye.search.bound import Phrase, TermQuery

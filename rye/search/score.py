@@ -18,8 +18,8 @@ from typing import TypeAlias, TypeVar
 
 import numpy as np
 
+from rye.index.arrays import Ints
 from rye.index.reader import Floats, Reader
-from rye.index.segment import Ints
 from rye.query import ast
 from rye.search import bound
 from rye.search import predicates as filters

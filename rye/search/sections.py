@@ -22,11 +22,10 @@ from urllib.parse import quote
 import numpy as np
 
 from rye.errors import UnavailableError
-from rye.index.arrays import unique
+from rye.index.arrays import Ints, unique
 from rye.index.chunks import chunks_of, spans_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
-from rye.index.segment import Ints
 from rye.items.model import Item
 from rye.search.bind import searched_fields
 from rye.search.bound import asks_verdict

@@ -13,9 +13,8 @@ from rapidfuzz.distance import OSA
 from rye.embedding import Floats as Rows
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index import analysis
-from rye.index.arrays import unique
+from rye.index.arrays import Bools, Ints, unique
 from rye.index.reader import Floats, Reader
-from rye.index.segment import Bools, Ints
 from rye.index.vectors import Meaning
 from rye.items.model import Item, Symbol
 from rye.query import ast

@@ -12,9 +12,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rye.errors import EnvironmentFault, ItemError, UnavailableError
+from rye.index.arrays import Ints
+from rye.index.postings import slot_keys
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
-from rye.index.segment import Ints, slot_keys
 from rye.items import ItemType
 from rye.query import ast
 from rye.search import bound

@@ -21,11 +21,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from rye.index.arrays import unique
+from rye.index.arrays import Ints, unique
 from rye.index.reader import Part, Reader
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import TYPE_NAMES
-from rye.index.segment import Ints
 from rye.search.graph import Graph, graph_of
 from rye.signing import Origin, Signature, TrustSet, Verdict
 

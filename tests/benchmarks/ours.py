@@ -15,10 +15,9 @@ import numpy as np
 import rye.query
 from rye._process import cores
 from rye.index.file_list import FileList, Files
-from rye.index.join import join
-from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH
+from rye.index.parallel_build import ALONE_BELOW, PIECES_EACH, join
 from rye.index.reader import Reader
-from rye.index.schema import Place
+from rye.index.schema import ItemPlace
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Store
 from rye.items import Item, ItemType
@@ -30,7 +29,7 @@ from rye.spaces import Root, Space
 from tests.benchmarks.asking import DISTANCE, Query
 from tests.benchmarks.engine import Answer, Ask
 
-Row = tuple[Item, Place, Evidence]
+Row = tuple[Item, ItemPlace, Evidence]
 
 OPTIONS = {"relax": False, "include_superseded": True}
 """Of every search: the one query is measured, without the further stages that follow when it finds nothing."""
@@ -82,7 +81,7 @@ class Rye:
         rows = []
         for item in items:
             end = suffix.get(item.type, ".md")
-            place = Place("project", "", f"{item.type.folder}/{item.id}{end}", end)
+            place = ItemPlace("project", "", f"{item.type.folder}/{item.id}{end}")
             rows.append((item, place, evidence(item)))
         return rows
 
@@ -126,7 +125,7 @@ def _write(rows: Sequence[Row], folder: Path, path: Path) -> int:
 
 def _spill(pieces: Sequence[tuple[Sequence[Row], Path]]) -> None:
     for rows, run in pieces:
-        _builder(rows).spill(run)
+        _builder(rows).write_run(run)
 
 
 def _builder(rows: Sequence[Row]) -> SegmentBuilder:

@@ -18,7 +18,6 @@ import pytest
 from rye import Registry
 from rye.errors import QueryError, RyeError
 from rye.index import container
-from rye.index import container as checked
 from tests.support.spacesim import SpaceSim, no_own_items
 
 QUERIES = (
@@ -174,7 +173,7 @@ def test_any_array_that_the_disk_forgot(sim: SpaceSim, tmp_path: Path, harm: Har
     met = []
     for name, cache, path, header, body in trials(sim, tmp_path, harm):
         write(path, header, body)
-        checked.note(path)
+        container.remember_check(path)
         registry = sim.registry(cache_dir=cache, max_staleness=60)
         fixed = [ask(registry, query)[1] for query in QUERIES]
         if any(fixed):
@@ -272,7 +271,7 @@ def test_whatever_else_reads_a_damaged_segment(
     for name, cache, path, header, body in trials(sim, tmp_path, start_full):
         if name in {"path", "id.buffer", "id.offsets", "entry.ends", "doc.type", "entry.postings"}:
             write(path, header, body)
-            checked.note(path)
+            container.remember_check(path)
             found = use(sim.registry(cache_dir=cache))
             assert found == expected or name not in {"id.offsets", "entry.ends"}
 
@@ -284,7 +283,7 @@ def test_a_merge_gives_no_right_checksum_to_damage(sim: SpaceSim, tmp_path: Path
         if name not in {"doc.time", "doc.rank", "posting"}:
             continue
         write(path, header, body)
-        checked.note(path)
+        container.remember_check(path)
         written = [sim.write("project", f"tools/more/m{number}.py", '"""Deploy more."""\n') for number in range(30)]
         try:
             report = sim.registry(cache_dir=cache).refresh()

@@ -39,7 +39,7 @@ def test_merging_is_building_the_live_items_at_once(
     parts = [(listed.segment, listed.live) for listed in snapshot(folder, groups, gone).segments]
     live = [groups[number][doc] for number, doc in everything if (number, doc) not in gone]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merging, "AT_A_TIME", data.draw(st.sampled_from([1, 5, 1 << 20])))
+        patch.setattr(merging, "BLOCK", data.draw(st.sampled_from([1, 5, 1 << 20])))
         assert merge(parts, folder / "merged") == len(live)
     assert raw(folder / "merged") == raw(write(folder / "built", live))
 

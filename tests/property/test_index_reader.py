@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rye.index.documents import name_key
+from rye.index.docvalues import name_key
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS
 from rye.items.model import Item

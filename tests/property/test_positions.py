@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.segment import POSITION_BITS
+from rye.index.postings import POSITION_BITS
 from rye.search import phrase as positions
 from rye.search.phrase import Occurrences
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rye.index import documents as codes
+from rye.index import postings as norms
 from rye.query import ast
 from rye.search import postings
 from rye.search import score as evaluate
@@ -30,7 +30,7 @@ def test_sparse_and_dense_postings_say_the_same(
         answers = []
         for dense, often in ((SPARSE, 0), (DENSE, 0), (DENSE, 1 << 40)):
             with pytest.MonkeyPatch.context() as patch:
-                patch.setattr(codes, "OFTEN", often)
+                patch.setattr(norms, "ORDER_AFTER", often)
                 patch.setattr(postings, "DENSE", dense)
                 patch.setattr(evaluate, "_MANY", 1)
                 patch.setattr(evaluate, "_FEW", 1)

@@ -37,7 +37,7 @@ def held(snapshot: Snapshot | None) -> State | None:
         segment = listed.segment
         keys, _ = segment.occurrences(slice(0, len(segment.posting_doc)))
         assert len(keys) >= segment.docs
-        assert len(segment.entries.everything) > 0
+        assert len(segment.keywords.everything) > 0
         for doc in listed.live.nonzero()[0].tolist():
             found[segment.paths[doc]] = segment.evidence[doc].content_digest
     return found

@@ -11,6 +11,7 @@ import numpy as np
 
 from rye.index.analysis import stem
 from rye.index.file_list import FileList, Files, SegmentRow
+from rye.index.postings import POSITION_BITS
 from rye.index.reader import Reader
 from rye.index.schema import (
     MAX_METADATA_VALUES,
@@ -18,13 +19,13 @@ from rye.index.schema import (
     SEPARATOR,
     TEXT_FIELDS,
     TYPE_NAMES,
-    Place,
+    ItemPlace,
     clean,
     flatten,
     fold_value,
     hidden_states,
 )
-from rye.index.segment import EXTENSION, POSITION_BITS, Segment
+from rye.index.segment import EXTENSION, Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Listed, Snapshot
 from rye.items.model import Item, ItemId, ItemType
@@ -43,10 +44,10 @@ def item(item_id: str, item_type: ItemType = ItemType.TOOL, **parts: Any) -> Ite
     return Item(item_type, ItemId(item_id), item_id.rpartition("/")[2], **parts)
 
 
-def place(one: Item, root: Root = ROOT) -> Place:
+def place(one: Item, root: Root = ROOT) -> ItemPlace:
     """Return where an item stands."""
     path = as_file(one)[0]
-    return Place(root.space, root.bundle, path, Path(path).suffix)
+    return ItemPlace(root.space, root.bundle, path)
 
 
 def evidence(one: Item) -> Evidence:
@@ -54,7 +55,7 @@ def evidence(one: Item) -> Evidence:
     return Evidence(f"digest of {one.type}:{one.id}", code="no-envelope")
 
 
-def keyword_entries(one: Item, where: Place) -> list[tuple[str, str]]:
+def keyword_entries(one: Item, where: ItemPlace) -> list[tuple[str, str]]:
     """Return the ``(key, value)`` entries that an item must have, each once."""
     pairs = [
         ("key", f"{one.type}:{one.id}"),
@@ -121,9 +122,9 @@ def dump(segment: Segment) -> Dump:
     shared = {stem(term): segment.inflections(term)[0] for term in segment.terms.everything}
     stems = {root: tuple(segment.terms.take(np.asarray(numbers, np.int64))) for root, numbers in shared.items()}
     entries: dict[int, list[tuple[str, str]]] = {doc: [] for doc in docs}
-    for number, entry in enumerate(segment.entries.everything):
+    for number, entry in enumerate(segment.keywords.everything):
         key, _, value = entry.partition(SEPARATOR)
-        for doc in segment.entry_docs(np.asarray([number])).tolist():
+        for doc in segment.keyword_docs(np.asarray([number])).tolist():
             entries[doc].append((key, value))
     return {
         "docs": segment.docs,

@@ -10,11 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index import analysis, container
+from rye.index.arrays import ranges
 from rye.index.container import DamagedError
+from rye.index.postings import POSITION_BITS, slot_keys
 from rye.index.schema import TEXT_FIELDS, fold_value
-from rye.index.segment import POSITION_BITS, Segment, slot_keys
+from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.terms import ranges
 from rye.items.model import Item, ItemType, Section, Symbol
 from tests.support import naive_analysis
 from tests.support.naive_docs import text_values

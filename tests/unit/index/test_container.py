@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index import container
-from rye.index import container as checked
 from rye.index.container import Container, DamagedError
 
 ARRAYS: dict[str, npt.NDArray[np.generic]] = {
@@ -211,7 +210,7 @@ def flip(path: Path, name: str, *, unseen: bool = False) -> None:
     raw[-(-(16 + length) // 64) * 64 + offset] ^= 0xFF
     path.write_bytes(raw)
     if unseen:
-        checked.note(path)
+        container.remember_check(path)
 
 
 @pytest.mark.parametrize("name", [name for name, array in ARRAYS.items() if array.size])
@@ -238,7 +237,7 @@ def test_a_large_file_is_read_whole_once_while_it_stays_the_same(large: Path, mo
     Container(large)
     assert len(reads) == 1
     now = time.time()
-    for later, expected in ((checked.EVERY - 60, 1), (checked.EVERY + 60, 2), (-60, 3)):
+    for later, expected in ((container.CHECK_EVERY - 60, 1), (container.CHECK_EVERY + 60, 2), (-60, 3)):
         monkeypatch.setattr(time, "time", lambda later=later: now + later)
         Container(large)
         assert len(reads) == expected
@@ -251,7 +250,7 @@ def test_a_disk_that_forgets_is_noticed_within_a_day(large: Path, monkeypatch: p
     with pytest.raises(DamagedError, match="floats"):
         opened.check()
     now = time.time()
-    monkeypatch.setattr(time, "time", lambda: now + checked.EVERY)
+    monkeypatch.setattr(time, "time", lambda: now + container.CHECK_EVERY)
     with pytest.raises(DamagedError, match="floats"):
         Container(large)
 
@@ -262,7 +261,7 @@ NONSENSE = ["", "[]", "{", "null", '{"some.ryx": 3}', '{"some.ryx": []}', '{"som
 @pytest.mark.parametrize("said", NONSENSE)
 def test_what_is_known_of_files_is_only_a_hint(large: Path, said: str) -> None:
     """Where it cannot be read, cannot be written or says nonsense, a file is checked."""
-    known = large.with_name(checked.NAME)
+    known = large.with_name(container.CHECKED_NAME)
     known.write_text(said)
     flip(large, "ints")
     with pytest.raises(DamagedError):
@@ -280,12 +279,12 @@ def test_files_that_are_gone_are_forgotten(large: Path) -> None:
         container.write(large.with_name(f"{number}.ryx"), ARRAYS, META)
         large.with_name(f"{number}.ryx").unlink()
     container.write(large.with_name("last.ryx"), ARRAYS, META)
-    assert json.loads(large.with_name(checked.NAME).read_bytes()).keys() == {"some.ryx", "last.ryx"}
+    assert json.loads(large.with_name(container.CHECKED_NAME).read_bytes()).keys() == {"some.ryx", "last.ryx"}
 
 
 def test_a_large_file_that_is_cut_is_damage(large: Path) -> None:
     """The length is looked at each time."""
     large.write_bytes(large.read_bytes()[:-1])
-    checked.note(large)
+    container.remember_check(large)
     with pytest.raises(DamagedError, match="cut short"):
         Container(large)

@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index import container
+from rye.index.arrays import Bools
 from rye.index.container import FORMAT_VERSION, MAGIC
-from rye.index.segment import Bools
 from rye.index.verdict_cache import kept_masks
 
 MASKS = {"odd": np.arange(21) % 2 == 1, "few": np.arange(21) < 3}

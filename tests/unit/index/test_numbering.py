@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index.arrays import WORD, Numbering
+from rye.index.bulk_analysis import WORD, Numbering
 
 SIZES = (1, 7, 8, 9, 15, 16, 17, 24, 25, 255)
 RUNS = st.one_of(

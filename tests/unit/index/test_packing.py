@@ -9,28 +9,28 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import arrays as packing
-from rye.index import container
-from rye.index import documents as codes
-from rye.index import documents as paths
-from rye.index import docvalues as blocks
-from rye.index.arrays import Positions, pack_positions, pack_postings
-from rye.index.container import Container, DamagedError
-from rye.index.documents import LENGTH_BITS
-from rye.index.docvalues import BLOCK, Blocks
+from rye.index import postings
+from rye.index.arrays import Arrays, pack_strings, ranges
+from rye.index.container import DamagedError
+from rye.index.docvalues import BLOCK, CompressedStrings, Paths, compress_strings, pack_paths
+from rye.index.postings import LENGTH_BITS, POSITION_BITS, Positions, pack_positions, pack_postings
 from rye.index.schema import FIELD_BITS, SEPARATOR, TYPE_NAMES
-from rye.index.segment import POSITION_BITS, Segment
-from rye.index.terms import Strings, escape, ranges
-from rye.index.terms import pack as pack_strings
+from rye.index.segment import Segment
+from rye.index.terms import Strings, escape
 from rye.items.model import ItemType
 from tests.unit.index.laying import item, write
 
 NUMBERS = st.one_of(st.integers(0, 300), st.sampled_from([255, 256, 65_535, 65_536, (1 << POSITION_BITS) - 1]))
 
 
-def strings(arrays: packing.Arrays, name: str) -> Strings:
+def strings(arrays: Arrays, name: str) -> Strings:
     """Return a table of strings out of arrays."""
     return Strings(arrays[f"{name}.offsets"], memoryview(arrays[f"{name}.buffer"].tobytes()))
+
+
+def compressed(arrays: Arrays, name: str) -> CompressedStrings:
+    """Return a compressed table out of arrays."""
+    return CompressedStrings(name, arrays.__getitem__, lambda name: memoryview(arrays[name].tobytes()))
 
 
 @given(st.lists(st.lists(NUMBERS, min_size=1, max_size=40), max_size=8), st.data())
@@ -88,8 +88,8 @@ def test_a_tf_beyond_its_bits_is_read_from_the_table(tmp_path: Path, monkeypatch
     bodies = ["deploy " * 9, "deploy it", "it deploy " * 40]
     found = [item(f"x{at}", body=body) for at, body in enumerate(bodies)]
     plain = Segment(write(tmp_path / "plain", found))
-    monkeypatch.setattr(packing, "MIN_TF_BITS", 99)
-    monkeypatch.setattr(packing, "WIDE_TF_BITS", 2)
+    monkeypatch.setattr(postings, "MIN_TF_BITS", 99)
+    monkeypatch.setattr(postings, "WIDE_TF_BITS", 2)
     tight = Segment(write(tmp_path / "tight", found))
     assert len(tight._large) == 3
     every = slice(0, len(plain.posting_doc))
@@ -105,31 +105,31 @@ def test_a_tf_beyond_its_bits_is_read_from_the_table(tmp_path: Path, monkeypatch
 def test_rows_of_several_terms_are_those_of_each_in_turn(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tight: dict[str, int]
 ) -> None:
-    """In words of 32 bits and of 64, with a table of large tf and without; their slot codes once they are in order."""
+    """In words of 32 bits and of 64, with a table of large tf and without; their norms once they are in order."""
     for name, value in tight.items():
-        monkeypatch.setattr(packing, name, value)
-    monkeypatch.setattr(codes, "OFTEN", 0)
+        monkeypatch.setattr(postings, name, value)
+    monkeypatch.setattr(postings, "ORDER_AFTER", 0)
     rng = np.random.default_rng(3)
     words = [f"w{number}x" for number in range(30)]
     items = [item(f"x{at}", title=words[at], body=" ".join(rng.choice(words, 60))) for at in range(30)]
     segment = Segment(write(tmp_path / "a", items))
     every = np.arange(len(segment.terms))
     for terms in (every[:0], every[3:4], every[2:9:3], every):
-        slots, tf = segment.rows_of(terms)
+        slots, tf = segment.slots_and_tf(terms)
         runs = [segment.run(term) for term in terms.tolist()]
         assert slots.tolist() == [slot for run in runs for slot in segment.slots(run).tolist()]
         assert tf.tolist() == [count for run in runs for count in segment.frequencies(run).tolist()]
         assert segment.slots_of(terms).tolist() == slots.tolist()
-        assert segment.slot_codes is not None
-        assert (segment.slot_codes.take(slots) >> LENGTH_BITS).tolist() == (slots & ((1 << FIELD_BITS) - 1)).tolist()
-        assert segment.codes_of(terms) is None
-    monkeypatch.setattr(codes, "OFTEN", 1 << 40)
-    monkeypatch.setattr(codes, "_AT_A_TIME", 100)
+        assert segment.norms is not None
+        assert (segment.norms.take(slots) >> LENGTH_BITS).tolist() == (slots & ((1 << FIELD_BITS) - 1)).tolist()
+        assert segment.norms_of(terms) is None
+    monkeypatch.setattr(postings, "ORDER_AFTER", 1 << 40)
+    monkeypatch.setattr(postings, "_BLOCK", 100)
     for terms in (every, every[:0], every[3:4], every[2:9:3]):
-        found = segment.codes_of(terms)
+        found = segment.norms_of(terms)
         assert found is not None
-        assert segment.slot_codes is not None
-        assert found.tolist() == segment.slot_codes.take(segment.rows_of(terms)[0]).tolist()
+        assert segment.norms is not None
+        assert found.tolist() == segment.norms.take(segment.slots_and_tf(terms)[0]).tolist()
 
 
 WORDS = st.text(st.sampled_from("ab*?\\é\U0001f600 "), max_size=4)
@@ -140,16 +140,8 @@ TABLES = st.one_of(st.sets(WORDS, max_size=9), st.integers(0, 300).map(lambda n:
 def test_a_compressed_table_answers_as_a_plain_one(words: set[str], asked: str) -> None:
     """Lookups, prefixes, globs, ranges and access are those of the same strings uncompressed."""
     ordered = sorted(f"k{SEPARATOR}{word}" for word in words)
-    arrays = blocks.pack(ordered, "t")
-    table = Blocks(
-        int(arrays["t.count"][0]),
-        strings(arrays, "t.head"),
-        arrays["t.ends"],
-        memoryview(arrays["t.blocks"].tobytes()),
-        bits=memoryview(arrays["t.filter"].tobytes()),
-    )
-    offsets, buffer = pack_strings(ordered)
-    plain = Strings(offsets, memoryview(buffer.tobytes()))
+    table = compressed(compress_strings("t", ordered), "t")
+    plain = strings(pack_strings("t", ordered), "t")
     assert table.everything == plain.everything == ordered
     assert len(table) == len(plain)
     assert table.take(np.arange(len(table))) == ordered
@@ -163,14 +155,11 @@ def test_a_compressed_table_answers_as_a_plain_one(words: set[str], asked: str) 
         assert table.matching(glob, within=within).tolist() == plain.matching(glob, within=within).tolist()
 
 
-def test_a_damaged_block_is_told(tmp_path: Path) -> None:
+def test_a_damaged_block_is_told() -> None:
     """What zlib cannot unpack is damage, however it is asked for."""
-    arrays = blocks.pack([f"{at:04}" for at in range(3 * BLOCK)], "t")
+    arrays = compress_strings("t", [f"{at:04}" for at in range(3 * BLOCK)])
     arrays["t.blocks"] = np.zeros_like(arrays["t.blocks"])
-    container.write(tmp_path / "a", arrays, {})
-    file = Container(tmp_path / "a")
-    heads = Strings(file.array("t.head.offsets"), file.buffer("t.head.buffer"))
-    table = Blocks(3 * BLOCK, heads, file.array("t.ends"), file.buffer("t.blocks"), bits=file.buffer("t.filter"))
+    table = compressed(arrays, "t")
     for ask in (lambda: table[0], lambda: table.find("0001"), lambda: table.matching("*1*"), lambda: table.everything):
         with pytest.raises(DamagedError):
             ask()
@@ -182,7 +171,7 @@ def test_paths_are_read_back(rows: list[tuple[ItemType, str, str, bool]]) -> Non
     kinds = [TYPE_NAMES.index(str(kind)) for kind, _, _, _ in rows]
     ids = [item_id for _, item_id, _, _ in rows]
     found = [f"{kind.folder}/{item_id}{end}" if usual else end for kind, item_id, end, usual in rows]
-    arrays = paths.pack(found, kinds, ids) | packing.pack_strings("id", ids)
-    kept = paths.Paths(arrays["path"], strings(arrays, "path"), np.asarray(kinds, np.uint8), strings(arrays, "id"))
+    arrays = pack_paths(found, kinds, ids) | pack_strings("id", ids)
+    kept = Paths(arrays["path"], strings(arrays, "path"), np.asarray(kinds, np.uint8), strings(arrays, "id"))
     assert kept.everything == found == [kept[doc] for doc in range(len(kept))]
     assert kept.take(np.arange(len(kept))) == found

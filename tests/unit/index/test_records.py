@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import container
-from rye.index import evidence_column as records
+from rye.index import container, evidence_column
+from rye.index.arrays import Arrays
 from rye.index.container import Container, DamagedError
-from rye.index.evidence_column import Records
-from rye.index.terms import Strings
+from rye.index.evidence_column import EvidenceColumn, EvidenceWriter
 from rye.signing import Coverage, Evidence, inspect
 from tests.support.signed import GOLDEN
 
@@ -40,12 +39,18 @@ EVIDENCE = st.builds(
 )
 
 
-def opened(path: Path, found: list[Evidence]) -> Records:
+def opened(path: Path, found: list[Evidence]) -> EvidenceColumn:
     """Write evidence to a file and open it."""
     path.unlink(missing_ok=True)
-    container.write(path, records.pack(found), {})
-    file = Container(path)
-    return Records(file.array, lambda name: Strings(file.array(f"{name}.offsets"), file.buffer(f"{name}.buffer")))
+    container.write(path, packed(found), {})
+    return EvidenceColumn(Container(path))
+
+
+def packed(found: list[Evidence]) -> Arrays:
+    """Return the arrays of evidence."""
+    writer = EvidenceWriter()
+    writer.add(found)
+    return writer.arrays()
 
 
 @given(st.lists(EVIDENCE, max_size=5))
@@ -84,20 +89,19 @@ def test_a_signed_file_takes_little_more_than_its_digests_and_signature(tmp_path
 @pytest.mark.parametrize("line", ["", "{", "null", "[]", '["cds", "evidence-0"]', '{"a": 1}', '["", "evidence-2", 1]'])
 def test_a_record_of_another_layout_is_damage(tmp_path: Path, line: str) -> None:
     """It is never read as something else."""
-    arrays = records.pack([Evidence("ab" * 32)])
+    arrays = packed([Evidence("ab" * 32)])
     arrays |= {
         "evidence.rest.offsets": np.asarray([0, len(line) + 1]),
         "evidence.rest.buffer": np.frombuffer(f"{line}\n".encode(), np.uint8),
     }
     container.write(tmp_path / "a", arrays, {})
-    file = Container(tmp_path / "a")
-    kept = Records(file.array, lambda name: Strings(file.array(f"{name}.offsets"), file.buffer(f"{name}.buffer")))
+    kept = EvidenceColumn(Container(tmp_path / "a"))
     with pytest.raises(DamagedError):
         kept[0]
 
 
 def test_a_record_is_one_line_of_json() -> None:
     """So that it stands in a table of strings."""
-    rest = records._to_line("c", tuple(Evidence("", detail="a\nb")))
+    rest = evidence_column._record("c", tuple(Evidence("", detail="a\nb")))
     assert "\n" not in rest
     assert json.loads(rest)[:2] == ["c", "evidence-2"]

@@ -14,8 +14,7 @@ import numpy as np
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.index import container, file_list, refresh, store
-from rye.index import evidence_column as records
+from rye.index import container, evidence_column, file_list, refresh, store
 from rye.index import segment_builder as builder
 from rye.index.reader import Reader
 from rye.index.refresh import RefreshReport, SpaceIndex
@@ -378,7 +377,7 @@ def test_evidence_of_another_layout_is_read_anew(
 ) -> None:
     """An index whose records of evidence this version does not know is rebuilt, with a warning."""
     with monkeypatch.context() as patch:
-        patch.setattr(records, "_to_line", lambda *_rest: '["cds", "evidence-0"]')
+        patch.setattr(evidence_column, "_record", lambda *_rest: '["cds", "evidence-0"]')
         make().refresh()
     lay(root.path, {"knowledge/guide.md": "# Guide\n\nHow to write.\n"})
     found = make().refresh()

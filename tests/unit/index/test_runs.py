@@ -16,10 +16,9 @@ from rye import _process as stopping
 from rye import spaces
 from rye.errors import CancelledError, EnvironmentFault
 from rye.index import container
-from rye.index import join as joining
 from rye.index import parallel_build as runs
 from rye.index.container import Container
-from rye.index.parallel_build import Work, built
+from rye.index.parallel_build import BuildTask, build
 from rye.index.refresh import SpaceIndex
 from rye.index.segment import Segment
 from rye.index.segment_builder import DocumentWriter
@@ -47,15 +46,15 @@ def root(tmp_path: Path) -> Root:
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let few files be many."""
     monkeypatch.setattr(runs, "ALONE_BELOW", 8)
-    monkeypatch.setattr(joining, "ALONE_BELOW", 8)
+    monkeypatch.setattr(runs, "JOIN_ALONE_BELOW", 8)
 
 
-def work(root: Root, folder: Path, told: list[int] | None = None) -> Work:
+def work(root: Root, folder: Path, told: list[int] | None = None) -> BuildTask:
     """Return the work of reading all files."""
     folder.mkdir(exist_ok=True)
     files, _ = spaces.walk(root)
     sizes = [(root.path / file.rel_path).stat().st_size for file in files]
-    return Work(root, files, sizes, {}, folder, (told if told is not None else []).append)
+    return BuildTask(root, files, sizes, {}, folder, (told if told is not None else []).append)
 
 
 def arrays(path: Path) -> dict[str, tuple[str, bytes]]:
@@ -64,9 +63,9 @@ def arrays(path: Path) -> dict[str, tuple[str, bytes]]:
     return {name: (file.array(name).dtype.str, file.array(name).tobytes()) for name in file._table}
 
 
-def segment(root: Root, folder: Path, processes: int) -> tuple[dict[str, tuple[str, bytes]], runs.Built]:
+def segment(root: Root, folder: Path, processes: int) -> tuple[dict[str, tuple[str, bytes]], runs.BuildResult]:
     """Read all files and return the arrays of the segment, and what else was found."""
-    with built(work(root, folder), processes=processes) as found:
+    with build(work(root, folder), processes=processes) as found:
         assert found.write is not None
         (folder / "segment").unlink(missing_ok=True)
         assert found.write(folder / "segment") == 80
@@ -80,7 +79,7 @@ def test_several_processes_make_what_one_makes(
 ) -> None:
     """The same arrays to the byte, the same problems in the same order, and nothing left beside."""
     alone = segment(root, tmp_path / "a", 1)
-    monkeypatch.delattr(DocumentWriter, "lists")
+    monkeypatch.delattr(DocumentWriter, "keywords_and_edges")
     several = segment(root, tmp_path / "b", processes)
     assert several[0] == alone[0]
     assert several[1].problems == alone[1].problems
@@ -98,20 +97,20 @@ def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path, monkeypatch: py
         asked = work(root, tmp_path / "b")
         size = dict(zip(asked.files, asked.sizes, strict=True))
         pieces = runs._pieces(asked, 1)
-        assert [file for piece in pieces for file in piece] == list(asked.files)
-        assert all(len(piece) == 1 or sum(map(size.__getitem__, piece)) <= most for piece in pieces)
+        assert [file for piece in pieces for file in piece.files] == list(asked.files)
+        assert all(len(piece.files) == 1 or sum(map(size.__getitem__, piece.files)) <= most for piece in pieces)
         assert segment(root, tmp_path / "b", 1)[0] == alone[0]
 
 
 def test_what_did_not_change_is_told_by_helpers_too(root: Root, tmp_path: Path) -> None:
     """A file whose bytes are indexed already gives no item."""
     plain = work(root, tmp_path / "a")
-    with built(plain, processes=1) as found:
+    with build(plain, processes=1) as found:
         assert found.write is not None
         found.write(tmp_path / "first.ryx")
     kept = Segment(tmp_path / "first.ryx")
     digests = {path: kept.evidence[doc].content_digest for doc, path in enumerate(kept.paths.everything)}
-    with built(Work(root, plain.files, plain.sizes, digests, tmp_path / "a", plain.told), processes=2) as found:
+    with build(BuildTask(root, plain.files, plain.sizes, digests, tmp_path / "a", plain.report), processes=2) as found:
         assert found.write is None
         assert found.same == set(digests)
 
@@ -134,10 +133,11 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The helper is ended, whatever it does, and leaves no file."""
-    monkeypatch.setattr(runs, "start_workers", lambda *_: nullcontext([]))
+    reading, real = [True], _helpers.start_workers
+    monkeypatch.setattr(runs, "start_workers", lambda *of: nullcontext([]) if reading and reading.pop() else real(*of))
     monkeypatch.setattr(_helpers, "_START", "import time; time.sleep(600)")
     folder, began = tmp_path / "a", time.monotonic()
-    with built(work(root, folder), processes=2) as found:
+    with build(work(root, folder), processes=2) as found:
         assert found.write is not None
         with (
             stopping.stoppable(lambda: time.monotonic() > began + 0.3),
@@ -161,8 +161,8 @@ runs.ALONE_BELOW = 8
 root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})
 files = spaces.walk(root)[0]
-work = runs.Work(root, files, [9] * len(files), {{}}, folder, lambda done: None)
-with runs.built(work, processes=3) as found:
+work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None)
+with runs.build(work, processes=3) as found:
     found.write(folder / "segment")
 """,
         encoding="utf-8",
@@ -175,7 +175,7 @@ with runs.built(work, processes=3) as found:
 def test_progress_counts_what_helpers_do(root: Root, tmp_path: Path) -> None:
     """It ends with all files."""
     told: list[int] = []
-    with built(work(root, tmp_path / "a", told), processes=2):
+    with build(work(root, tmp_path / "a", told), processes=2):
         pass
     assert max(told) == len(spaces.walk_stat(root)[0])
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rye.index import terms as bisecting
-from rye.index import terms as matching
-from rye.index.terms import Strings, pack
+from rye.index import terms
+from rye.index.arrays import pack
+from rye.index.terms import Strings
 
 LETTERS = "ab*?\\.\n é你😀\ud800\x00\x7fß"
 WORDS = st.text(st.sampled_from(LETTERS.replace("\n", "")), max_size=6)
@@ -25,9 +25,9 @@ def steps(request: pytest.FixtureRequest) -> Iterator[None]:
     """Run everything also with steps so small that these small tables take several, and with every string copied."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param:
-            patch.setattr(bisecting, "_STEP", 2)
-            patch.setattr(bisecting, "_MANY", 1)
-            patch.setattr(matching, "_BLOCK", 3)
+            patch.setattr(terms, "_STEP", 2)
+            patch.setattr(terms, "_MANY", 1)
+            patch.setattr(terms, "_BLOCK", 3)
         yield
 
 

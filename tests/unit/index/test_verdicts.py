@@ -11,7 +11,7 @@ import pytest
 
 from rye.index import container
 from rye.index import verdict_cache as verdicts
-from rye.index.schema import Place
+from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.verdict_cache import VERDICT_NAMES, VerdictColumn, verdict_column
@@ -31,7 +31,7 @@ def made(folder: Path) -> Segment:
         if origin.space == ROOT.space:
             item = Item(ItemType(origin.item_type), ItemId(origin.item_id), "hello")
             evidence = inspect(golden.make(), origin=origin, declared=golden.declared)
-            builder.add(item, Place(ROOT.space, "", "path", ".py"), evidence)
+            builder.add(item, ItemPlace(ROOT.space, "", "path"), evidence)
     builder.write(folder / "segment")
     return Segment(folder / "segment")
 
@@ -93,7 +93,7 @@ def test_of_what_no_trusted_key_signed_one_is_judged_for_all_of_its_kind(
         digest = f"{number:064}"
         signed = Evidence(digest, digest=digest, signature=bytes([number] * 64), fingerprint="f" * 64)
         found = signed if number % 2 else Evidence(digest, "no-envelope")
-        builder.add(Item(ItemType.TOOL, ItemId(f"ops/{number}"), "hello"), Place(ROOT.space, "", "p", ".py"), found)
+        builder.add(Item(ItemType.TOOL, ItemId(f"ops/{number}"), "hello"), ItemPlace(ROOT.space, "", "p"), found)
     builder.write(tmp_path / "many")
     many, judged = Segment(tmp_path / "many"), []
 

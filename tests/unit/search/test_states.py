@@ -9,7 +9,7 @@ import pytest
 
 from rye.index.file_list import SegmentRow
 from rye.index.reader import Reader
-from rye.index.schema import Place
+from rye.index.schema import ItemPlace
 from rye.index.segment import EXTENSION, Segment
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Listed, Snapshot
@@ -32,7 +32,7 @@ def signed(folder: Path, root: Root, files: dict[str, bytes]) -> tuple[Root, Sna
     for item_id, data in files.items():
         origin = place(item_id, space=root.space, bundle=root.bundle)
         found = inspect(data, origin=origin, declared={})
-        builder.add(item(item_id), Place(root.space, root.bundle, f"tools/{item_id}.py", ".py"), found)
+        builder.add(item(item_id), ItemPlace(root.space, root.bundle, f"tools/{item_id}.py"), found)
     row = SegmentRow("states", len(files))
     builder.write(folder / row.file(EXTENSION))
     segment = Segment(folder / row.file(EXTENSION))
