@@ -133,15 +133,14 @@ PAST_THE_FACADE = frozenset(
         "rye/mcp/prompts.py",
         "rye/mcp/resources.py",
         "rye/mcp/server.py",
-        "rye/mcp/shelf.py",
         "rye/mcp/tools/load.py",
         "rye/mcp/tools/refs.py",
         "rye/mcp/tools/search.py",
         "rye/mcp/tools/sections.py",
         "rye/mcp/tools/sign.py",
-        "rye/mcp/tools/targets.py",
+        "rye/mcp/tools/tool.py",
         "rye/mcp/tools/verify.py",
-        "rye/mcp/trusted.py",
+        "rye/mcp/redact.py",
     }
 )
 """Files of surfaces that still import a room below the façade."""

@@ -1,16 +1,23 @@
-"""One call while it is worked on in a thread: whether it is still wanted, how far it is, what its user is asked."""
+"""One call while a thread works on it: progress, cancellation, and questions to the client's user."""
 
 from __future__ import annotations
 
+import asyncio
 import threading
 import time
-from collections.abc import Callable
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from typing import Any, Protocol
+
+import anyio
+import anyio.from_thread
+from mcp import types
+from mcp.server.context import ServerRequestContext
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from rye.errors import CancelledError
 
-__all__ = ["Asked", "Call", "Confirm", "Report"]
-
+__all__ = ["Asked", "Call", "Confirm", "Conversation", "Report"]
 
 _PACE = 0.05
 """Seconds between two steps that are told."""
@@ -89,3 +96,90 @@ class Call:
         self._told, self._next = reached, now + _PACE
         whole = f"{done} of {total} files" if total else f"{done} files"
         self._report(reached, self._before + total if total else None, f"{source}: {whole}".lstrip(": "))
+
+
+_CONFIRM = "confirm"
+_WAITING = 16
+_NO_FORM = {"type": "object", "properties": {}}
+
+
+class Conversation:
+    """The client's side of one call.
+
+    Args:
+        ctx: Of the request.
+        params: Of a call of a tool, which may bring what the user answered; None for other requests.
+    """
+
+    def __init__(self, ctx: ServerRequestContext[Any, Any], params: types.CallToolRequestParams | None = None) -> None:
+        self._ctx = ctx
+        self._params = params
+
+    @asynccontextmanager
+    async def progress(self) -> AsyncIterator[Report | None]:
+        """Give what tells the client how far its call is; None where it did not ask to be told."""
+        if (self._ctx.meta or {}).get("progress_token") is None:
+            yield None
+            return
+        loop = asyncio.get_running_loop()
+        send, receive = anyio.create_memory_object_stream[tuple[float, float | None, str]](_WAITING)
+
+        def offer(*step: Any) -> None:
+            with suppress(anyio.WouldBlock, anyio.ClosedResourceError):  # a client that reads slowly misses steps
+                send.send_nowait(step)
+
+        def report(done: float, total: float | None, message: str) -> None:
+            with suppress(RuntimeError):  # the server is ending
+                loop.call_soon_threadsafe(offer, done, total, message)
+
+        async def pump() -> None:
+            async with receive:
+                async for step in receive:
+                    await self._ctx.session.report_progress(*step)
+
+        pumping = asyncio.create_task(pump())
+        try:
+            yield report
+            send.close()
+            await pumping
+        finally:
+            send.close()
+            pumping.cancel()
+
+    @property
+    def confirm(self) -> Confirm | None:
+        """How a thread asks the user; None where the client cannot show a question."""
+        capabilities = self._ctx.session.client_capabilities
+        asked = capabilities.elicitation if capabilities else None
+        if self._params is None or asked is None or (asked.form is None and asked.url is not None):
+            return None
+        if self._ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            return self._answered
+        return self._elicited if self._ctx.session.can_send_request else None
+
+    def _elicited(self, question: str, _binding: str) -> bool:
+        async def ask() -> bool:
+            found = await self._ctx.session.elicit_form(question, _NO_FORM, self._ctx.request_id)
+            return found.action == "accept"
+
+        return anyio.from_thread.run(ask)
+
+    def _answered(self, question: str, binding: str) -> bool:
+        """Return what the user has answered; in this form of the protocol the client calls again with it.
+
+        Raises:
+            Asked: The user has not been asked yet, or about something else.
+        """
+        assert self._params is not None
+        found = (self._params.input_responses or {}).get(_CONFIRM)
+        if not isinstance(found, types.ElicitResult):
+            raise Asked(question, binding)
+        if found.action == "accept" and self._params.request_state != binding:
+            raise Asked(question, binding)
+        return found.action == "accept"
+
+    def question(self, asked: Asked) -> types.InputRequiredResult:
+        """Return what makes the client ask its user and call again."""
+        form = types.ElicitRequestFormParams(message=asked.question, requested_schema=_NO_FORM)
+        requests: types.InputRequests = {_CONFIRM: types.ElicitRequest(params=form)}
+        return types.InputRequiredResult(input_requests=requests, request_state=asked.binding)

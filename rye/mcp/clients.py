@@ -6,7 +6,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rye.mcp.options import Http, Options
+from rye.mcp.startup import Http, Options
 
 __all__ = ["CLIENTS", "TOKEN_VARIABLE", "client_config"]
 

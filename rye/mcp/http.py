@@ -14,9 +14,9 @@ import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 
 from rye.errors import ArgumentError, EnvironmentFault
-from rye.mcp.ending import end_soon
-from rye.mcp.options import Http
 from rye.mcp.server import App
+from rye.mcp.startup import Http
+from rye.mcp.transport import end_soon
 
 __all__ = ["MAX_BODY", "PATH", "serve_http"]
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError
 from rye.mcp.calls import Call
-from rye.mcp.options import Options
-from rye.mcp.trusted import unname
+from rye.mcp.redact import unname
+from rye.mcp.startup import Options
 
 if TYPE_CHECKING:
     from rye.registry import Registry

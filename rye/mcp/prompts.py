@@ -10,13 +10,13 @@ from mcp import types
 
 from rye._text import block
 from rye.errors import ArgumentError, RyeError
-from rye.mcp.shelf import described, shelf_page
+from rye.mcp.resources import described, shelf_page
 from rye.mcp.text import short, verdict
 from rye.mcp.tools.load import MAX_CONTENT, part_of_content, require_trusted
 
 if TYPE_CHECKING:
     from rye.items.directive_xml import Input
-    from rye.mcp.options import Options
+    from rye.mcp.startup import Options
     from rye.registry import Registry
     from rye.registry.reports import LoadedItem
 

@@ -6,22 +6,73 @@ import json
 import re
 from collections.abc import Collection, Sequence
 from pathlib import Path, PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from mcp import types
 
 from rye.errors import ArgumentError
-from rye.mcp.shelf import PAGE, described, shelf_page
-from rye.mcp.text import short, tidy
+from rye.mcp.text import short, tidy, verdict
 from rye.mcp.tools.load import part_of_content, require_trusted
 
 if TYPE_CHECKING:
-    from rye.mcp.options import Options
+    from rye.mcp.startup import Options
     from rye.registry import Registry
+    from rye.search.results import SearchResponse, SearchResult
     from rye.spaces import Root
 
-__all__ = ["SCHEME", "STATS", "TEMPLATES", "changed_uris", "list_resources", "read_resource"]
+__all__ = [
+    "PAGE",
+    "SCHEME",
+    "STATS",
+    "TEMPLATES",
+    "changed_uris",
+    "complete",
+    "described",
+    "ids_like",
+    "list_resources",
+    "read_resource",
+    "shelf_page",
+]
+
+
+PAGE = 100
+"""Items of one page of a list."""
+
+_PLAIN = re.compile(r"[\w/.@+-]*")
+
+
+def shelf_page(registry: Registry, options: Options, scope: str, cursor: str | None) -> SearchResponse:
+    """Return one page of the items in a scope, by name.
+
+    Raises:
+        ArgumentError: ``bad-cursor``.
+    """
+    if cursor is not None and not re.fullmatch(r"\d{1,6}", cursor, re.ASCII):
+        raise ArgumentError("bad-cursor", f"cursor is {cursor!r}", hint="use the nextCursor of the page before")
+    return _listed(registry, options, scope, offset=int(cursor or 0))
+
+
+def _listed(registry: Registry, options: Options, scope: str, *, offset: int = 0, space: str = "all") -> SearchResponse:
+    filters = {"is": "trusted"} if options.only_trusted else None
+    return registry.search(scope=scope, space=space, sort_by="name", limit=PAGE, offset=offset, filters=filters)
+
+
+def described(hit: SearchResult) -> str:
+    """Return what a list says of an item: its verdict first."""
+    said: str = tidy(hit.description or hit.preview, longest=300)
+    return f"[{verdict(hit.signature.to_dict())}] {said}".rstrip()
+
+
+def ids_like(registry: Registry, options: Options, kind: str, begun: str, *, space: str = "all") -> dict[str, Any]:
+    """Return the ids of a type that begin so, as a client completes them."""
+    if not _PLAIN.fullmatch(begun):
+        return {"values": [], "total": 0, "has_more": False}
+    dotted = "." in begun and "/" not in begun
+    answer = _listed(registry, options, kind if dotted or not begun else f"{kind}.{begun}*", space=space)
+    values = list(dict.fromkeys(hit.id for hit in answer.results if hit.id.startswith(begun)))
+    return {"values": tidy(values), "total": answer.total, "has_more": answer.next_offset is not None}
+
 
 SCHEME = "rye://"
 STATS = "rye://stats"
@@ -135,3 +186,21 @@ def _uri(space: str, kind: str, item_id: str) -> str:
 
 def _media(path: str) -> str:
     return _MEDIA.get(PurePath(path).suffix.lower(), "text/plain")
+
+
+def complete(registry: Registry, options: Options, params: types.CompleteRequestParams) -> types.CompleteResult:
+    """Return how what was begun may go on; nothing where that is not known."""
+    kinds = {template.uri_template: template.name for template in TEMPLATES}
+    kind = kinds.get(params.ref.uri) if isinstance(params.ref, types.ResourceTemplateReference) else None
+    name, begun = params.argument.name, params.argument.value
+    if kind and name == "space":
+        return _result([space for space in _SPACES if space.startswith(begun)])
+    if kind and name == "id":
+        chosen = (params.context.arguments or {}).get("space", "") if params.context else ""
+        found = ids_like(registry, options, kind, begun, space=chosen if chosen in _SPACES else "all")
+        return types.CompleteResult(completion=types.Completion(**found))
+    return _result([])
+
+
+def _result(values: list[str]) -> types.CompleteResult:
+    return types.CompleteResult(completion=types.Completion(values=values, total=len(values), has_more=False))

@@ -24,11 +24,10 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 
 from rye.errors import NotFoundError
-from rye.mcp.asking import Conversation
-from rye.mcp.calls import Asked, Call
-from rye.mcp.failures import as_rye_error, failed_tool, protocol_error
-from rye.mcp.options import Options
+from rye.mcp.calls import Asked, Call, Conversation
 from rye.mcp.projects import Projects
+from rye.mcp.startup import Options
+from rye.mcp.text import as_rye_error, failed_tool, protocol_error
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
@@ -139,7 +138,7 @@ class App:
 
     @cached_property
     def _listing(self) -> types.ListToolsResult:
-        from rye.mcp.listing import list_tools
+        from rye.mcp.tools.tool import list_tools
 
         return list_tools(self._tools.values(), self.options)
 
@@ -199,7 +198,7 @@ class App:
         return await self._ask(ctx, lambda registry: get_prompt(registry, self.options, params.name, params.arguments))
 
     async def _complete(self, ctx: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        from rye.mcp.completion import complete
+        from rye.mcp.resources import complete
 
         return await self._ask(ctx, lambda registry: complete(registry, self.options, params))
 

@@ -1,12 +1,17 @@
-"""What a model reads: one line per hit, harmless and bounded, whatever the items say."""
+"""What a model reads: one line per hit, harmless and bounded, whatever the items say; errors included."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import logging
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mcp import types
+from mcp.shared.exceptions import MCPError
+
 from rye._text import block, inline
-from rye.errors import QueryError, RyeError
+from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, QueryError, RyeError
 from rye.surface.text import (
     Note,
     error_notes,
@@ -22,7 +27,11 @@ from rye.surface.text import (
 __all__ = [
     "MAX_ENTRIES",
     "MAX_TEXT",
+    "as_rye_error",
     "error_text",
+    "failed_tool",
+    "for_client",
+    "protocol_error",
     "reference",
     "said_of",
     "search_text",
@@ -197,3 +206,67 @@ def error_text(error: RyeError) -> str:
         elif len(lines) <= _PROBLEMS:
             lines.append(f"  {short(text, MAX_TEXT)}")
     return "\n".join(lines)
+
+
+_TOOLS = {"search": "rye_search", "show": "rye_load", "verify": "rye_verify", "sign": "rye_sign"}
+_COMMAND = re.compile(rf"\brye ({'|'.join(_TOOLS)})(?: --ids)?\b(?! --)")
+_OTHER = re.compile(r"\brye (?:index|keys|manifest|sign|trust|verify)\b")
+
+
+def for_client(text: str) -> str:
+    """Return a hint or warning with the tools in it that a client can call.
+
+    >>> for_client("rye search finds items by what they say")
+    'rye_search finds items by what they say'
+    >>> for_client("make one with rye keys generate")
+    'make one with rye keys generate (a command that the user runs)'
+    """
+    said = _COMMAND.sub(lambda match: _TOOLS[match[1]], text)
+    return f"{said} (a command that the user runs)" if _OTHER.search(said) else said
+
+
+_LOG = logging.getLogger(__name__)
+_CALLERS_OWN = ("item-not-found", "project-not-found", "project-without-items")
+"""Codes of errors that name a path only because the caller did."""
+
+HidePaths = Callable[[str], str]
+"""Leaves out the paths that lie outside the spaces."""
+
+
+def as_rye_error(error: Exception) -> RyeError:
+    """Return the error to tell; one that is none of rye's is logged, and told without what it says."""
+    if isinstance(error, RyeError):
+        return error
+    _LOG.error("a call failed", exc_info=error)
+    if isinstance(error, OSError) and error.strerror:
+        return EnvironmentFault("system", error.strerror, hint="the server's log on standard error says more")
+    message = f"unexpected {type(error).__name__}"
+    return RyeError("internal", message, hint="a fault of rye; the server's log on standard error says more")
+
+
+def _told(error: RyeError, hide: HidePaths) -> dict[str, Any]:
+    """Return the error as JSON: harmless, bounded, in words for clients, without paths that lie outside the spaces."""
+    error.hint = for_client(error.hint)
+    if not isinstance(error, (ArgumentError, QueryError)) and error.code not in _CALLERS_OWN:
+        error.message, error.hint = hide(error.message), hide(error.hint)
+        error.details = {
+            key: hide(each) if isinstance(each, str) else each for key, each in error.details.items() if key != "path"
+        }
+    done: dict[str, Any] = tidy(error.to_dict(), longest=5_000)
+    return done
+
+
+def failed_tool(error: RyeError, hide: HidePaths) -> types.CallToolResult:
+    """Return an error as the result of a tool, so that the model reads it and can do better."""
+    told = _told(error, hide)
+    return types.CallToolResult(
+        content=[types.TextContent(text=error_text(error))], structured_content={"error": told}, is_error=True
+    )
+
+
+def protocol_error(error: RyeError, hide: HidePaths) -> MCPError:
+    """Return an error as the answer to anything but a tool."""
+    told = _told(error, hide)
+    asked = isinstance(error, (ArgumentError, NotFoundError, QueryError, ItemError))
+    code = types.INVALID_PARAMS if asked else types.INTERNAL_ERROR
+    return MCPError(code, error_text(error), told)

@@ -19,7 +19,7 @@ sys.addaudithook(lambda event, args: event == "os.scandir" and scanned.append(st
 
 from rye.cli.app import main
 from rye.mcp.calls import Call
-from rye.mcp.options import Options
+from rye.mcp.startup import Options
 from rye.mcp.projects import Projects
 from rye.mcp.tools import load
 from rye.mcp.tools.tool import Work

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import block
 from rye.errors import ItemError
-from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter, read_arguments
-from rye.mcp.shapes import part_of, schema_of
+from rye.mcp.redact import is_offered
+from rye.mcp.schema import part_of, schema_of
+from rye.mcp.startup import Options
 from rye.mcp.text import reference, short, tidy, verdict
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
-from rye.mcp.trusted import is_offered
 from rye.surface.text import source_name, standing
 
 if TYPE_CHECKING:

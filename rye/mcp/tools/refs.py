@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rye.mcp.parameters import Parameter, read_arguments
-from rye.mcp.shapes import schema_of
+from rye.mcp.redact import is_offered
+from rye.mcp.schema import schema_of
 from rye.mcp.text import said_of, short, tidy
 from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
-from rye.mcp.trusted import is_offered
 from rye.surface.text import header, standing
 
 if TYPE_CHECKING:

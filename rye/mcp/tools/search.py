@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError
 from rye.mcp.parameters import Parameter, take_arguments
-from rye.mcp.shapes import schema_of
-from rye.mcp.text import search_text, tidy, tidy_hit
+from rye.mcp.redact import is_offered, offered_suggestion, remarks
+from rye.mcp.schema import schema_of
+from rye.mcp.text import for_client, search_text, tidy, tidy_hit
 from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
-from rye.mcp.trusted import is_offered, offered_suggestion, remarks
-from rye.mcp.wording import for_client
 
 if TYPE_CHECKING:
     from rye.registry import Registry

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from rye.mcp.parameters import Parameter, take_arguments
-from rye.mcp.shapes import schema_of
+from rye.mcp.redact import is_offered, remarks
+from rye.mcp.schema import schema_of
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
 from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
-from rye.mcp.trusted import is_offered, remarks
 
 __all__ = ["TOOL"]
 

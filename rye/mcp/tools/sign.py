@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, SigningError
 from rye.mcp.parameters import Parameter, read_arguments
-from rye.mcp.shapes import schema_of
+from rye.mcp.schema import schema_of
 from rye.mcp.text import reference, short, tidy
-from rye.mcp.tools.targets import read_target
-from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work, read_target
 
 if TYPE_CHECKING:
     from rye.keys.sign_items import SignReport

@@ -1,17 +1,32 @@
-"""What a tool is: how it is described, what it takes, what it answers, and the function that works."""
+"""What a tool is: its description, parameters, answer and function; and how the protocol lists it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rye.mcp.calls import Call
-from rye.mcp.options import Options
-from rye.mcp.parameters import Parameter
-from rye.mcp.projects import Project, Projects
+from mcp import types
 
-__all__ = ["ITEM_SPACES", "PROJECT_PATH", "SPACE", "THRESHOLD", "Answer", "Effect", "Tool", "Work"]
+from rye.errors import ArgumentError
+from rye.mcp.calls import Call
+from rye.mcp.parameters import Parameter, input_schema
+from rye.mcp.projects import Project, Projects
+from rye.mcp.startup import Options
+
+__all__ = [
+    "ITEM_SPACES",
+    "PROJECT_PATH",
+    "SPACE",
+    "THRESHOLD",
+    "Answer",
+    "Effect",
+    "Tool",
+    "Work",
+    "list_tools",
+    "read_target",
+]
 
 ITEM_SPACES = ("all", "project", "user", "system")
 
@@ -84,3 +99,56 @@ class Tool:
     effect: Callable[[Options], Effect]
     run: Callable[[Work, Mapping[str, Any]], Answer]
     needs_writing: bool = False
+
+
+_GLOB = re.compile(r"[\[\]*?]")
+
+
+def read_target(text: str) -> tuple[str, ...]:
+    """Return ``type:id`` references, where the id may hold ``*`` and ``?``, for such a reference or for a scope.
+
+    Raises:
+        ArgumentError: ``bad-scope``, ``bad-target``.
+    """
+    from rye.index.schema import TYPE_NAMES
+    from rye.items.scope import parse_scope
+
+    kind, colon, item_id = text.partition(":")
+    if colon:
+        if kind not in TYPE_NAMES or not item_id:
+            hint = f"use TYPE:ID with a type of {', '.join(TYPE_NAMES)}, or a scope such as tool.rye.*"
+            raise ArgumentError("bad-target", f"target is {text!r}", hint=hint, valid=list(TYPE_NAMES))
+        return (text,)
+    found = []
+    for scope in parse_scope(text):
+        kinds = (scope.item_type,) if scope.item_type else TYPE_NAMES
+        found += [f"{kind}:{_escaped(scope.prefix)}*" for kind in kinds]
+        found += [f"{scope.item_type}:{_escaped(scope.itself)}"] if scope.itself else []
+    return tuple(found)
+
+
+def _escaped(text: str) -> str:
+    return _GLOB.sub(lambda match: f"[{match[0]}]", text)
+
+
+def list_tools(tools: Iterable[Tool], options: Options) -> types.ListToolsResult:
+    """Return every tool with its schemas and what it does to the world."""
+    return types.ListToolsResult(tools=[_listed(tool, options) for tool in tools])
+
+
+def _listed(tool: Tool, options: Options) -> types.Tool:
+    effect = tool.effect(options)
+    given, answered = input_schema(tool.parameters(options)), tool.output()
+    named = {key: schema for key, schema in answered["properties"].items() if key not in given["properties"]}
+    return types.Tool(
+        name=tool.name,
+        description=tool.description,
+        input_schema=given,
+        output_schema=answered | {"properties": named},  # what repeats an argument goes without saying
+        annotations=types.ToolAnnotations(
+            read_only_hint=not effect.writes,
+            destructive_hint=effect.destroys,
+            idempotent_hint=effect.idempotent,
+            open_world_hint=False,
+        ),
+    )

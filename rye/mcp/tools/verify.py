@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rye.errors import NotFoundError
 from rye.mcp.parameters import Parameter, read_arguments
-from rye.mcp.shapes import schema_of
+from rye.mcp.schema import schema_of
 from rye.mcp.text import MAX_ENTRIES, reference, said_of, short, tidy, verdict
-from rye.mcp.tools.targets import read_target
-from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work, read_target
 from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ import pytest
 
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, NotFoundError
 from rye.mcp.calls import Call
-from rye.mcp.options import Http, Options
 from rye.mcp.projects import MAX_PROJECTS, Projects
+from rye.mcp.startup import Http, Options
 
 
 def make_project(folder: Path) -> Path:

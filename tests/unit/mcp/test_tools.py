@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import ArgumentError
-from rye.mcp.tools.targets import read_target
+from rye.mcp.tools.tool import read_target
 
 
 @pytest.mark.parametrize(

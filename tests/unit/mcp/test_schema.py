@@ -11,9 +11,9 @@ import jsonschema
 import pytest
 
 from rye.errors import ArgumentError
-from rye.mcp.options import Options
 from rye.mcp.parameters import Parameter, input_schema, read_arguments, take_arguments
-from rye.mcp.shapes import part_of, schema_of
+from rye.mcp.schema import part_of, schema_of
+from rye.mcp.startup import Options
 from rye.mcp.tools import TOOLS
 from rye.parameters import HybridParts, parameters_of
 from rye.search.fusion import Fusion

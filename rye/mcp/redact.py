@@ -1,7 +1,4 @@
-"""What a server of trusted items only leaves unsaid: the names of other items, and what only they say.
-
-The server still reads all items; what it tells of them passes through here, as trust is judged at that moment.
-"""
+"""Redacts untrusted items from the answers of a server started with ``--require trusted``."""
 
 from __future__ import annotations
 
