@@ -44,7 +44,7 @@ class _Commands(click.Group):
 
         near = difflib.get_close_matches(name, COMMANDS, n=1)
         instead = f"rye {near[0]}" if near else f"rye search {shlex.join(args)}"
-        raise Refusal(f"no command is named {name!r}; there are {', '.join(COMMANDS)}", ctx, hint=f"try: {instead}")
+        raise Refusal(f"there is no command {name!r}; valid are {', '.join(COMMANDS)}", ctx, hint=f"try: {instead}")
 
 
 def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's call
@@ -62,8 +62,8 @@ def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> N
     "rye",
     cls=_Commands,
     context_settings=_HELP,
-    epilog="Exit status: 0 found or all well, 1 nothing or not all well, 2 error. Colour: only on a terminal, NO_COLOR "
-    "and FORCE_COLOR are honoured. RYE_DEBUG=1 shows the traceback of an unexpected error.",
+    epilog="Exit status: 0 found or all passed, 1 nothing found or some failed, 2 error. Colour: only on a terminal; "
+    "NO_COLOR and FORCE_COLOR are honoured. RYE_DEBUG=1 shows the traceback of an unexpected error.",
 )
 @click.option(
     "--version", is_flag=True, expose_value=False, is_eager=True, callback=_show_version, help="Show the version."
@@ -208,7 +208,7 @@ def _unexpected(error: Exception) -> RyeError:
     return RyeError(
         "internal",
         f"unexpected {type(error).__name__}: {error}",
-        hint="this is a fault of rye; RYE_DEBUG=1 shows the traceback to report",
+        hint="this is a bug in rye; RYE_DEBUG=1 shows the traceback to report",
     )
 
 

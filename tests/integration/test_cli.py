@@ -95,8 +95,8 @@ def test_an_explanation_adds_up(shop: Workshop) -> None:
     done = shop.process("search", "deploy build", "--space", "project", "--explain", "-n", "1")
     lines = done.out.splitlines()
     score = float(lines[2].split("  ")[1])
-    parts = [float(line.split()[1]) for line in lines[5:] if "of 0." in line]
-    fields = [float(line.split()[0]) for line in lines[5:] if "of 0." not in line]
+    parts = [float(line.split()[1]) for line in lines[5:] if "of at most 0." in line]
+    fields = [float(line.split()[0]) for line in lines[5:] if "of at most 0." not in line]
     assert len(parts) == 2
     assert sum(parts) == pytest.approx(score, abs=2e-4)
     assert sum(fields) == pytest.approx(score, abs=1e-3)
@@ -202,7 +202,7 @@ def test_verify_says_yes_or_no(shop: Workshop) -> None:
     """Unsigned items are findings, status 1; the same report as JSON; nothing to verify is status 2."""
     done = shop.process("verify", "--space", "project")
     assert done.status == 1
-    assert f"{len(FILES)} items: {len(FILES)} unsigned -- {len(FILES)} not well" in done.out
+    assert f"{len(FILES)} items: {len(FILES)} unsigned -- {len(FILES)} failed" in done.out
     report = json.loads(shop.process("verify", "--space", "project", "--json").out)
     assert report["counts"] == {"unsigned": len(FILES)}
     assert {"type", "id", "space", "path", "verdict", "reason"} <= set(report["items"][0])
@@ -214,7 +214,7 @@ def test_the_bundled_items_are_all_well(shop: Workshop) -> None:
     """What rye ships is trusted."""
     done = shop.process("verify", "--space", "system")
     assert done.status == 0
-    assert done.out.endswith(" trusted -- all well\n")
+    assert done.out.endswith(" trusted -- all passed\n")
 
 
 def test_signed_items_become_well_and_tampering_is_seen(tmp_path: Path) -> None:

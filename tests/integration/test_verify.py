@@ -70,7 +70,7 @@ def test_a_finding_is_status_1_and_says_what_to_do(clean: tuple[Workshop, str]) 
     assert head == "✗ tampered   tool:demo/deploy  project  .ai/tools/demo/deploy.py:1"
     assert reason.endswith("[digest]")
     assert fix.endswith("rye sign tool:demo/deploy")
-    assert summary.endswith("1 not well")
+    assert summary.endswith("1 failed")
 
 
 @pytest.mark.parametrize("form", ["text", "json", "jsonl", "sarif", "junit", "github"])
@@ -212,7 +212,7 @@ def test_known_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_
     path = spoil(clean)
     assert verify(clean, "--baseline", known, "--write-baseline").status == 0
     done = verify(clean, "--baseline", known)
-    assert (done.status, done.out.splitlines()[-1].endswith("all well, 1 known")) == (0, True)
+    assert (done.status, done.out.splitlines()[-1].endswith("all passed, 1 known")) == (0, True)
     path.write_bytes(path.read_bytes() + b"# yet more\n")
     assert verify(clean, "--baseline", known).status == 1
     assert verify(clean, "tool:demo/nosuch", "--baseline", f"{known}2", "--write-baseline").status == 2

@@ -69,14 +69,14 @@ def test_text_shows_the_item_its_reason_and_the_remedy(verify: Verify) -> None:
     assert reason.endswith("[item-removed]")
     assert "rye manifest write" in fix
     assert manifest.startswith("manifest of project: version 1, 2 items listed, valid until ")
-    assert counts == "1 item: 1 trusted -- 1 not well"
+    assert counts == "1 item: 1 trusted -- 1 failed"
 
 
 def test_nothing_left_is_not_well_and_nothing_checked(sim: SpaceSim, verify: Verify) -> None:
     """Where every item is gone, the manifest says so, and the status is still that of nothing to verify."""
     sim.delete("project", OTHER)
     status, text, _ = verify()
-    assert (status, text.splitlines()[-1]) == (2, "0 items -- nothing to verify, 2 not well")
+    assert (status, text.splitlines()[-1]) == (2, "0 items -- nothing to verify, 2 failed")
 
 
 def test_every_format_has_the_finding_with_file_rule_and_remedy(verify: Verify) -> None:

@@ -42,7 +42,7 @@ _ENTRIES = (
             ("rye search 'title:deploy OR tag:ci' --sort date", "query syntax is quoted from the shell"),
             ("rye search -- -draft", "a query that begins with an exclusion"),
             ("rye search '*' --filter 'version>=2.0' --ids", "every item of version 2 or newer, as type:id"),
-            ("rye search 'deploy*' --facets type,tag,verdict", "what there is to narrow it down by"),
+            ("rye search 'deploy*' --facets type,tag,verdict", "counts by which to narrow it down"),
             ("rye search is:trusted --space system --json", "the whole answer for a program"),
         ),
     ),
@@ -52,7 +52,7 @@ _ENTRIES = (
         (
             ("rye sections how are keys revoked", "the sections that answer that, with their texts"),
             ("rye sections 'deploy a service' --max-chars 8000 --json", "what fits an agent's context"),
-            ("rye sections rollback --recency-weight 0.3", "with 30 % of each score hanging on age"),
+            ("rye sections rollback --recency-weight 0.3", "with 30 % of each score depending on age"),
         ),
     ),
     Entry(
@@ -75,11 +75,11 @@ _ENTRIES = (
     ),
     Entry(
         search.why,
-        "Tell why an item is a hit of a query, or is none.",
+        "Explain why an item is a hit of a query, or is not.",
         (
             ("rye why 'verify signatures' knowledge:rye/ci", "rank, words, shares of the score, and neighbours"),
             ("rye why 'verify -ci' rye/ci", "which part of the query keeps it out"),
-            ("rye why deploy rye/ci --scope tool --json", "scope and filters are looked at, too"),
+            ("rye why deploy rye/ci --scope tool --json", "the options of rye search work too"),
         ),
     ),
     Entry(
@@ -127,19 +127,22 @@ _ENTRIES = (
         (
             ("rye sign tool:demo/hello", "one item of the project"),
             ("rye sign 'tool:demo/*' --dry-run", "what would be signed"),
-            ("rye sign --all --check", "is every item of the project signed by this key? for CI"),
-            ("rye sign --bundle items --new-key", "what a bundle has unsigned, with a key that is then discarded"),
+            ("rye sign --all --check", "for CI: is every item of the project signed by this key?"),
+            ("rye sign --bundle items --new-key", "the unsigned items of a bundle, with a key that is then discarded"),
         ),
     ),
     Entry(
         verify.verify,
-        "Verify signatures; exit 1 when an item falls short.",
+        "Verify signatures; exit 1 when an item fails.",
         (
             ("rye verify --space project", "every item of the project, for CI"),
             ("rye verify tool:demo/hello -v", "one item, with its reason"),
-            ("rye verify --require signed --json", "accept unknown keys, answer as JSON"),
-            ("rye verify --changed-since origin/main --format sarif", "what a change brings, for a code scanner"),
-            ("rye verify --policy policy.yaml --baseline known.json", "what a team demands, but for what is known"),
+            ("rye verify --require signed --json", "accept unknown keys; answer as JSON"),
+            ("rye verify --changed-since origin/main --format sarif", "only changed items, for a code scanner"),
+            (
+                "rye verify --policy policy.yaml --baseline known.json",
+                "a team's policy, without the findings accepted before",
+            ),
         ),
     ),
     Entry(
@@ -153,10 +156,10 @@ _ENTRIES = (
     ),
     Entry(
         trust.trust,
-        "Say whose signatures count: add, remove, list, revoke, endorse.",
+        "Decide whose signatures count: add, remove, list, revoke, endorse.",
         (
             ("rye trust list", "every key, and why it counts or does not"),
-            ("rye trust add bea.toml --namespace 'ops/*'", "what bea signs below ops counts"),
+            ("rye trust add bea.toml --namespace 'ops/*'", "trust bea's signatures on items below ops"),
             ("rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen", "nothing it ever signed counts"),
         ),
     ),
@@ -174,14 +177,14 @@ _ENTRIES = (
         "Serve agents by the Model Context Protocol.",
         (
             ("rye mcp --print-config claude", "what to put into the client's configuration"),
-            ("rye mcp --project . --require trusted", "this project, and of it only what is trusted"),
-            ("rye mcp --http --token-file token.txt", "for several clients, each of which shows the token"),
+            ("rye mcp --project . --require trusted", "this project, and only its trusted items"),
+            ("rye mcp --http --token-file token.txt", "for several clients that know the token"),
         ),
     ),
     Entry(
         service.completion,
         "Print the completion script of a shell.",
-        (('eval "$(rye completion bash)"', "in ~/.bashrc"),),
+        (('eval "$(rye completion bash)"', "add this to ~/.bashrc"),),
     ),
 )
 

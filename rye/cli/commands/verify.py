@@ -11,6 +11,7 @@ import click
 
 from rye.cli.options import Place, Refusal, given, json_option, only_one, place_options, refuse, space_option, telling
 from rye.cli.terminal import Terminal, ask_passphrase, note, say, say_json, show, silence
+from rye.surface.text import plural
 
 if TYPE_CHECKING:
     from rye.registry import Delegation, Layout, Policy, Progress, Root, Run
@@ -52,7 +53,7 @@ _LISTING = ("expires", "threshold", "root_key", "delegate", "no_delegates", "new
     help="Form of the answer.",
 )
 @json_option
-@click.option("--verbose", "-v", is_flag=True, help="Also list the items that are well.")
+@click.option("--verbose", "-v", is_flag=True, help="Also list the items that passed.")
 def verify(target: tuple[str, ...], **options: Any) -> int:
     """Verify the signature of each TARGET; of every item when none is named.
 
@@ -112,7 +113,7 @@ def _answer(run: Run, options: dict[str, Any], form: str) -> int:
             say(line)
     except BrokenPipeError:  # whoever reads the first lines only must not take them for all
         silence(sys.stdout)
-        note("not verified to the end: nobody reads standard output any more")
+        note("not verified to the end: standard output was closed")
         return 2
     return run.status
 
@@ -133,7 +134,7 @@ def _policy(options: dict[str, Any]) -> Policy:
 
 
 def _write_baseline(run: Run, path: Path) -> int:
-    """Write the findings, unless something could not be checked: then they are not all known."""
+    """Write the findings, unless something could not be checked: then some may be missing."""
     from rye.cli.render.verify import render_text
     from rye.registry import Baseline, Finding
 
@@ -144,7 +145,7 @@ def _write_baseline(run: Run, path: Path) -> int:
         note("the baseline was not written: something could not be checked, or there was nothing to check")
         return 2
     Baseline.save(path, findings)
-    say(f"from now on these findings are known: {len(findings)}")
+    say(f"baseline written: {plural(len(findings), 'finding')} accepted from now on")
     return 0
 
 
@@ -187,7 +188,7 @@ def _write_baseline(run: Run, path: Path) -> int:
 def manifest(action: str, **options: Any) -> int:
     """Write or check the signed list of a space's items, below config/manifest.
 
-    Exit status: 0 written or all well, 1 the check found something, 2 error or some could not be checked.
+    Exit status: 0 written or no violations, 1 the check found some, 2 error or something could not be checked.
     """
     if action == "write":
         refuse("reset", because="with write")

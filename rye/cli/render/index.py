@@ -34,8 +34,8 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
         "signers": _signers(total.signers),
         "text": f"{total.words:,} words, {total.terms:,} terms, {total.categories} categories, {total.tags} tags",
         "hidden": f"{total.superseded} superseded, {total.deprecated} deprecated, {total.yanked} yanked",
-        "shadows": f"{total.shadowing} hide others, {total.shadowed} are hidden",
-        "copies": f"{total.copies} items have the bytes of another, {total.twins} share type and id in one source",
+        "shadows": f"{total.shadowing} items hide others, {total.shadowed} are hidden",
+        "duplicates": f"{total.copies} with the same bytes as another, {total.twins} share type and id in one source",
         "unreadable": plural(sum(space.unreadable for space in stats.spaces), "file"),
     }
     width = max(map(len, facts))
@@ -46,7 +46,7 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
 def _signers(signers: Mapping[str, int]) -> str:
     shown = [f"{inline(name[:16])} {count}" for name, count in list(signers.items())[:_SHOWN_SIGNERS]]
     more = len(signers) - len(shown)
-    return ", ".join([*shown, *([f"and {more} more"] if more else [])]) or "nobody"
+    return ", ".join([*shown, *([f"and {more} more"] if more else [])]) or "none"
 
 
 def _space_row(space: SpaceStats) -> tuple[str, ...]:

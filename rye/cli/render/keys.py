@@ -23,7 +23,7 @@ def render_made(key: KeyFacts, done: str, terminal: Terminal) -> Iterator[str]:
     if key.trust_file:
         yield f"trust file   {inline(key.trust_file)}"
     elif not key.trusted:
-        yield terminal.dim("you do not trust it yourself yet: rye trust add " + inline(key.fingerprint))
+        yield terminal.dim("you do not trust it yet; to trust it: rye trust add " + inline(key.fingerprint))
 
 
 def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
@@ -55,7 +55,7 @@ def _states(key: KeyFacts) -> list[str]:
     protected = "with a passphrase" if key.encrypted else "without a passphrase"
     states = [] if key.problem and not key.encrypted else [protected]
     if key.unproven:
-        states.append("fingerprint as its .pub file says")
+        states.append("fingerprint taken from its .pub file")
     return [*states, "trusted" if key.trusted else "not trusted by you"]
 
 
@@ -64,7 +64,7 @@ def render_trust(report: TrustReport, terminal: Terminal) -> Iterator[str]:
     for key in report.keys:
         mark = ("✓" if terminal.unicode else "+") if key.counts else ("✗" if terminal.unicode else "x")
         shown = terminal.style(mark, "green" if key.counts else "red")
-        yield f"{shown} {inline(key.fingerprint)}  {inline(key.owner) or 'nobody named'}  {_source(key)}"
+        yield f"{shown} {inline(key.fingerprint)}  {inline(key.owner) or 'no owner named'}  {_source(key)}"
         yield f"  {inline(key.reason)}  {terminal.dim(inline(key.path))}"
 
 
@@ -75,7 +75,7 @@ def _source(key: TrustedKey) -> str:
 def render_change(change: TrustChange, terminal: Terminal) -> Iterator[str]:
     """Yield what was done to which key, and the files that it concerned."""
     key = terminal.style(inline(change.fingerprint), "cyan")
-    yield f"{change.action:<9}  {key}  {inline(change.owner) or 'nobody named'}"
+    yield f"{change.action:<9}  {key}  {inline(change.owner) or 'no owner named'}"
     for path in change.paths:
         yield f"           {terminal.dim(inline(path))}"
 

@@ -171,7 +171,7 @@ def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
 
 _DECIDED = {
     "exact": "its id or name is the query",
-    "withdrawn": "what is superseded, deprecated or yanked comes last",
+    "withdrawn": "superseded, deprecated and yanked items come last",
     "date": "by date",
     "name": "by name",
     "space": "{} are equal, and its space comes first",
@@ -184,7 +184,7 @@ def render_explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iter
     """Yield for each part of the query that matched a bar, and below it the fields and words that it is made of."""
     traces = hit.explain or ()
     if not traces:
-        yield indent + terminal.dim(f"no part of the query gives a score: {hit.score:.4f}")
+        yield indent + terminal.dim(f"no part of the query contributes to the score: {hit.score:.4f}")
         return
     leaves = [(leaf, list(group)) for leaf, group in groupby(traces, lambda trace: trace.leaf)]
     width = max(cells(_short(leaf)) for leaf, _ in leaves)
@@ -197,9 +197,9 @@ def _leaf(name: str, fields: list[LeafTrace], terminal: Terminal, indent: str) -
     drawn = bar(given, _BAR, terminal)
     room = bar(first.weight, _BAR, terminal)
     rest = "".join(("░" if terminal.unicode else ".") for _ in range(max(len(room) - len(drawn), 0)))
-    facts = f"of {first.weight:.4f}, in {plural(first.df, 'item')}"
+    facts = f"of at most {first.weight:.4f}, in {plural(first.df, 'item')}"
     if first.boost != 1:
-        facts += f", boost {first.boost:g}: without boosts of {first.unboosted:.4f}"
+        facts += f", boost {first.boost:g}; {first.unboosted:.4f} without boosts"
     yield f"{indent}{name}  {given:.4f}  {terminal.style(drawn, 'green')}{terminal.dim(rest)}  {terminal.dim(facts)}"
     for trace in sorted(fields, key=lambda trace: -trace.contribution):
         share = f"{trace.contribution:.4f}"
@@ -241,7 +241,7 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
         yield terminal.style(place, "green", bold=True)
     else:
         yield f"{name}  {inline(why.source)}"
-        yield terminal.style(f"no hit; there are {why.total} -- {inline(why.stage)}", "red", bold=True)
+        yield terminal.style(f"not a hit of {why.total} -- {inline(why.stage)}", "red", bold=True)
         for reason in why.reasons:
             part = terminal.style(inline(reason.clause), bold=True)
             yield f"  {part}{': ' if reason.clause else ''}{inline(reason.message)} [{inline(reason.code)}]"
@@ -275,8 +275,10 @@ def _meaning(meant: Meant, terminal: Terminal) -> str:
     """Return how near the item is, and what similarity and words give its score."""
     near = "no vector" if meant.similarity is None else f"similarity {meant.similarity:.4f}"
     where = f" at {inline(meant.section)}" if meant.section else ""
-    gives = f", near from {meant.threshold:g} on, gives {meant.by_meaning:.4f}"
-    words = "" if meant.method == "embedding" else f"; keyword score {meant.keyword:.4f} gives {meant.by_words:.4f}"
+    gives = f", threshold {meant.threshold:g}, contributes {meant.by_meaning:.4f}"
+    words = (
+        "" if meant.method == "embedding" else f"; keyword score {meant.keyword:.4f} contributes {meant.by_words:.4f}"
+    )
     return f"{near}{where}{terminal.dim(gives)}{terminal.dim(words)}"
 
 

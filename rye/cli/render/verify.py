@@ -32,7 +32,7 @@ def render_text(
     Args:
         run: What is iterated over.
         terminal: What the lines are for.
-        verbose: Whether items that are well, and findings that the baseline accepts, are listed too.
+        verbose: Also list the items that passed and the findings that the baseline accepts.
         complain: Takes a line on what could not be checked, and the warnings.
         keep: Takes each finding.
     """
@@ -74,11 +74,11 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
 def _summary(run: Run, terminal: Terminal) -> str:
     tally = run.tally
     by_verdict = ", ".join(f"{tally.verdicts[each]} {each}" for each in VERDICT_MARKS if tally.verdicts[each])
-    words = "all well"
+    words = "all passed"
     if not tally.items:
         words = "nothing has changed" if run.checking.passed_over else "nothing to verify"
     if tally.findings:
-        words = f"{tally.findings} not well" if tally.items else f"{words}, {tally.findings} not well"
+        words = f"{tally.findings} failed" if tally.items else f"{words}, {tally.findings} failed"
     if tally.known:
         words += f", {tally.known} known"
     if tally.unchecked:
@@ -119,7 +119,7 @@ def outcome(report: ManifestReport, terminal: Terminal) -> str:
     """Return the line that sums a check up."""
     check = report.check
     expires = f", valid until {check.expires.date().isoformat()}" if check.expires else ""
-    words = f"{len(report.errors)} not well" if report.errors else "all well"
+    words = plural(len(report.errors), "violation") if report.errors else "no violations"
     words = terminal.style(words, "red" if report.errors else "green")
     what = f"version {check.version}, {plural(check.listed, 'item')} listed{expires}" if check.version else "none"
     return f"manifest of {inline(report.source)}: {what} -- {words}"

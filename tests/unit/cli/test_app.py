@@ -141,8 +141,8 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        (["serach", "x"], "no command is named 'serach'", "try: rye search"),
-        (["verify signatures"], "no command is named", "try: rye search 'verify signatures'"),
+        (["serach", "x"], "there is no command 'serach'", "try: rye search"),
+        (["verify signatures"], "there is no command", "try: rye search 'verify signatures'"),
         (["show"], "Missing argument 'ITEM'", "rye show --help"),
         (["search", "--limit", "many"], "'many' is not a valid integer", "rye search --help"),
         (["search", "--json", "--ids"], "--json and --ids exclude each other", "rye search --help"),

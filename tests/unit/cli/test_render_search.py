@@ -111,10 +111,10 @@ def test_an_explanation_draws_what_each_part_gave_of_what_it_could_and_in_which_
     first, second = hit(score=0.5, explain=(title, name, tags)), hit(score=0.125, explain=(tags,))
     lines = list(render_search(response(first, second), PLAIN))
     assert lines[5:12] == [
-        f"    deploy^2  0.3750  {'█' * 9}░░░  of 0.5000, in 3 items, boost 2: without boosts of 0.2500",
+        f"    deploy^2  0.3750  {'█' * 9}░░░  of at most 0.5000, in 3 items, boost 2; 0.2500 without boosts",
         "              0.2500  name: deploy",
         "              0.1250  title: deploys ×2, deploy",
-        "    ci        0.1250  ███░░░  of 0.2500, in 1 item",
+        "    ci        0.1250  ███░░░  of at most 0.2500, in 1 item",
         "              0.1250  tags: ci",
         "    before 2.: +0.3750: deploy^2 in name +0.2500, deploy^2 in title +0.1250",
         "",
@@ -129,7 +129,7 @@ def test_what_decides_between_equal_scores_is_said() -> None:
     one = hit(explain=(trace(),))
     others = {
         "its id or name is the query": (hit(exact=True, explain=(trace(),)), one),
-        "what is superseded, deprecated or yanked comes last": (one, hit(score=0.9, states=("yanked",))),
+        "superseded, deprecated and yanked items come last": (one, hit(score=0.9, states=("yanked",))),
         "scores are equal, and its space comes first": (one, hit(source="user")),
         "scores are equal, so the id decides": (one, hit(id="z")),
     }
@@ -146,7 +146,7 @@ def test_what_decides_between_equal_scores_is_said() -> None:
 
 def test_an_explanation_without_scoring_leaves_says_so() -> None:
     """A query of filters only gives every hit the same score, and says why."""
-    assert "no part of the query gives a score" in list(render_search(response(hit(explain=())), PLAIN))[-1]
+    assert "no part of the query contributes to the score" in list(render_search(response(hit(explain=())), PLAIN))[-1]
 
 
 def test_ids_are_one_per_line() -> None:

@@ -96,7 +96,7 @@ def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
         "– unsigned   tool:demo/bad  project  .ai/tools/demo/bad.py:2",
         "    because of no-envelope [no-envelope]",
         "    fix: rye sign tool:demo/bad",
-        "2 items: 1 trusted, 1 unsigned -- 1 not well, 1 not checked",
+        "2 items: 1 trusted, 1 unsigned -- 1 failed, 1 not checked",
     ]
     assert complaints == [f"not checked: gone.md: {ESCAPED}", "warning: odd key"]
     assert made.status == 2
@@ -106,12 +106,12 @@ def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
 @pytest.mark.parametrize(
     ("made", "status", "words"),
     [
-        (run(item()), 0, "1 item: 1 trusted -- all well"),
-        (run(item("digest")), 1, "1 item: 1 tampered -- 1 not well"),
+        (run(item()), 0, "1 item: 1 trusted -- all passed"),
+        (run(item("digest")), 1, "1 item: 1 tampered -- 1 failed"),
         (run(), 2, "0 items -- nothing to verify"),
         (run(passed_over=3), 0, "0 items -- nothing has changed"),
-        (run(item(), LOST), 2, "1 item: 1 trusted -- all well, 1 not checked"),
-        (run(item("digest"), LOST), 2, "1 item: 1 tampered -- 1 not well, 1 not checked"),
+        (run(item(), LOST), 2, "1 item: 1 trusted -- all passed, 1 not checked"),
+        (run(item("digest"), LOST), 2, "1 item: 1 tampered -- 1 failed, 1 not checked"),
     ],
 )
 def test_well_findings_and_not_checked_are_never_confused(made: Run, status: int, words: str) -> None:
@@ -125,8 +125,8 @@ def test_colour_marks_the_outcome() -> None:
     coloured = Terminal(colour=True)
     good = list(render_text(run(item()), coloured, verbose=False, complain=lambda _: None))[-1]
     bad = list(render_text(run(item("no-envelope")), coloured, verbose=False, complain=lambda _: None))[-1]
-    assert "\x1b[32mall well" in good
-    assert "\x1b[31m1 not well" in bad
+    assert "\x1b[32mall passed" in good
+    assert "\x1b[31m1 failed" in bad
 
 
 def test_json_is_one_document_with_every_item() -> None:

@@ -301,7 +301,7 @@ def test_a_public_half_that_is_not_that_of_the_locked_key(tmp_path: Path) -> Non
     made = ring.generate(encrypt=True)
     path = Path(made.path)
     assert (made.unproven, ring.show().unproven, ring.list()[0].unproven) == (False, True, True)
-    assert any("as its .pub file says" in line for line in render_keys(ring.list(), PLAIN))
+    assert any("taken from its .pub file" in line for line in render_keys(ring.list(), PLAIN))
     path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")
     assert (ring.show().fingerprint, ring.show().unproven) == (EVE.public.fingerprint, True)
     knowing = keyring(tmp_path, {PASSPHRASE_VARIABLE: "secret"})

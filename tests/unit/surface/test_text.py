@@ -91,5 +91,5 @@ def test_an_error_says_what_is_wrong_and_what_to_do() -> None:
     """The place in a query stands behind the problems, before the hint."""
     plain = ArgumentError("bad", "no", hint="do", problems=["one"])
     assert list(error_notes(plain)) == [("error[bad]", "no"), ("", "one"), ("hint", "do")]
-    query = QueryError("bad", "no", text="a b", suggestion="a")
+    query = QueryError("bad", "no", text="a b", position=2, suggestion="a")
     assert [label for label, _ in error_notes(query)] == ["error[bad]", "place", "try"]
