@@ -35,9 +35,9 @@ def is_offered(registry: Registry, name: str) -> bool:
 
 def remarks(warnings: Iterable[str]) -> list[str]:
     """Return the warnings about a search itself: those that can name no item and no file."""
-    from rye.search.results import Remark
+    from rye.search.results import SearchWarning
 
-    return [warning for warning in warnings if isinstance(warning, Remark)]
+    return [warning for warning in warnings if isinstance(warning, SearchWarning)]
 
 
 def offered_suggestion(registry: Registry, query: str, suggestion: str) -> str:

@@ -44,8 +44,8 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
     read = read_item(part.root, paths[0], items.ItemType(kind), item_id)
     now = signing.system_clock()
     states = States(state.everywhere, state.everywhere, lambda: state.trust.trust, now)
-    shadows, shadowed_by = states.sharing(states.copies(kind, item_id, part), part.root.source)
-    withdrawn, successor = states.standing(part.base + local)
+    shadows, shadowed_by = states.sharing(states.sources_of(kind, item_id, part), part.root.source)
+    withdrawn, successor = states.withdrawn(part.base + local)
     return LoadedItem(
         item=read.item,
         space=part.root.space,
@@ -59,7 +59,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         successor=successor,
         warnings=(
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
-            *states.doubts(part.base + local),
+            *states.successor_warnings(part.base + local),
         ),
     )
 

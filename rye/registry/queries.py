@@ -8,7 +8,7 @@ from dataclasses import replace
 from rye.index.reader import Part
 from rye.registry.lookup import find_item
 from rye.registry.state import State
-from rye.search.engine import World
+from rye.search.engine import SearchContext
 from rye.search.explain import Inquiry
 from rye.search.explanation import Reason, Why
 from rye.search.request import Request
@@ -17,7 +17,7 @@ from rye.search.similar import Likeness
 
 __all__ = ["similar_to", "why_of"]
 
-Asked = Callable[[State, Request], World]
+Asked = Callable[[State, Request], SearchContext]
 """Returns what a search runs in."""
 
 

@@ -34,7 +34,7 @@ from rye.parameters import (
 )
 from rye.registry.lookup import check_space, check_type
 from rye.registry.state import Indexes, State, VectorIndexes, as_choice, report_of, vector_report
-from rye.search.engine import Search, World
+from rye.search.engine import Search, SearchContext
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
@@ -206,10 +206,10 @@ class Registry:
         response = self._with_state(answered)
         return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
-    def _world(self, state: State, request: Request) -> World:
+    def _world(self, state: State, request: Request) -> SearchContext:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
         overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
-        return World(
+        return SearchContext(
             reader,
             state.everywhere,
             lambda: state.trust.trust,

@@ -179,7 +179,7 @@ def _items(state: State, graph: Graph, distances: Mapping[int, int]) -> tuple[tu
             verdict = str(signing.judge(read.evidence, origin=read.origin, trust=trust, now=now).verdict)
         except ItemError as error:
             warnings.append(f"{kind}:{item_id}: {error.message}")
-        withdrawn, successor = states.standing(part.base + local)
+        withdrawn, successor = states.withdrawn(part.base + local)
         place, source = str(part.root.path / path), part.root.source
         found.append(
             RelatedItem(kind, item_id, source, place, title, description, verdict, withdrawn, successor, distance)

@@ -1,4 +1,4 @@
-"""A request over a reader → a response: stages, filters, order, page."""
+"""One search as steps: parse → plan → expand → match → score → order → hydrate the page."""
 
 from __future__ import annotations
 
@@ -6,20 +6,16 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cached_property
-from heapq import merge
-from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from rye.errors import QueryError
-from rye.index.arrays import Bools, Ints, unique
-from rye.index.docvalues import name_key
+from rye.index.arrays import Ints, unique
 from rye.index.reader import Floats, Reader
-from rye.index.schema import BUILT_IN_KEYS, SEPARATOR, TYPE_NUMBER
+from rye.index.schema import BUILT_IN_KEYS
 from rye.index.vectors import Meaning, no_meaning
-from rye.items.scope import EVERY_SCOPE, Scope
+from rye.items.scope import EVERY_SCOPE
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind, searched_fields
@@ -27,95 +23,16 @@ from rye.search.bound import asks_relations, asks_verdict
 from rye.search.docset import Docs
 from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
-from rye.search.page import Desk, Hit
+from rye.search.order import ranked
+from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.plan import ANY_LIMIT, Plan, Stage, did_you_mean, in_field, make_plan, named_by, named_inside
-from rye.search.predicates import States
+from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Reading, read_prose
 from rye.search.request import Request, bind_filters, require_field
-from rye.search.results import Remark, Replaced, SearchResponse
+from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
 from rye.search.semantic import ByMeaning, Near
 from rye.signing import TrustSet
-
-# -- The order of hits: exact first, what is withdrawn last, then score, date or name, then priority, id, type,
-Key = Callable[[int], tuple[Any, ...]]
-
-
-def ranked(
-    reader: Reader,
-    docs: Ints,
-    scores: Floats,
-    *,
-    exact: Ints,
-    withdrawn: Ints,
-    request: Request,
-    reach: int | None = None,
-) -> Ints:
-    """Return the hits up to the end of the page, in order, as indices into ``docs``.
-
-    Args:
-        reader: Where ties are looked up.
-        docs: The hits, ascending.
-        scores: Their rounded scores, not negative; boosted similarities may exceed 1.
-        exact: Those whose id or name equals the query.
-        withdrawn: Those that are superseded, deprecated or yanked; by score, they come after what is not.
-        request: Names the sort order and the page.
-        reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
-            order; the others follow by score.
-    """
-    wanted = min(request.offset + request.limit, len(docs))
-    if reach is not None and reach < len(docs):
-        by_score = replace(request, sort_by="score", offset=0, limit=max(reach, wanted))
-        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
-        kept = np.sort(best[:reach])
-        order = ranked(reader, docs[kept], scores[kept], exact=exact, withdrawn=withdrawn, request=request)
-        return np.concatenate([kept[order], best[reach:]])
-    if request.sort_by == "name":
-        return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
-    primary = -scores
-    if request.sort_by == "date":
-        times = reader.times[docs]
-        primary = np.where(np.isnan(times), np.inf, -times)
-    elif len(exact) or len(withdrawn):
-        apart = 1.0 + scores.max(initial=0.0)
-        primary = primary - 2 * apart * np.isin(docs, exact) if len(exact) else primary
-        primary = primary + apart * np.isin(docs, withdrawn) if len(withdrawn) else primary
-    return _first(reader, docs, primary, wanted)
-
-
-def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name: bool = False) -> Ints:
-    """Return the first of the hits by ``primary``, ascending, then by the tie-break.
-
-    Within a part, places are known; between parts, keys are compared, of no more hits than are wanted.
-    """
-    candidates: Ints = np.arange(len(docs))
-    if wanted < len(docs):
-        parted = primary.copy()
-        parted.partition(wanted)
-        candidates = (primary <= parted[wanted]).nonzero()[0]
-        docs, primary = docs.take(candidates), primary.take(candidates)
-    ranks = reader.ranks(docs, by_name=by_name)
-    if reader.in_one_part(docs):
-        return candidates.take(np.lexsort((ranks, primary))[:wanted])
-    order = np.lexsort((ranks, reader.part_numbers(docs), primary))
-
-    def key(at: int) -> tuple[Any, ...]:
-        tie = reader.tie_key(int(docs[at]))
-        return (name_key(tie[1]), *tie) if by_name else tie
-
-    values = primary[order]
-    runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
-    merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)
-    return candidates.take(np.fromiter(islice(merged, wanted), np.int64, wanted))
-
-
-def _merged(run: Ints, numbers: Ints, key: Key) -> Iterator[int]:
-    """Yield hits that are equal so far, each part's in its order, in the order of their keys."""
-    pieces = np.split(run, np.flatnonzero(np.diff(numbers)) + 1)
-    if len(pieces) == 1:
-        return iter(run.tolist())
-    return merge(*(piece.tolist() for piece in pieces), key=key)
-
 
 _NOTHING: Ints = np.empty(0, np.int64)
 _NAMED = 3
@@ -123,7 +40,7 @@ _NAMED = 3
 
 
 @dataclass(frozen=True, slots=True)
-class World:
+class SearchContext:
     """What a search runs in.
 
     Attributes:
@@ -153,7 +70,7 @@ class Answer:
     evaluation: Evaluation
     found: Docs
     docs: Ints
-    scores: np.ndarray[tuple[int], np.dtype[np.float64]]
+    scores: Floats
     exact: frozenset[int]
     hidden: dict[str, int]
     near: Near | None = None
@@ -163,16 +80,29 @@ class Answer:
         """How many were found."""
         return len(self.found)
 
+    def reachable(self) -> int:
+        """Return how many hits paging can reach."""
+        return min(self.total, ANY_LIMIT) if self.stage == "any" else self.total
+
+    def hits(self, start: int, stop: int) -> list[Hit]:
+        """Return some of the hits, in order."""
+        return [
+            Hit(int(doc), float(score), int(doc) in self.exact, self.near.closeness(int(doc)) if self.near else None)
+            for doc, score in zip(self.docs[start:stop], self.scores[start:stop], strict=True)
+        ]
+
 
 class Search:
     """One search, from request to response."""
 
-    def __init__(self, request: Request, world: World) -> None:
+    def __init__(self, request: Request, context: SearchContext) -> None:
         self.request = request
-        self.world = world
-        self.reader = world.reader
-        self.states = States(world.reader, world.everywhere, world.trust, world.now)
-        self.weights = weights_for(world.reader, world.overrides)
+        self.context = context
+        self.reader = context.reader
+        self.states = States(context.reader, context.everywhere, context.trust, context.now)
+        self.weights = weights_for(context.reader, context.overrides)
+        self._dictionary = Dictionary(context.reader, searched_fields(request.level))
+        self._filters: list[bound.Bound] | None = None
         self._matchers: Matchers = {}  # stages have most in common
         self._dropped: list[ast.Dropped] = []
         self._warnings: list[str] = []
@@ -195,55 +125,58 @@ class Search:
         allowed = self.allowed()
         plan = self.settled(plan, allowed)
         answer = self.answer(plan, allowed)
-        near = answer.near
-        total = min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
-        window = slice(request.offset, min(request.offset + request.limit, total))
-        hits = [
-            Hit(int(doc), float(score), int(doc) in answer.exact, near.closeness(int(doc)) if near else None)
-            for doc, score in zip(answer.docs[window], answer.scores[window], strict=True)
-        ]
-        page = self._desk(answer.evaluation).page(hits)
+        total = answer.reachable()
+        page = self.respond(answer, request.query, answer.stage)
         suggestion = self._suggestion
         if answer.stage == "any":
-            suggestion = self._reading(plan).suggestion
-        elif not near and (total == 0 or answer.stage != "all"):
+            suggestion = self._reading(plan).suggestion()
+        elif not answer.near and (total == 0 or answer.stage != "all"):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
-        following = request.offset + request.limit
-        remarks = (*plan.warnings, *self.said(plan), *self._warnings)
+        return replace(
+            page,
+            warnings=(*map(SearchWarning, self.warnings(plan)), *self._replaced, *page.warnings),
+            did_you_mean=suggestion,
+            facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
+            took_ms=round((time.perf_counter() - began) * 1e3, 3),
+        )
+
+    def respond(self, answer: Answer, query: str, stage: str, **facts: Any) -> SearchResponse:
+        """Hydrate the page of an answer; ``facts`` are further ones of the response."""
+        request, total = self.request, answer.reachable()
+        end = request.offset + request.limit
+        hits = answer.hits(request.offset, min(end, total))
+        results, warnings = self.page_builder(answer.evaluation).build(hits)
         return SearchResponse(
-            results=page.results,
-            total=max(total - (len(hits) - len(page.results)), 0),
-            query=request.query,
+            results=results,
+            total=max(total - (len(hits) - len(results)), 0),
+            query=query,
             scope=request.scope,
             space=request.space,
             limit=request.limit,
             offset=request.offset,
-            search_type=request.mode.name if near else "keyword",
-            stage=answer.stage,
-            warnings=(*map(Remark, remarks), *self._replaced, *page.warnings),
-            did_you_mean=suggestion,
-            took_ms=round((time.perf_counter() - began) * 1e3, 3),
-            next_offset=following if following < total else None,
+            search_type=request.mode.name if answer.near else "keyword",
+            stage=stage,
+            warnings=warnings,
+            next_offset=end if end < total else None,
             hidden=answer.hidden,
-            facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
-            method=self.method(near),
+            **{"method": self.method(answer.near)} | facts,
         )
+
+    def warnings(self, plan: Plan) -> list[str]:
+        """Return the warnings about the search itself, so far."""
+        return [*plan.warnings, *self.dropped_warnings(plan), *self._warnings]
 
     def answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Return what is found of what scope and filters let through: by meaning where that is asked for and can be."""
         return self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
 
-    def _desk(self, evaluation: Evaluation) -> Desk:
-        return Desk(
-            evaluation,
-            self.states,
-            self.world.trust(),
-            self.world.now,
-            self.request.explain,
-            asks_verdict(evaluation.query) or any(map(asks_verdict, self.filters)),
-        )
+    def page_builder(self, evaluation: Evaluation) -> PageBuilder:
+        """Return what turns the hits of an evaluation into results."""
+        matter = asks_verdict(evaluation.query) or any(map(asks_verdict, self.filters()))
+        hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, matter)
+        return PageBuilder(evaluation, hydrator, self.request.explain)
 
     def _reachable(self, answer: Answer, total: int) -> Ints:
         """Return the documents, ascending, that paging can reach; they are counted for facets alone."""
@@ -332,7 +265,7 @@ class Search:
 
     def asking(self, plan: Plan) -> ByMeaning:
         """Return what asks by meaning."""
-        return ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.world.boosts)
+        return ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.context.boosts)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
@@ -340,7 +273,7 @@ class Search:
         if mode.name == "keyword":
             return None
         asking = self.asking(plan)
-        near = asking.near(self.world.meaning, allowed)
+        near = asking.near(self.context.meaning, allowed)
         self._warnings += asking.warnings
         if near is None:
             return None
@@ -379,7 +312,7 @@ class Search:
 
     def _note_cuts(self, evaluation: Evaluation) -> None:
         """Warn of leaves that stand for more terms than were looked up, and of references that are not known."""
-        if any(map(asks_relations, (evaluation.query, *self.filters))) and (unknown := self.states.graph.unknown):
+        if any(map(asks_relations, (evaluation.query, *self.filters()))) and (unknown := self.states.graph().unknown):
             self._warnings.append(unknown)
         for matcher in evaluation.matchers():
             if matcher.cut():
@@ -391,10 +324,12 @@ class Search:
         except QueryError:  # takes too much: nobody asked for it
             return 0
 
-    @cached_property
-    def filters(self) -> tuple[bound.Bound, ...]:
-        """What the ``filters`` mapping demands."""
-        return tuple(bind_filters(self.request.filters, self._metadata_keys())) if self.request.filters else ()
+    def filters(self) -> list[bound.Bound]:
+        """Return what the ``filters`` mapping demands."""
+        if self._filters is None:
+            filters = self.request.filters
+            self._filters = list(bind_filters(filters, self._metadata_keys())) if filters else []
+        return self._filters
 
     def _metadata_keys(self) -> frozenset[str]:
         return self.reader.keys - frozenset(BUILT_IN_KEYS)
@@ -403,25 +338,10 @@ class Search:
         """Return which live documents scope and filters let through."""
         size, docs, request = self.reader.size, Docs.live(self.reader), self.request
         if request.scopes is not EVERY_SCOPE:
-            docs &= Docs.union(size, [Docs(size, mask=self._in_scope(scope)) for scope in request.scopes])
-        for node in self.filters if request.filters else ():
+            docs &= Docs.union(size, [Docs(size, mask=in_scope(self.reader, scope)) for scope in request.scopes])
+        for node in self.filters():
             docs &= Evaluation(self.reader, node, self.weights, self.states).docs()
         return docs
-
-    def _in_scope(self, scope: Scope) -> Bools:
-        masks = [np.zeros(0, bool)]
-        for part in self.reader.parts:
-            mask = part.segment.types == TYPE_NUMBER[scope.item_type]
-            if scope.prefix:
-                entries, start = part.segment.keywords, f"key{SEPARATOR}{scope.item_type}:"
-                found = list(range(*entries.prefix_range(f"{start}{scope.prefix}")))
-                if scope.itself and (at := entries.find(f"{start}{scope.itself}")) >= 0:
-                    found.append(at)
-                below = np.zeros(part.segment.docs, bool)
-                below[part.segment.keyword_docs(np.asarray(found, np.int64))] = True
-                mask &= below
-            masks.append(mask)
-        return np.concatenate(masks)
 
     def _named(self, allowed: Docs, plan: Plan) -> Ints:
         """Return the documents that words of a sentence name."""
@@ -435,10 +355,6 @@ class Search:
             return docs
         found = Docs(self.reader.size, numbers=docs) & allowed
         return (found & self.evaluate(ast.Everything(), plan).docs() if plan.fixed else found).numbers
-
-    @cached_property
-    def _dictionary(self) -> Dictionary:
-        return Dictionary(self.reader, searched_fields(self.request.level))
 
     def _reading(self, plan: Plan) -> Reading:
         """Return how the last stage reads the words; asked for twice, found once."""
@@ -458,9 +374,9 @@ class Search:
 
     def _name_successors(self, docs: Ints) -> None:
         """Say of what the query names exactly that it is hidden, and what takes its place."""
-        self._replaced += [Replaced(self.states.told(doc)) for doc in docs[:_NAMED].tolist()]
+        self._replaced += [Replaced(self.states.hidden_message(doc)) for doc in docs[:_NAMED].tolist()]
 
-    def said(self, plan: Plan) -> list[str]:
+    def dropped_warnings(self, plan: Plan) -> list[str]:
         """Return a sentence for each part of the query that was left out."""
         dropped = dict.fromkeys((*plan.dropped, *self._dropped))
         return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
@@ -472,7 +388,7 @@ class Search:
         elif answer.stage == "substring":
             self._warnings.append("nothing had all words; they were matched as parts of words")
         elif answer.stage == "any":
-            self._warnings += self._reading(plan).notes
+            self._warnings += self._reading(plan).messages()
             rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
             self._warnings.append(
                 f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"

@@ -20,14 +20,14 @@ from rye.items.scope import Scope
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
-from rye.search.engine import Answer, Search, World
+from rye.search.engine import Answer, Search, SearchContext
 from rye.search.explanation import Clause, Meant, Neighbour, Reason, Why, contrast
+from rye.search.facets import values_of
 from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, Weights, canonical
 from rye.search.match import Matcher
-from rye.search.page import Hit
 from rye.search.phrase import Effort
-from rye.search.plan import ANY_LIMIT, make_plan, named_by
-from rye.search.predicates import States, values_of
+from rye.search.plan import make_plan, named_by
+from rye.search.predicates import States
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
@@ -135,7 +135,7 @@ class Anatomy:
         if name in RELATION_FIELDS:
             return self._related(name)
         if name in {"is", "verdict"}:
-            return VERDICT_NAMES[int(self.states.verdicts[self.doc])]
+            return VERDICT_NAMES[int(self.states.verdicts()[self.doc])]
         if name == "signer":
             found = [name for name in self.states.signers(np.asarray([self.doc])) if name]
         elif name == "updated" and not values_of(part.segment, name).of(local):
@@ -146,7 +146,7 @@ class Anatomy:
 
     def _related(self, name: str) -> str:
         """Return what the item refers to, in its own words; of those that refer to it only how many there are."""
-        graph, doc = self.states.graph, self.states.there(self.doc)
+        graph, doc = self.states.graph(), self.states.there(self.doc)
         if name == "references":
             return _listed(graph.written_in(doc))
         others = graph.naming(np.asarray([doc])).docs
@@ -271,11 +271,11 @@ class Inquiry(Search):
 
     Args:
         request: The search; its page does not matter.
-        world: What it runs in.
+        context: What it runs in.
     """
 
-    def __init__(self, request: Request, world: World) -> None:
-        super().__init__(replace(request, offset=0, limit=max(world.reader.size, 1), explain=True), world)
+    def __init__(self, request: Request, context: SearchContext) -> None:
+        super().__init__(replace(request, offset=0, limit=max(context.reader.size, 1), explain=True), context)
         self.plan = self.settled(make_plan(self.request), self.allowed())
 
     def about(self, part: Part, local: int) -> Why:
@@ -288,7 +288,7 @@ class Inquiry(Search):
         doc = part.base + local
         allowed = self.allowed()
         answer = self.answer(self.plan, allowed)
-        total = self._total(answer)
+        total = answer.reachable()
         measured = Measured(self._asking, answer.near, doc) if answer.near else None
         place = np.flatnonzero(answer.docs == doc)
         rank = int(place[0]) if len(place) else None
@@ -316,7 +316,7 @@ class Inquiry(Search):
             reasons=tuple(reasons),
             above=Neighbour(before, place_, contrast(before, hit, sort_by=sort_by)) if before and hit else None,
             below=Neighbour(after, place_ + 2, contrast(hit, after, sort_by=sort_by)) if after and hit else None,
-            warnings=(*self.plan.warnings, *self.said(self.plan), *self._warnings),
+            warnings=tuple(self.warnings(self.plan)),
             search_type=self.request.mode.name if answer.near else "keyword",
             meaning=measured.told() if measured else None,
         )
@@ -324,10 +324,7 @@ class Inquiry(Search):
     def counted(self) -> tuple[str, int]:
         """Return the stage that answers, and how many hits paging can reach."""
         answer = self.answer(self.plan, self.allowed())
-        return answer.stage, self._total(answer)
-
-    def _total(self, answer: Answer) -> int:
-        return min(answer.total, ANY_LIMIT) if answer.stage == "any" else answer.total
+        return answer.stage, answer.reachable()
 
     def _anatomy(self, doc: int) -> Anatomy:
         dropped: list[ast.Dropped] | None = [] if self.request.lenient else None
@@ -405,11 +402,9 @@ class Inquiry(Search):
 
     def _shown(self, answer: Answer, at: int) -> SearchResult | None:
         """Return a hit as a page shows it; None where it cannot be shown, which becomes a warning."""
-        doc = int(answer.docs[at])
-        near = answer.near.closeness(doc) if answer.near else None
-        page = self._desk(answer.evaluation).page([Hit(doc, float(answer.scores[at]), doc in answer.exact, near)])
-        self._warnings += page.warnings
-        return page.results[0] if page.results else None
+        results, warnings = self.page_builder(answer.evaluation).build(answer.hits(at, at + 1))
+        self._warnings += warnings
+        return results[0] if results else None
 
 
 def _message(part: Clause, code: str) -> str:

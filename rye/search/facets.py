@@ -10,18 +10,22 @@ import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rye._report import Report
 from rye.errors import ArgumentError
-from rye.index.arrays import Ints
+from rye.index.arrays import Bools, Ints, Numbers, ranges
 from rye.index.reader import Part, Reader
-from rye.index.schema import TYPE_NAMES
+from rye.index.schema import SEPARATOR, TYPE_NAMES
+from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.search.fields import nearest
-from rye.search.predicates import States, tally, values_of
+from rye.search.predicates import States, tally
 
 FACETS: Mapping[str, str] = {
     "type": "type",
@@ -43,6 +47,89 @@ DEFAULT_FACET_VALUES = 10
 
 _ASKED = re.compile(r"(?P<name>[^:,]+)(?::(?P<most>\d{1,9}))?")
 _HINT = f"name them like 'type' or 'tag:25', which lists 25 values (1 to {MAX_FACET_VALUES})"
+
+
+_COMMON = 8
+"""A column of the table is filled for one document in so many, at least."""
+
+
+class Values:
+    """The values of one key in one segment, ascending and numbered from 0.
+
+    The first values of every document are a row of a table; what few documents have beyond its width stands behind one
+    another: the hybrid format of Bell and Garland (Implementing Sparse Matrix-Vector Multiplication on
+    Throughput-Oriented Processors, 2009).
+
+    Args:
+        segment: The segment.
+        key: The key.
+    """
+
+    def __init__(self, segment: Segment, key: str) -> None:
+        first, borders, owners = segment.keyword_postings(key)
+        self._entries, self._first, self._prefix = segment.keywords, first, len(key) + len(SEPARATOR)
+        self._size = len(borders) - 1
+        lengths = np.bincount(owners, minlength=segment.docs)
+        self._without: Bools = lengths == 0
+        numbers = self._by_document(owners, np.diff(borders))
+        reach = np.cumsum(np.bincount(lengths)[::-1])[::-1]  # how many documents have as many values, or more
+        width = int(np.count_nonzero(reach[1:] * _COMMON >= segment.docs))
+        self._table = np.full((segment.docs, width), self._size, numbers.dtype)
+        self._rest, self._bounds = numbers[:0], np.zeros(segment.docs + 1, np.int64)
+        if width < len(reach) - 1:
+            place = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+            numbers, self._rest = numbers[place < width], numbers[place >= width]
+            np.cumsum(np.maximum(lengths - width, 0), out=self._bounds[1:])
+        self._table[np.arange(width) < lengths[:, None]] = numbers
+        self._more: Bools = lengths > width
+        self._everywhere = not self._without.any()
+
+    def _by_document(self, owners: Numbers, sizes: Ints) -> Numbers:
+        """Return the numbers of the values of each document in turn, given the documents of each value in turn."""
+        bits = self._size.bit_length()
+        pairs = owners.astype(np.min_scalar_type(len(self._without) << bits)) << bits
+        pairs |= np.repeat(np.arange(self._size, dtype=pairs.dtype), sizes)
+        pairs.sort()
+        pairs &= (1 << bits) - 1
+        return pairs.astype(np.min_scalar_type(self._size))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def names(self, numbers: Ints) -> list[str]:
+        """Return some of the values."""
+        return [entry[self._prefix :] for entry in self._entries.take(numbers + self._first)]
+
+    @cached_property
+    def place(self) -> Mapping[str, int]:
+        """The number of each value."""
+        return {name: at for at, name in enumerate(self.names(np.arange(self._size)))}
+
+    def of(self, doc: int) -> list[str]:
+        """Return the values of one document."""
+        row = np.concatenate([self._table[doc], self._rest[self._bounds[doc] : self._bounds[doc + 1]]])
+        return self.names(row[row < self._size].astype(np.int64))
+
+    def count(self, docs: Ints) -> tuple[Ints, int]:
+        """Return how many of some documents have each value, and how many have none."""
+        found: Numbers = self._table.take(docs, axis=0).ravel()
+        counts = tally(found, self._size + 1)[: self._size]
+        if len(self._rest):
+            having = docs[self._more.take(docs)]
+            rest = self._rest[ranges(self._bounds.take(having), self._bounds.take(having + 1))]
+            counts += np.bincount(rest, minlength=self._size)
+        return counts, 0 if self._everywhere else int(np.count_nonzero(self._without.take(docs)))
+
+
+_kept: WeakKeyDictionary[Segment, dict[str, Values]] = WeakKeyDictionary()
+
+
+def values_of(segment: Segment, key: str) -> Values:
+    """Return the values of a key by document, made once for each segment that is open."""
+    kept = _kept.setdefault(segment, {})
+    if key not in kept:
+        kept[key] = Values(segment, key)
+    return kept[key]
 
 
 class Wanted(NamedTuple):
@@ -130,7 +217,7 @@ def _facet(key: str, split: Sequence[tuple[Part, Ints]], states: States, docs: I
         case "space":
             return _listed(_named([str(part.root.space) for part, _ in split], [len(some) for _, some in split]), most)
         case "verdict":
-            counts = tally(states.verdicts.take(docs), len(VERDICT_NAMES))
+            counts = tally(states.verdicts().take(docs), len(VERDICT_NAMES))
             return _listed(_named(VERDICT_NAMES, counts), most)
         case "signer":
             found = states.signers(docs)
@@ -197,12 +284,11 @@ def _greatest(counts: Ints, most: int) -> Ints:
     return np.concatenate([above, level])
 
 
-# -- How much there is, of what kind: figures of a collection, counted on its columns.
 _ALL = 1 << 30
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class Figures(Report):
     """What some items are.
 
     Attributes:
@@ -232,11 +318,6 @@ class Figures:
     yanked: int
     shadowed: int
     shadowing: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the fifteen attributes."""
-        found = {name: getattr(self, name) for name in Figures.__slots__}
-        return found | {name: dict(found[name]) for name in ("types", "verdicts", "signers")}
 
 
 def figures_of(reader: Reader, states: States) -> Figures:

@@ -1,4 +1,4 @@
-"""One page of hits: read from disk, verified from those bytes at that moment, and shown with what matched."""
+"""One page of hits, hydrated: each file is read from disk, verified from those bytes, and shown with what matched."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import Generic, NamedTuple, Protocol, TypeVar
+from typing import NamedTuple, Protocol
 
 from rye import spaces
 from rye.errors import ItemError
@@ -20,7 +20,7 @@ from rye.items import Item, ItemType
 from rye.search.highlight import Matched, Matches, matched
 from rye.search.match import Matcher
 from rye.search.predicates import States
-from rye.search.results import LeafTrace, SearchResult
+from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.search.semantic import Closeness
 from rye.signing import Evidence, Origin, Signature, TrustSet, judge, remembering_verify
@@ -28,24 +28,25 @@ from rye.signing.reasons import cut_short
 from rye.spaces import Root
 from rye.spaces.read import parse_item
 
-__all__ = ["Place", "Reread", "Rereading"]
-
-
-# -- Files of a page as they are on disk at this moment; what the very same bytes gave before is not made again.
 KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20
-"""How many items are kept in one process, and how large they may be together."""
+"""How many items are cached in one process, and how large they may be together."""
 
 LARGEST_KEPT = 1 << 16
-"""How large an item may be to be kept: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
+"""How large an item may be to be cached: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
 
 _VALUE_BYTES = 256
+
+_EVERYWHERE = 4
+"""A word in more than one of so many items says little about any."""
+
+_KINDS = tuple(map(ItemType, TYPE_NAMES))
 
 Key = tuple[bytes, Origin, str]
 """SHA-256 of all bytes of a file, where they were found, and the path, whose extension decides the format."""
 
 
-class Read(NamedTuple):
+class CachedItem(NamedTuple):
     """One file: the item as a page shows it, without metadata and texts of sections, and what its bytes prove."""
 
     item: Item
@@ -53,8 +54,10 @@ class Read(NamedTuple):
     origin: Origin
 
 
-class Shelf:
-    """What was read lately, the least recently used forgotten first. Safe to use from several threads.
+class ItemCache:
+    """Parsed items by the bytes of their files, the least recently used forgotten first; safe to use from threads.
+
+    A file is always read; only to parse and inspect the very same bytes at the same place again is spared.
 
     Args:
         most: How many files are kept.
@@ -65,14 +68,14 @@ class Shelf:
         self._most = most
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, tuple[Read, int]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[CachedItem, int]] = OrderedDict()
         self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def read(self, root: Root, path: str, item_type: ItemType, item_id: str) -> Read:
-        """Read one file, and parse and inspect its bytes unless that was done to the same bytes at the same place.
+    def read(self, root: Root, path: str, item_type: ItemType, item_id: str) -> CachedItem:
+        """Read one file.
 
         Args:
             root: The space root.
@@ -90,14 +93,14 @@ class Shelf:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        taken = parse_item(data, key[1], path, content_digest=digest.hexdigest())
-        item = taken.item
+        parsed = parse_item(data, key[1], path, content_digest=digest.hexdigest())
+        item = parsed.item
         outline = tuple(replace(section, text="") for section in item.sections)
-        found = Read(replace(item, metadata={}, declared={}, sections=outline), taken.evidence, taken.origin)
+        found = CachedItem(replace(item, metadata={}, declared={}, sections=outline), parsed.evidence, parsed.origin)
         self._keep(key, found, len(data) + _VALUE_BYTES * (len(item.tags) + len(item.symbols) + len(outline)))
         return found
 
-    def _keep(self, key: Key, found: Read, size: int) -> None:
+    def _keep(self, key: Key, found: CachedItem, size: int) -> None:
         if size > LARGEST_KEPT:
             return
         with self._lock:
@@ -108,29 +111,42 @@ class Shelf:
                 self._bytes -= self._kept.popitem(last=False)[1][1]
 
 
-# -- Hits as their files are at this moment: read, verified from those bytes, and compared with what was indexed.
-_KINDS = tuple(map(ItemType, TYPE_NAMES))
+_CACHE = ItemCache()
 
 
-class _Proven(Protocol):
-    """What was read of a file, with what its bytes prove."""
+class ReadFile(Protocol):
+    """A file that was read: the item, and what its bytes prove."""
 
     @property
-    def evidence(self) -> Evidence: ...
+    def item(self) -> Item:
+        """What the file holds."""
+
     @property
-    def origin(self) -> Origin: ...
+    def evidence(self) -> Evidence:
+        """What its bytes prove."""
+
+    @property
+    def origin(self) -> Origin:
+        """Where it was found."""
 
 
-R = TypeVar("R", bound=_Proven)
+class Hydrated(NamedTuple):
+    """One indexed document with its file as it is now.
 
-
-class Place(NamedTuple):
-    """Where an indexed document comes from."""
+    Attributes:
+        part, path, kind, item_id: Where it comes from.
+        read: What its file holds now.
+        signature: The verdict on that.
+        same_bytes: Whether that is what was indexed.
+    """
 
     part: Part
     path: str
     kind: ItemType
     item_id: str
+    read: ReadFile
+    signature: Signature
+    same_bytes: bool
 
     @property
     def name(self) -> str:
@@ -139,29 +155,12 @@ class Place(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Reread(Generic[R]):
-    """One document, read again.
-
-    Attributes:
-        place: Where it comes from.
-        read: What its file holds now.
-        signature: The verdict on that.
-        same_bytes: Whether that is what was indexed.
-    """
-
-    place: Place
-    read: R
-    signature: Signature
-    same_bytes: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Rereading(Generic[R]):
-    """How documents are read again.
+class Hydrator:
+    """Reads and verifies the files of documents at this moment, and compares them with what was indexed.
 
     Attributes:
         reader: Whose documents they are.
-        states: What was known of them.
+        states: What the index knows of them.
         trust: Whom to trust.
         now: The moment.
         verdicts_matter: Whether one whose verdict has changed no longer fits the query.
@@ -173,52 +172,42 @@ class Rereading(Generic[R]):
     trust: TrustSet
     now: datetime
     verdicts_matter: bool
-    read: Callable[[Root, str, ItemType, str], R]
+    read: Callable[[Root, str, ItemType, str], ReadFile] = _CACHE.read
 
-    def again(self, doc: int, warnings: list[str]) -> Reread[R] | None:
-        """Read one document; None, and a warning, where its file is gone or no longer fits."""
-        return self.all_again([doc], warnings)[0]
+    def hydrate(self, docs: Sequence[int], warnings: list[str]) -> list[Hydrated | None]:
+        """Return documents with their files; None, and a warning, where a file is gone or no longer fits.
 
-    def all_again(self, docs: Sequence[int], warnings: list[str]) -> list[Reread[R] | None]:
-        """Read documents, as :meth:`again` does: first all, then they are judged; caches like one kind of work."""
-        places = [self._place(doc) for doc in docs]
-        found = [self._read(place, warnings) for place in places]
-        return [
-            None if read is None else self._judged(doc, place, read, warnings)
-            for doc, place, read in zip(docs, places, found, strict=True)
-        ]
+        First all files are read, then all are judged: the processor's caches hold one kind of work at a time.
+        """
+        found = [self._read(doc, warnings) for doc in docs]
+        return [read and self._judged(doc, read, warnings) for doc, read in zip(docs, found, strict=True)]
 
-    def _place(self, doc: int) -> Place:
+    def _read(self, doc: int, warnings: list[str]) -> tuple[Part, str, ItemType, str, ReadFile] | None:
         part, local = self.reader.locate(doc)
         segment = part.segment
-        return Place(part, segment.paths[local], _KINDS[segment.types[local]], segment.ids[local])
-
-    def _read(self, place: Place, warnings: list[str]) -> R | None:
+        path, kind, item_id = segment.paths[local], _KINDS[segment.types[local]], segment.ids[local]
         try:
-            return self.read(place.part.root, place.path, place.kind, place.item_id)
+            return part, path, kind, item_id, self.read(part.root, path, kind, item_id)
         except ItemError as error:
-            warnings.append(f"{place.name} was left out: {error.message}")
+            warnings.append(f"{kind}:{item_id} was left out: {error.message}")
             return None
 
-    def _judged(self, doc: int, place: Place, read: R, warnings: list[str]) -> Reread[R] | None:
+    def _judged(
+        self, doc: int, found: tuple[Part, str, ItemType, str, ReadFile], warnings: list[str]
+    ) -> Hydrated | None:
+        part, read = found[0], found[-1]
         signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify)
-        part = place.part
         same = part.segment.evidence.content_digest(doc - part.base) == read.evidence.content_digest
-        if not same and self.verdicts_matter and self.states.verdicts[doc] != VERDICT_NUMBER[signature.verdict]:
-            warnings.append(f"{place.name} was left out: it changed and is {signature.verdict} now")
+        hydrated = Hydrated(*found, signature, same)
+        if not same and self.verdicts_matter and self.states.verdicts()[doc] != VERDICT_NUMBER[signature.verdict]:
+            warnings.append(f"{hydrated.name} was left out: it changed and is {signature.verdict} now")
             return None
         if not same:
-            warnings.append(f"{place.name} changed since it was indexed; it is shown as it is now")
-        return Reread(place, read, signature, same)
+            warnings.append(f"{hydrated.name} changed since it was indexed; it is shown as it is now")
+        return hydrated
 
 
-_SHELF = Shelf()
-_EVERYWHERE = 4
-"""A word in more than one of so many items says little about any."""
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """One document of the page."""
 
     doc: int
@@ -228,64 +217,40 @@ class Hit:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    """The hits that could be shown, and what to say about those that changed or went since they were indexed."""
-
-    results: tuple[SearchResult, ...]
-    warnings: tuple[str, ...]
-
-
-class _Shown(NamedTuple):
-    """A hit with its file as it is now, the sources of all its copies, and what matched in it."""
-
-    hit: Hit
-    again: Reread[Read]
-    copies: Sequence[str]
-    found: Matched
-
-
-@dataclass(frozen=True, slots=True)
-class Desk:
-    """What turning hits into results needs."""
+class PageBuilder:
+    """Turns hits into results."""
 
     evaluation: Evaluation
-    states: States
-    trust: TrustSet
-    now: datetime
+    hydrator: Hydrator
     explain: bool
-    verdicts_matter: bool
 
-    def page(self, hits: Sequence[Hit]) -> Page:
-        """Hydrate hits in order; one whose file is gone, or whose verdict no longer fits the query, is left out."""
-        warnings, hiding = list[str](), list[str]()
-        shown = self._shown(hits, warnings)
-        for _, again, copies, _ in shown:
-            if len(copies) == 1:
-                continue
-            part, _, kind, item_id = again.place
-            if len(set(copies)) > 1:
-                hiding += self.states.hiding(kind, item_id)
-            if (twins := copies.count(part.root.source)) > 1:
-                warnings.append(f"{again.place.name} is in {twins} files of {part.root.source}; keep one of them")
+    def build(self, hits: Sequence[Hit]) -> tuple[tuple[SearchResult, ...], tuple[str, ...]]:
+        """Return the results of hits in order, and warnings about those that changed or went since they were indexed.
+
+        A hit whose file is gone, or whose verdict no longer fits the query, is left out.
+        """
+        warnings, hiding, states = list[str](), list[str](), self.hydrator.states
+        hydrated = self.hydrator.hydrate([hit.doc for hit in hits], warnings)
+        read = [(hit, one) for hit, one in zip(hits, hydrated, strict=True) if one is not None]
+        matches = Matches(self._matchers(few=any(hit.closeness for hit in hits)), [hit.doc for hit in hits])
+        results = []
+        for hit, one in read:
+            sources = states.sources_of(one.kind, one.item_id, one.part)
+            if len(set(sources)) > 1:
+                hiding += states.hiding(one.kind, one.item_id)
+            if (files := sources.count(one.part.root.source)) > 1:
+                warnings.append(f"{one.name} is in {files} files of {one.part.root.source}; keep one of them")
+            section = hit.closeness.section if hit.closeness and one.same_bytes else None
+            found = matched(one.read.item, hit.doc, matches, same_bytes=one.same_bytes, section=section)
+            results.append(self._result(hit, one, sources, found))
         warnings += cut_short(list(dict.fromkeys(hiding)))
-        return Page(tuple(map(self._result, shown)), tuple(dict.fromkeys(warnings)))
+        return tuple(results), tuple(dict.fromkeys(warnings))
 
-    def _shown(self, hits: Sequence[Hit], warnings: list[str]) -> list[_Shown]:
-        """Read all files, then judge all, then mark all: the processor's caches hold one kind of work at a time."""
-        reader, docs = self.evaluation.reader, [hit.doc for hit in hits]
-        rereading = Rereading(reader, self.states, self.trust, self.now, self.verdicts_matter, _SHELF.read)
-        both = zip(hits, rereading.all_again(docs, warnings), strict=True)
-        read = [(hit, again) for hit, again in both if again is not None]
-        copies = [self.states.copies(again.place.kind, again.place.item_id, again.place.part) for _, again in read]
-        matches = Matches(self._told(few=any(hit.closeness is not None for hit in hits)), docs)
-        found = [_matched(hit, again, matches) for hit, again in read]
-        return [_Shown(*pair, sources, what) for pair, sources, what in zip(read, copies, found, strict=True)]
-
-    def _result(self, shown: _Shown) -> SearchResult:
-        hit, again, copies, found = shown
-        item, root, near = again.read.item, again.place.part.root, hit.closeness
-        shadows, shadowed_by = self.states.sharing(copies, root.source)
-        states, successor = self.states.standing(hit.doc)
+    def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], found: Matched) -> SearchResult:
+        item, root, near = hydrated.read.item, hydrated.part.root, hit.closeness
+        shadows, shadowed_by = self.hydrator.states.sharing(sources, root.source)
+        states, successor = self.hydrator.states.withdrawn(hit.doc)
+        traces = self.evaluation.explain(hit.doc) if self.explain else None
         return SearchResult(
             id=item.id,
             name=item.name,
@@ -296,12 +261,12 @@ class Desk:
             source=root.space,
             preview=found.preview,
             title=item.title,
-            path=f"{root.path}{os.sep}{again.place.path.replace('/', os.sep)}",
+            path=f"{root.path}{os.sep}{hydrated.path.replace('/', os.sep)}",
             bundle=root.bundle,
             version=item.version,
             tags=item.tags,
             updated=item.updated,
-            signature=again.signature,
+            signature=hydrated.signature,
             exact=hit.exact,
             shadows=shadows,
             shadowed_by=shadowed_by,
@@ -310,22 +275,13 @@ class Desk:
             symbols=item.symbols,
             states=states,
             successor=successor,
-            explain=self._explained(hit) if self.explain else None,
+            explain=near.explain(traces) if near and traces is not None else traces,
             similarity=near.similarity if near else None,
             hybrid=near.match(item) if near else None,
         )
 
-    def _told(self, *, few: bool) -> list[Matcher]:
-        """Return the leaves to mark; of the words of a description those that are not everywhere, if there are any."""
+    def _matchers(self, *, few: bool) -> list[Matcher]:
+        """Return the term queries to mark; of the words of a description those that are not everywhere, if any are."""
         found = [row.matcher for row in self.evaluation.scored()]
-        rare = [leaf for leaf in found if len(leaf.docs()) * _EVERYWHERE < self.evaluation.reader.count] if few else []
+        rare = [each for each in found if len(each.docs()) * _EVERYWHERE < self.evaluation.reader.count] if few else []
         return rare or found
-
-    def _explained(self, hit: Hit) -> tuple[LeafTrace, ...]:
-        traces = self.evaluation.explain(hit.doc)
-        return traces if hit.closeness is None else hit.closeness.explain(traces)
-
-
-def _matched(hit: Hit, again: Reread[Read], matches: Matches) -> Matched:
-    section = hit.closeness.section if hit.closeness and again.same_bytes else None
-    return matched(again.read.item, hit.doc, matches, same_bytes=again.same_bytes, section=section)

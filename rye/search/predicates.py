@@ -1,22 +1,24 @@
-"""Filters on keyword fields: existence, globs and ranges, decided on the distinct values, then spread to items."""
+"""Filters: states and verdicts of items, and conditions on keyword fields, decided on the distinct values."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
 import numpy as np
+import numpy.typing as npt
 
 from rye.index import terms as strings
-from rye.index.arrays import Bools, Ints, Numbers, ranges
+from rye.index.arrays import Bools, Ints, Numbers
 from rye.index.reader import Part, Reader
-from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES
+from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, verdict_column
+from rye.items.scope import Scope
 from rye.search import bound
 from rye.search.compare import between
 from rye.search.expand import similar
@@ -24,10 +26,6 @@ from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
 from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify
 from rye.signing.reasons import foreign_copy
-
-# -- The values of a key by document, made of the keyword entries, of which each lists its documents.
-_COMMON = 8
-"""A column of the table is filled for one document in so many, at least."""
 
 _FEW = 8
 """Up to so many different numbers, comparing with each takes less than :func:`numpy.bincount`."""
@@ -40,87 +38,7 @@ def tally(numbers: Numbers, size: int) -> Ints:
     return np.asarray([np.count_nonzero(numbers == number) for number in range(size)], np.int64)
 
 
-class Values:
-    """The values of one key in one segment, ascending and numbered from 0.
-
-    The first values of every document are a row of a table; what few documents have beyond its width stands behind one
-    another: the hybrid format of Bell and Garland (Implementing Sparse Matrix-Vector Multiplication on
-    Throughput-Oriented Processors, 2009).
-
-    Args:
-        segment: The segment.
-        key: The key.
-    """
-
-    def __init__(self, segment: Segment, key: str) -> None:
-        first, borders, owners = segment.keyword_postings(key)
-        self._entries, self._first, self._prefix = segment.keywords, first, len(key) + len(SEPARATOR)
-        self._size = len(borders) - 1
-        lengths = np.bincount(owners, minlength=segment.docs)
-        self._without: Bools = lengths == 0
-        numbers = self._by_document(owners, np.diff(borders))
-        reach = np.cumsum(np.bincount(lengths)[::-1])[::-1]  # how many documents have as many values, or more
-        width = int(np.count_nonzero(reach[1:] * _COMMON >= segment.docs))
-        self._table = np.full((segment.docs, width), self._size, numbers.dtype)
-        self._rest, self._bounds = numbers[:0], np.zeros(segment.docs + 1, np.int64)
-        if width < len(reach) - 1:
-            place = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-            numbers, self._rest = numbers[place < width], numbers[place >= width]
-            np.cumsum(np.maximum(lengths - width, 0), out=self._bounds[1:])
-        self._table[np.arange(width) < lengths[:, None]] = numbers
-        self._more: Bools = lengths > width
-        self._everywhere = not self._without.any()
-
-    def _by_document(self, owners: Numbers, sizes: Ints) -> Numbers:
-        """Return the numbers of the values of each document in turn, given the documents of each value in turn."""
-        bits = self._size.bit_length()
-        pairs = owners.astype(np.min_scalar_type(len(self._without) << bits)) << bits
-        pairs |= np.repeat(np.arange(self._size, dtype=pairs.dtype), sizes)
-        pairs.sort()
-        pairs &= (1 << bits) - 1
-        return pairs.astype(np.min_scalar_type(self._size))
-
-    def __len__(self) -> int:
-        return self._size
-
-    def names(self, numbers: Ints) -> list[str]:
-        """Return some of the values."""
-        return [entry[self._prefix :] for entry in self._entries.take(numbers + self._first)]
-
-    @cached_property
-    def place(self) -> Mapping[str, int]:
-        """The number of each value."""
-        return {name: at for at, name in enumerate(self.names(np.arange(self._size)))}
-
-    def of(self, doc: int) -> list[str]:
-        """Return the values of one document."""
-        row = np.concatenate([self._table[doc], self._rest[self._bounds[doc] : self._bounds[doc + 1]]])
-        return self.names(row[row < self._size].astype(np.int64))
-
-    def count(self, docs: Ints) -> tuple[Ints, int]:
-        """Return how many of some documents have each value, and how many have none."""
-        found: Numbers = self._table.take(docs, axis=0).ravel()
-        counts = tally(found, self._size + 1)[: self._size]
-        if len(self._rest):
-            having = docs[self._more.take(docs)]
-            rest = self._rest[ranges(self._bounds.take(having), self._bounds.take(having + 1))]
-            counts += np.bincount(rest, minlength=self._size)
-        return counts, 0 if self._everywhere else int(np.count_nonzero(self._without.take(docs)))
-
-
-_kept: WeakKeyDictionary[Segment, dict[str, Values]] = WeakKeyDictionary()
-
-
-def values_of(segment: Segment, key: str) -> Values:
-    """Return the values of a key by document, made once for each segment that is open."""
-    kept = _kept.setdefault(segment, {})
-    if key not in kept:
-        kept[key] = Values(segment, key)
-    return kept[key]
-
-
-# -- What ``is:`` and ``signer:`` ask: verdicts, states the items declare, shadowing between spaces, and
-_kept_states: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
+_kept_verdicts: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKeyDictionary()
 
 
 class States:
@@ -138,6 +56,7 @@ class States:
         self._everywhere = everywhere
         self._trust = trust
         self._now = now
+        self._columns: list[VerdictColumn] | None = None
 
     def having(self, state: str) -> Bools:
         """Return a mask of the documents in one of :data:`rye.search.fields.STATES`."""
@@ -146,36 +65,37 @@ class States:
             mask[self._reader.hidden[state]] = True
             return mask
         if state == "signed":
-            signed: Bools = self.verdicts != VERDICT_NUMBER[Verdict.UNSIGNED]
+            signed: Bools = self.verdicts() != VERDICT_NUMBER[Verdict.UNSIGNED]
             return signed
         if state in VERDICT_NUMBER:
-            found: Bools = self.verdicts == VERDICT_NUMBER[state]
+            found: Bools = self.verdicts() == VERDICT_NUMBER[state]
             return found
         if state in {"orphan", "dangling"}:
-            return self.here(self.graph.masks[state])
+            return self.here(self.graph().masks[state])
         return self._shadow("higher" if state == "shadowed" else "lower")
 
-    @property
     def graph(self) -> Graph:
-        """The relations between the items of all spaces."""
+        """Return the relations between the items of all spaces."""
         return graph_of(self._everywhere)
 
-    def standing(self, doc: int) -> tuple[tuple[str, ...], str]:
+    def withdrawn(self, doc: int) -> tuple[tuple[str, ...], str]:
         """Return which of :data:`HIDDEN_STATES` a document is in, and what takes its place, as far as it is known."""
-        found = tuple(state for state, docs in self._reader.hidden.items() if _holds(docs, doc))
-        if not found:
-            return (), ""
-        return found, self._succession.of(self.there(doc))
+        found = tuple(
+            state
+            for state, docs in self._reader.hidden.items()
+            if (at := int(docs.searchsorted(doc))) < len(docs) and int(docs[at]) == doc
+        )
+        return found, self._succession.of(self.there(doc)) if found else ""
 
-    def told(self, doc: int) -> str:
+    def hidden_message(self, doc: int) -> str:
         """Return a sentence: that a document is hidden and why, and what takes its place."""
-        itself, heir = self._succession.told(self.there(doc))
-        instead = f"; see {heir}" if heir else ""
-        return f"{itself} is {' and '.join(self.standing(doc)[0])}, so hidden{instead}"
+        itself, successor = self._succession.names(self.there(doc))
+        instead = f"; see {successor}" if successor else ""
+        return f"{itself} is {' and '.join(self.withdrawn(doc)[0])}, so hidden{instead}"
 
-    def doubts(self, doc: int) -> list[str]:
+    def successor_warnings(self, doc: int) -> list[str]:
         """Return sentences on what takes the place of a document, where that is not trusted or not to be believed."""
-        return self._succession.doubts(self.there(doc)) if self.standing(doc)[0] else []
+        return self._succession.warnings(self.there(doc)) if self.withdrawn(doc)[0] else []
 
     @cached_property
     def _succession(self) -> Succession:
@@ -212,30 +132,30 @@ class States:
         starts = [(bases[id(part.listed)], part.segment.docs) for part in self._reader.parts]
         return np.concatenate([np.zeros(0, bool), *(mask[start : start + docs] for start, docs in starts)])
 
-    @cached_property
-    def _columns(self) -> list[VerdictColumn]:
-        trust = self._trust()
-        digest = trust.digest(self._now)[:16]
-        return [self._column(part, part.file(f".{digest}.ryx"), trust) for part in self._reader.parts]
+    def _verdict_columns(self) -> list[VerdictColumn]:
+        if self._columns is None:
+            trust = self._trust()
+            digest = trust.digest(self._now)[:16]
+            self._columns = [self._column(part, part.file(f".{digest}.ryx"), trust) for part in self._reader.parts]
+        return self._columns
 
     def _column(self, part: Part, path: Path, trust: TrustSet) -> VerdictColumn:
         """Return the verdicts on a segment; the last ones stay with the segment as long as it is open."""
-        kept = _kept_states.get(part.segment)
+        kept = _kept_verdicts.get(part.segment)
         if kept is None or kept[0] != path:
             column = verdict_column(path, part.segment, part.root, trust=trust, now=self._now)
-            kept = _kept_states[part.segment] = path, column
+            kept = _kept_verdicts[part.segment] = path, column
         return kept[1]
 
-    @cached_property
-    def verdicts(self) -> np.ndarray[tuple[int], np.dtype[np.uint8]]:
-        """Shape ``(size,)``: the verdict number of every document."""
-        return np.concatenate([column.verdicts for column in self._columns] or [np.zeros(0, np.uint8)])
+    def verdicts(self) -> npt.NDArray[np.uint8]:
+        """Return the verdict number of every document, shape ``(size,)``."""
+        return np.concatenate([np.zeros(0, np.uint8), *(column.verdicts for column in self._verdict_columns())])
 
     def signers(self, docs: Ints) -> dict[str, int]:
         """Return how many of some documents, ascending, each signer signed; the empty name stands for nobody."""
         found: dict[str, int] = {}
         borders = np.searchsorted(docs, [part.base for part in self._reader.parts] + [self._reader.size])
-        for at, (part, column) in enumerate(zip(self._reader.parts, self._columns, strict=True)):
+        for at, (part, column) in enumerate(zip(self._reader.parts, self._verdict_columns(), strict=True)):
             here = docs[borders[at] : borders[at + 1]] - part.base
             counts = tally(column.signer_of.take(here), len(column.signers))
             for number in np.flatnonzero(counts).tolist():
@@ -246,7 +166,7 @@ class States:
     def signed_by(self, glob: str) -> Bools:
         """Return a mask of the documents whose signer's fingerprint matches a glob; no signer matches nothing."""
         masks = [np.zeros(0, bool)]
-        for column in self._columns:
+        for column in self._verdict_columns():
             pick = np.zeros(len(column.signers), bool)
             pick[column.signers.matching(glob)] = True
             pick[[number for number, name in enumerate(column.signers.everything) if not name]] = False
@@ -271,7 +191,7 @@ class States:
             mask[docs[part.live[docs]] + part.base] = True
         return mask
 
-    def copies(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
+    def sources_of(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
         """Return the source of every live document with this type and id, by priority.
 
         Args:
@@ -289,23 +209,18 @@ class States:
                 sources += [part.root.source] * int(part.live[docs].sum())
         return sources
 
-    def sharing(self, copies: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """Return ``(shadows, shadowed_by)``: of the sources of all copies those of lower and of higher priority."""
-        if len(copies) == 1 and copies[0] == source:
+    def sharing(self, sources: Sequence[str], source: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return ``(shadows, shadowed_by)``: of all sources of an item those of lower and of higher priority."""
+        if len(sources) == 1 and sources[0] == source:
             return (), ()
         rank = self._rank
-        ordered = sorted({*copies} - {source}, key=rank.__getitem__)
+        ordered = sorted({*sources} - {source}, key=rank.__getitem__)
         own = rank.get(source, len(rank))
         return tuple(s for s in ordered if rank[s] > own), tuple(s for s in ordered if rank[s] < own)
 
     @cached_property
     def _rank(self) -> dict[str, int]:
         return {root.source: number for number, (root, _) in enumerate(self._everywhere.snapshots)}
-
-
-def _holds(ordered: Ints, number: int) -> bool:
-    at = int(ordered.searchsorted(number)) if len(ordered) else 0
-    return at < len(ordered) and int(ordered[at]) == number
 
 
 def _living(part: Part) -> dict[str, int]:
@@ -333,13 +248,30 @@ def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
         case bound.Glob(name="signer", pattern=pattern):
             return states.signed_by(pattern)
         case bound.Has(name="references"):
-            return states.here(states.graph.masks["referring"])
+            return states.here(states.graph().masks["referring"])
         case bound.Has(name="referenced-by"):
-            return states.here(states.graph.masks["referred"])
+            return states.here(states.graph().masks["referred"])
         case bound.Refers(name=name, pattern=pattern):
-            graph = states.graph
+            graph = states.graph()
             return states.here(graph.referring_to(pattern) if name == "references" else graph.referred_to_by(pattern))
     return _by_value(reader, node)
+
+
+def in_scope(reader: Reader, scope: Scope) -> Bools:
+    """Return a mask of the documents that one part of a scope holds."""
+    masks = [np.zeros(0, bool)]
+    for part in reader.parts:
+        mask = part.segment.types == TYPE_NUMBER[scope.item_type]
+        if scope.prefix:
+            entries, start = part.segment.keywords, f"key{SEPARATOR}{scope.item_type}:"
+            found = list(range(*entries.prefix_range(f"{start}{scope.prefix}")))
+            if scope.itself and (at := entries.find(f"{start}{scope.itself}")) >= 0:
+                found.append(at)
+            below = np.zeros(part.segment.docs, bool)
+            below[part.segment.keyword_docs(np.asarray(found, np.int64))] = True
+            mask &= below
+        masks.append(mask)
+    return np.concatenate(masks)
 
 
 def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bound.Between) -> Bools:

@@ -52,9 +52,8 @@ class Reading:
     missing: tuple[str, ...]
     words: tuple[ast.Word, ...]
 
-    @property
     def suggestion(self) -> str:
-        """The bag with its words corrected; empty where none was."""
+        """Return the bag with its words corrected; nothing where none was."""
         if not self.corrected:
             return ""
         texts = (self._as_read(word.text) for word in self.words)
@@ -66,9 +65,8 @@ class Reading:
             return [text]
         return " ".join(self.corrected.get(part, part) for part in parts).split()
 
-    @property
-    def notes(self) -> list[str]:
-        """What to tell about words that no item has, a sentence for each kind."""
+    def messages(self) -> list[str]:
+        """Return a sentence on the words that were corrected, and one on those that no item has."""
         read = [f"{word!r} as {instead!r}" for word, instead in self.corrected.items()]
         lacking = [repr(word) for word in self.missing]
         return [f"{start} {_listed(found)}" for start, found in (("read", read), ("no item has", lacking)) if found]

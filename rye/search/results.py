@@ -1,20 +1,19 @@
-"""What a search answers with: frozen values whose ``to_dict`` is the JSON of every surface."""
+"""The answers to a search and to a retrieval of sections; their ``to_dict`` is the JSON of every surface."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from dataclasses import field as made
 from typing import Any
 
+from rye._report import Report, as_json
 from rye.items.model import Symbol
 from rye.search.facets import Facet
 from rye.signing.model import Signature
 
-__all__ = ["SectionHit", "SectionResponse"]
 
-
-class Remark(str):
+class SearchWarning(str):
     """A warning about a search itself, which names no item and no file."""
 
     __slots__ = ()
@@ -27,12 +26,12 @@ class Replaced(str):
 
 
 @dataclass(frozen=True, slots=True)
-class LeafTrace:
-    """How one field fed one leaf of the query for one item.
+class LeafTrace(Report):
+    """What one field of one item contributed for one term query.
 
     ``contribution`` is this field's share of the item's score; the shares of all traces sum to the score. ``weight`` is
-    the most that the leaf could contribute, in all fields together, and ``unboosted`` what that were without any boost.
-    ``words`` are those of the field that the leaf stands for, with how often each occurs, the most frequent first.
+    the most that the term query could contribute, in all fields together, and ``unboosted`` the same without boosts.
+    ``words`` are the words of the field that matched, with how often each occurs, the most frequent first.
     """
 
     leaf: str
@@ -44,11 +43,11 @@ class LeafTrace:
     contribution: float
     weight: float = 0.0
     unboosted: float = 0.0
-    words: Mapping[str, int] = made(default_factory=dict)
+    words: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class HybridMatch:
+class HybridMatch(Report):
     """How one hit of a hybrid search came about, scores in percent with one decimal.
 
     Attributes:
@@ -65,14 +64,9 @@ class HybridMatch:
     matched_symbols: tuple[str, ...]
     definition_lines: tuple[str, ...]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able values."""
-        data = {name: getattr(self, name) for name in HybridMatch.__slots__}
-        return {name: list(value) if isinstance(value, tuple) else value for name, value in data.items()}
-
 
 @dataclass(frozen=True, slots=True)
-class SearchResult:
+class SearchResult(Report):
     """One hit. ``highlights`` maps a field to ``[start, end)`` character ranges; ``preview`` ranges are its own.
 
     ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in; ``successor`` is ``type:id`` of
@@ -99,7 +93,7 @@ class SearchResult:
     shadows: tuple[str, ...] = ()
     shadowed_by: tuple[str, ...] = ()
     matched_fields: tuple[str, ...] = ()
-    highlights: Mapping[str, tuple[tuple[int, int], ...]] = made(default_factory=dict)
+    highlights: Mapping[str, tuple[tuple[int, int], ...]] = field(default_factory=dict)
     symbols: tuple[Symbol, ...] = ()
     states: tuple[str, ...] = ()
     successor: str = ""
@@ -109,48 +103,17 @@ class SearchResult:
 
     def to_dict(self) -> dict[str, Any]:
         """Return JSON-able values; ``explain``, ``similarity`` and ``hybrid`` only where there is one."""
-        data: dict[str, Any] = {name: getattr(self, name) for name in _PLAIN}
-        data["tags"] = list(self.tags)
-        data["signature"] = self.signature.to_dict()
-        data["shadows"] = list(self.shadows)
-        data["shadowed_by"] = list(self.shadowed_by)
-        data["states"] = list(self.states)
-        data["matched_fields"] = list(self.matched_fields)
-        data["highlights"] = {name: [list(span) for span in spans] for name, spans in self.highlights.items()}
+        data = {name: as_json(getattr(self, name)) for name in self.__dataclass_fields__ if name not in _OPTIONAL}
         data["symbols"] = [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in self.symbols]
-        if self.explain is not None:
-            data["explain"] = [
-                {name: getattr(t, name) for name in LeafTrace.__slots__} | {"words": dict(t.words)}
-                for t in self.explain
-            ]
-        if self.similarity is not None:
-            data["similarity"] = self.similarity
-        if self.hybrid is not None:
-            data["hybrid"] = self.hybrid.to_dict()
-        return data
+        optional = {name: as_json(getattr(self, name)) for name in _OPTIONAL}
+        return data | {name: value for name, value in optional.items() if value is not None}
 
 
-_PLAIN = (
-    "id",
-    "name",
-    "description",
-    "category",
-    "score",
-    "type",
-    "source",
-    "preview",
-    "title",
-    "path",
-    "bundle",
-    "version",
-    "updated",
-    "exact",
-    "successor",
-)
+_OPTIONAL = ("explain", "similarity", "hybrid")
 
 
 @dataclass(frozen=True, slots=True)
-class SearchResponse:
+class SearchResponse(Report):
     """One page of hits and what there is to know about the search as a whole.
 
     Attributes:
@@ -182,23 +145,13 @@ class SearchResponse:
     stale: bool = False
     took_ms: float = 0.0
     next_offset: int | None = None
-    hidden: Mapping[str, int] = made(default_factory=dict)
-    facets: Mapping[str, Facet] = made(default_factory=dict)
+    hidden: Mapping[str, int] = field(default_factory=dict)
+    facets: Mapping[str, Facet] = field(default_factory=dict)
     method: str = "keyword"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of every surface."""
-        data = {name: getattr(self, name) for name in SearchResponse.__slots__}
-        data["results"] = [hit.to_dict() for hit in self.results]
-        data["warnings"] = list(self.warnings)
-        data["hidden"] = dict(self.hidden)
-        data["facets"] = {name: facet.to_dict() for name, facet in self.facets.items()}
-        return data
 
-
-# -- What a retrieval of sections answers with: frozen values whose ``to_dict`` is the JSON of every surface.
 @dataclass(frozen=True, slots=True)
-class SectionHit:
+class SectionHit(Report):
     """One whole section, with what is needed to cite it.
 
     Attributes:
@@ -252,15 +205,9 @@ class SectionHit:
     states: tuple[str, ...] = ()
     successor: str = ""
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return JSON-able values."""
-        data = {name: getattr(self, name) for name in SectionHit.__slots__}
-        lists = {name: list(data[name]) for name in ("heading_path", "chunk_ids", "states")}
-        return data | lists | {"properties": dict(self.properties), "signature": self.signature.to_dict()}
-
 
 @dataclass(frozen=True, slots=True)
-class SectionResponse:
+class SectionResponse(Report):
     """Sections, best first, and what there is to know about the retrieval as a whole.
 
     Attributes:
@@ -286,9 +233,3 @@ class SectionResponse:
     stale: bool = False
     took_ms: float = 0.0
     hidden: Mapping[str, int] = field(default_factory=dict)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of every surface."""
-        data = {name: getattr(self, name) for name in SectionResponse.__slots__}
-        data["results"] = [hit.to_dict() for hit in self.results]
-        return data | {"warnings": list(self.warnings), "hidden": dict(self.hidden)}

@@ -30,20 +30,21 @@ from rye.items.model import Item
 from rye.search.bind import searched_fields
 from rye.search.bound import asks_verdict
 from rye.search.docset import Docs
-from rye.search.engine import Search, World, ranked
+from rye.search.engine import Search, SearchContext
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.fusion import by_similarity, fuse, keyword_score, reaching
 from rye.search.highlight import Matches, Ranges, passage, places
-from rye.search.page import Reread, Rereading
+from rye.search.order import ranked
+from rye.search.page import Hydrated, Hydrator
 from rye.search.plan import Plan, make_plan
 from rye.search.relax import Dictionary
 from rye.search.request import SectionRequest
-from rye.search.results import Remark, SectionHit, SectionResponse
+from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
 from rye.search.semantic import Near, any_of
 from rye.signing import Verdict
 from rye.spaces import Root
-from rye.spaces.read import ReadItem, read_item
+from rye.spaces.read import read_item
 
 __all__ = ["Leafing", "SectionSearch", "Spot", "anchor_of", "keyword_scores", "outline"]
 
@@ -181,23 +182,23 @@ class _Source:
     """One candidate item, read and verified at this moment."""
 
     doc: int
-    again: Reread[ReadItem]
+    hydrated: Hydrated
     spots: tuple[Spot, ...]
 
     @property
     def item(self) -> Item:
         """What it says."""
-        return self.again.read.item
+        return self.hydrated.read.item
 
     @property
     def root(self) -> Root:
         """The space root that it belongs to."""
-        return self.again.place.part.root
+        return self.hydrated.part.root
 
     @property
     def file(self) -> Path:
         """Where it is."""
-        return self.root.path / self.again.place.path
+        return self.root.path / self.hydrated.path
 
     @cached_property
     def modified(self) -> float:
@@ -238,10 +239,10 @@ class _Section:
 class SectionSearch:
     """One retrieval, from request to response."""
 
-    def __init__(self, request: SectionRequest, world: World) -> None:
+    def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
-        self.world = world
-        self._search = Search(request.search, world)
+        self.context = context
+        self._search = Search(request.search, context)
         self._warnings: list[str] = []
         self._hidden: dict[str, int] = {}
 
@@ -272,7 +273,10 @@ class SectionSearch:
             search_type=request.mode.name if near else "keyword",
             method=self._search.method(near),
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*map(Remark, (*plan.warnings, *self._search.said(plan))), *dict.fromkeys(self._warnings)),
+            warnings=(
+                *map(SearchWarning, self._search.warnings(plan)),
+                *dict.fromkeys(self._warnings),
+            ),
             hidden=self._hidden,
         )
 
@@ -283,15 +287,15 @@ class SectionSearch:
         if self.request.search.mode.name == "keyword":
             return None
         asking = self._search.asking(plan)
-        near = asking.near(self.world.meaning, allowed)
+        near = asking.near(self.context.meaning, allowed)
         if near and not near.blend.matched.any():
             asking.warnings.append(asking.instead(near.nothing))
             near = None
-        self._warnings += map(Remark, asking.warnings)
+        self._warnings += map(SearchWarning, asking.warnings)
         return near
 
     def _by_words(self, plan: Plan) -> Evaluation:
-        known = Dictionary(self.world.reader, searched_fields(None)).knows
+        known = Dictionary(self.context.reader, searched_fields(None)).knows
         node = any_of(plan.words, lambda word: not known(word)) if plan.words else plan.main
         return self._search.evaluate(node, plan)
 
@@ -300,7 +304,7 @@ class SectionSearch:
         if near is None:
             found = self._shown(evaluation.docs() & allowed).numbers
             return self._best(found, keyword_score(evaluation.scores(found), evaluation.coverage(found)))
-        found = self._shown(Docs(self.world.reader.size, numbers=near.docs[near.blend.matched])).numbers
+        found = self._shown(Docs(self.context.reader.size, numbers=near.docs[near.blend.matched])).numbers
         at = np.searchsorted(near.docs, found)
         similarity = near.blend.similarity[at]
         meant = np.where(reaching(similarity, near.threshold), similarity, 0.0)
@@ -315,19 +319,19 @@ class SectionSearch:
     def _best(self, docs: Ints, scores: Floats) -> Ints:
         having, wanted = docs[scores > 0], replace(self.request.search, limit=self.request.top_k)
         rounded, none, last = np.round(scores[scores > 0], 4), np.empty(0, np.int64), self._search.withdrawn()
-        return np.sort(having[ranked(self.world.reader, having, rounded, exact=none, withdrawn=last, request=wanted)])
+        return np.sort(having[ranked(self.context.reader, having, rounded, exact=none, withdrawn=last, request=wanted)])
 
     # reading
 
     def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Source]:
         """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""
-        matter = asks_verdict(evaluation.query) or any(map(asks_verdict, self._search.filters))
-        world, states = self.world, self._search.states
-        rereading = Rereading(world.reader, states, world.trust(), world.now, matter, read_item)
+        matter = asks_verdict(evaluation.query) or any(map(asks_verdict, self._search.filters()))
+        context, states = self.context, self._search.states
+        hydrator = Hydrator(context.reader, states, context.trust(), context.now, matter, read_item)
         for doc in docs.tolist():
-            again = rereading.again(doc, self._warnings)
-            if again is not None:
-                yield _Source(doc, again, outline(again.read.item))
+            (hydrated,) = hydrator.hydrate([doc], self._warnings)
+            if hydrated is not None:
+                yield _Source(doc, hydrated, outline(hydrated.read.item))
 
     # scores
 
@@ -375,12 +379,12 @@ class SectionSearch:
             yield keyword_scores(source.spots, found)
 
     def _places(self, source: _Source, matches: Matches) -> Ranges:
-        return places(source.item, source.doc, matches, same_bytes=source.again.same_bytes)
+        return places(source.item, source.doc, matches, same_bytes=source.hydrated.same_bytes)
 
     def _similarities(self, source: _Source, near: Near) -> Floats:
         """Return the cosine of each chunk; of a file that changed they are made from what it says now."""
         meaning = near.nearness.meaning
-        if source.again.same_bytes:
+        if source.hydrated.same_bytes:
             own = meaning.vectors.rows_of(source.doc)
             sections, numbers = meaning.vectors.sections[own].tolist(), meaning.vectors.chunks[own].tolist()
             known = dict(zip(zip(sections, numbers, strict=True), near.nearness.rows[own].tolist(), strict=True))
@@ -408,7 +412,7 @@ class SectionSearch:
 
     def _place(self, doc: int, score: float, number: int) -> tuple[Any, ...]:
         """Return what is sorted by: what is withdrawn last, then the score, source and id, and where it stands."""
-        return doc in self._last, -score, self.world.reader.tie_key(doc), number
+        return doc in self._last, -score, self.context.reader.tie_key(doc), number
 
     @cached_property
     def _last(self) -> frozenset[int]:
@@ -427,14 +431,14 @@ class SectionSearch:
         best = found.best
         source, spot, item, root = best.source, best.spot, best.source.item, best.source.root
         cosine = max(chunk.similarity for chunk in found.chunks)
-        states, successor = self._search.states.standing(source.doc)
+        states, successor = self._search.states.withdrawn(source.doc)
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
             source_handle=root.source,
             title=item.title or item.name,
             heading_path=spot.heading_path,
             mtime=int(source.modified * 1e3),
-            hash=source.again.read.evidence.content_digest,
+            hash=source.hydrated.read.evidence.content_digest,
             display_url=f"{source.file.as_uri()}#L{spot.line}-L{spot.end_line}",
             properties=item.metadata,
             anchor=spot.anchor,
@@ -453,7 +457,7 @@ class SectionSearch:
             keyword=round(max(chunk.keyword for chunk in found.chunks), 4),
             recency=round(found.recency, 4),
             authority=found.authority,
-            signature=source.again.signature,
+            signature=source.hydrated.signature,
             states=states,
             successor=successor,
         )
@@ -466,7 +470,7 @@ class SectionSearch:
     def _recency(self, source: _Source) -> float:
         """Return ½ to the power of the age in half-lives, by the date that the item states, else by its file's."""
         stated = sort_time(source.item.updated, source.item.created)
-        age = self.world.now.timestamp() - (source.modified if math.isnan(stated) else stated)
+        age = self.context.now.timestamp() - (source.modified if math.isnan(stated) else stated)
         return float(0.5 ** (max(age, 0.0) / _SECONDS_A_DAY / self.request.half_life_days))
 
     def _within_budget(self, hits: Sequence[SectionHit]) -> tuple[SectionHit, ...]:
@@ -484,7 +488,7 @@ class SectionSearch:
             left -= len(hit.text)
         if len(shown) < len(hits):
             rest = f"{len(hits) - len(shown)} more sections were left out"
-            self._warnings.append(Remark(f"{rest} to stay within {self.request.max_chars:,} characters"))
+            self._warnings.append(SearchWarning(f"{rest} to stay within {self.request.max_chars:,} characters"))
         return tuple(shown)
 
 
@@ -497,6 +501,6 @@ def _numbers(source: _Source) -> Iterator[tuple[Spot, int]]:
 
 def _authority(source: _Source) -> float:
     """Return 1 for a trusted item that says it is authoritative, one half for another trusted one, else 0."""
-    if source.again.signature.verdict is not Verdict.TRUSTED:
+    if source.hydrated.signature.verdict is not Verdict.TRUSTED:
         return 0.0
     return 1.0 if source.item.metadata.get("authoritative") is True else 0.5

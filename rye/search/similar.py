@@ -7,6 +7,7 @@ what it gives the item itself. There is no list of words to leave out: what all 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -25,7 +26,6 @@ from rye.search.engine import Search
 from rye.search.expand import How, Pattern, document_frequencies
 from rye.search.fields import K1, Weights, weights_for
 from rye.search.fusion import Fusion, by_similarity, fuse, reaching
-from rye.search.page import Hit
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
 from rye.search.semantic import Asked, Near, Nearness
@@ -102,36 +102,18 @@ class Likeness(Search):
     """A search for items like one; its request says where to look, by what, and which page, and has no query."""
 
     def like(self, part: Part, local: int) -> SearchResponse:
-        """Return the items most like a document of ``world.everywhere``, without its own copies."""
+        """Return the items most like a document of ``context.everywhere``, without its own copies."""
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        words = telling_words(self.world.everywhere, part, local)
+        words = telling_words(self.context.everywhere, part, local)
         evaluation = Evaluation(self.reader, _query(words), self.weights, self.states)
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         near = self._near(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
         found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) if near else evaluation.docs() & allowed
         answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), near=near)
-        start, following = self.request.offset, self.request.offset + self.request.limit
-        hits = [
-            Hit(int(doc), float(score), exact=False, closeness=near.closeness(int(doc)) if near else None)
-            for doc, score in zip(answer.docs[start:following], answer.scores[start:following], strict=True)
-        ]
-        page = self._desk(evaluation).page(hits)
-        return SearchResponse(
-            results=page.results,
-            total=answer.total - (len(hits) - len(page.results)),
-            query=f"{kind}:{item_id}",
-            scope=self.request.scope,
-            space=self.request.space,
-            limit=self.request.limit,
-            offset=self.request.offset,
-            search_type=self.request.mode.name if near else "keyword",
-            stage="similar",
-            warnings=(*self._warnings, *page.warnings),
-            next_offset=following if following < answer.total else None,
-            hidden=answer.hidden,
-            method="rrf" if near and near.asked.hybrid else self.method(near),
-        )
+        method = "rrf" if near and near.asked.hybrid else self.method(near)
+        page = self.respond(answer, f"{kind}:{item_id}", "similar", method=method)
+        return replace(page, warnings=(*self._warnings, *page.warnings))
 
     def _near(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> Near | None:
         """Return how near the items are to what one says; None where only words can tell, which becomes a warning."""
@@ -139,7 +121,7 @@ class Likeness(Search):
         try:
             item = read_item(part.root, path, kind, part.segment.ids[local]).item
             text = "\n".join((item.title or item.name, item.description, item.body))[:_SAID]
-            known = self.world.meaning()
+            known = self.context.meaning()
             nearness = Nearness.of(known, text, allowed.mask)
         except (UnavailableError, EnvironmentFault, ItemError) as error:
             why = f"{error.message}; {error.hint}" if error.hint else error.message

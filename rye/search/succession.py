@@ -73,7 +73,7 @@ class Succession:
         """
         return self._end(doc).name
 
-    def told(self, doc: int) -> tuple[str, str]:
+    def names(self, doc: int) -> tuple[str, str]:
         """Return in words a document, and what takes its place, if anything does.
 
         Of a document that is not trusted also whose it is, and its verdict; of another, where that differs.
@@ -83,7 +83,7 @@ class Succession:
         same = end.item is None or self._judged(end.item).verdict is verdict
         return itself, end.name if same or end.item is None else self._whose(end.item)
 
-    def doubts(self, doc: int) -> list[str]:
+    def warnings(self, doc: int) -> list[str]:
         """Return sentences: that what takes its place is less than trusted, or whose claims to do so do not count."""
         end = self._end(doc)
         if end.item is not None:

@@ -16,7 +16,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, TypeVar
 
-from rye.search.engine import Search, World
+from rye.search.engine import Search, SearchContext
 from rye.search.facets import count_facets, read_facets
 from rye.search.plan import make_plan
 from rye.search.request import make_request
@@ -36,7 +36,7 @@ def timed(work: Callable[[], T]) -> tuple[T, float]:
     return found, time.perf_counter() - began
 
 
-def ask(world: World, query: Query) -> dict[str, float]:
+def ask(world: SearchContext, query: Query) -> dict[str, float]:
     """Return the seconds of one query and of each facet of its matches, and how many these are."""
     filters = {"type": query.item_type} if query.item_type else None
     options = OPTIONS | {"filters": filters, "offset": query.offset}
@@ -60,7 +60,7 @@ def measure(number: int, *, each: int, rounds: int, folder: Path) -> dict[str, A
     items = corpus.items(number)
     engine = Rye()
     engine.build(engine.prepare(items), folder)
-    world: World = engine.open(folder).args[0]  # type: ignore[attr-defined]
+    world: SearchContext = engine.open(folder).args[0]  # type: ignore[attr-defined]
     asked = queries(items, corpus.vocabulary, each)
     first = ask(world, asked[0])
     best: list[dict[str, float]] = [{} for _ in asked]

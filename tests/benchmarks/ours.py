@@ -21,7 +21,7 @@ from rye.index.schema import ItemPlace
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Store
 from rye.items import Item, ItemType
-from rye.search.engine import Search, World
+from rye.search.engine import Search, SearchContext
 from rye.search.plan import make_plan
 from rye.search.request import make_request
 from rye.signing import Evidence, TrustSet
@@ -98,7 +98,7 @@ class Rye:
         snapshot = Store(folder).open()
         assert snapshot is not None
         reader = Reader([(Root(Space.PROJECT, folder / "nowhere"), snapshot)])
-        world = World(reader, reader, lambda: TrustSet(()), (), datetime(2026, 2, 18, tzinfo=UTC))
+        world = SearchContext(reader, reader, lambda: TrustSet(()), (), datetime(2026, 2, 18, tzinfo=UTC))
         return partial(_ask, world)
 
 
@@ -135,7 +135,7 @@ def _builder(rows: Sequence[Row]) -> SegmentBuilder:
     return builder
 
 
-def _ask(world: World, query: Query) -> Answer:
+def _ask(world: SearchContext, query: Query) -> Answer:
     """Go the whole way of a search but for reading the ten files of the page; a query asked before is parsed again."""
     rye.query._parse.cache_clear()
     filters = {"type": query.item_type} if query.item_type else None

@@ -12,7 +12,7 @@ import pytest
 from rye.errors import ArgumentError, QueryError
 from rye.index.reader import Reader
 from rye.index.refresh import SpaceIndex
-from rye.search.engine import Search, World
+from rye.search.engine import Search, SearchContext
 from rye.search.results import SearchResponse
 from rye.spaces import Root, Space
 from tests.support.files import lay
@@ -42,14 +42,14 @@ def ask(root: Root, tmp_path: Path) -> Ask:
     """Return what searches the root as it was when it was first searched."""
     (tmp_path / "index").mkdir()
     index = SpaceIndex(root, tmp_path / "index")
-    worlds: list[World] = []
+    worlds: list[SearchContext] = []
 
     def search(text: str = "", **options: Any) -> SearchResponse:
         if not worlds:
             snapshot = index.refresh().snapshot
             assert snapshot is not None
             reader = Reader([(root, snapshot)])
-            worlds.append(World(reader, reader, lambda: TRUST, [{}], NOW))
+            worlds.append(SearchContext(reader, reader, lambda: TRUST, [{}], NOW))
         return Search(request(text, **options), replace(worlds[0])).run()
 
     return search

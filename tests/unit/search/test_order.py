@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rye.index.reader import Reader
 from rye.items.model import Item, ItemType
-from rye.search.engine import ranked
+from rye.search.order import ranked
 from rye.spaces import Root, Space
 from tests.support.naive_values import read_date
 from tests.unit.index.laying import item, snapshot

@@ -102,19 +102,19 @@ def test_where_typos_are_not_forgiven_words_are_still_taken_apart(over: Reader) 
 def test_the_suggestion_has_the_corrections(over: Reader) -> None:
     """Known words stay as written; what it says parses."""
     found = read(over, "My storybook, direcive-x Deploy xyzzy")
-    assert found.suggestion == "My story book directive x Deploy xyzzy"
-    assert query.as_words(query.parse(found.suggestion).ast)
-    assert read(over, "my Deploy xyzzy").suggestion == ""
+    assert found.suggestion() == "My story book directive x Deploy xyzzy"
+    assert query.as_words(query.parse(found.suggestion()).ast)
+    assert read(over, "my Deploy xyzzy").suggestion() == ""
 
 
 def test_the_notes_name_a_few_words(over: Reader) -> None:
     """What was read how, and what nothing has; not a list without end."""
     found = read(over, "direcive storybook deploy " + " ".join(f"xyzzy{n}x" for n in range(9)))
-    assert found.notes == [
+    assert found.messages() == [
         "read 'direcive' as 'directive', 'storybook' as 'story book'",
         "no item has 'xyzzy0x', 'xyzzy1x', 'xyzzy2x', 'xyzzy3x', 'xyzzy4x' and 4 more",
     ]
-    assert read(over, "deploy story").notes == []
+    assert read(over, "deploy story").messages() == []
 
 
 def test_a_query_of_stage_any_can_be_written_down(over: Reader) -> None:

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from rye.errors import ItemError
 from rye.items import ItemType
-from rye.search import page as reading
-from rye.search.page import Shelf
+from rye.search import page
+from rye.search.page import ItemCache
 from rye.signing import EnvelopeFormat, judge, remembering_verify
 from rye.spaces import Root, Space
 from rye.spaces.read import read_item
@@ -49,10 +49,10 @@ def anew(root: Root, path: str) -> tuple[Any, Any]:
     return item, judge(read.evidence, origin=read.origin, trust=TRUST, now=NOW)
 
 
-def kept(shelf: Shelf, root: Root, path: str) -> tuple[Any, Any]:
-    """Return the same by way of a shelf, and of remembered signatures."""
+def kept(cache: ItemCache, root: Root, path: str) -> tuple[Any, Any]:
+    """Return the same by way of a cache, and of remembered signatures."""
     try:
-        read = shelf.read(root, path, *PLACES[path])
+        read = cache.read(root, path, *PLACES[path])
     except ItemError as error:
         return error.code, error.message
     return read.item, judge(read.evidence, origin=read.origin, trust=TRUST, now=NOW, verify=remembering_verify)
@@ -61,49 +61,49 @@ def kept(shelf: Shelf, root: Root, path: str) -> tuple[Any, Any]:
 def test_the_same_bytes_are_parsed_once(root: Root) -> None:
     """A file that is as it was gives the same item, not an equal one."""
     lay(root.path, {"tools/a/deploy.py": TOOL})
-    shelf = Shelf()
-    first = shelf.read(root, "tools/a/deploy.py", ItemType.TOOL, "a/deploy")
-    assert shelf.read(root, "tools/a/deploy.py", ItemType.TOOL, "a/deploy") is first
-    assert kept(shelf, root, "tools/a/deploy.py") == anew(root, "tools/a/deploy.py")
+    cache = ItemCache()
+    first = cache.read(root, "tools/a/deploy.py", ItemType.TOOL, "a/deploy")
+    assert cache.read(root, "tools/a/deploy.py", ItemType.TOOL, "a/deploy") is first
+    assert kept(cache, root, "tools/a/deploy.py") == anew(root, "tools/a/deploy.py")
 
 
 def test_attack_other_bytes_of_the_same_length_and_time(root: Root) -> None:
     """A file whose size and times say that nothing happened is read all the same, and its old verdict is not given."""
     path = "tools/a/deploy.py"
-    data, shelf = sign(TOOL, origin=place("a/deploy")), Shelf()
+    data, cache = sign(TOOL, origin=place("a/deploy")), ItemCache()
     lay(root.path, {path: data})
     before = (root.path / path).stat()
-    assert kept(shelf, root, path)[1].verdict == "trusted"
+    assert kept(cache, root, path)[1].verdict == "trusted"
     lay(root.path, {path: data.replace(b"mild", b"evil")})
     os.utime(root.path / path, ns=(before.st_atime_ns, before.st_mtime_ns))
     after = (root.path / path).stat()
     assert (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
-    item, signature = kept(shelf, root, path)
+    item, signature = kept(cache, root, path)
     assert ("evil" in item.body, signature.verdict, signature.code) == (True, "tampered", "digest")
     lay(root.path, {path: data})
-    assert kept(shelf, root, path)[1].verdict == "trusted"
+    assert kept(cache, root, path)[1].verdict == "trusted"
 
 
 @pytest.mark.parametrize("form", [EnvelopeFormat.V1, EnvelopeFormat.V2])
 def test_attack_what_is_known_of_bytes_serves_no_other_place(root: Root, form: EnvelopeFormat) -> None:
     """The same signed bytes under another id, type or extension get their own item and verdict, whoever comes first."""
     for first in PLACES:
-        shelf = Shelf()
+        cache = ItemCache()
         data = sign(b"# name: deploy\n", origin=place("a/deploy"), form=form)
         lay(root.path, dict.fromkeys(PLACES, data))
         for path in (first, *PLACES):
-            assert kept(shelf, root, path) == anew(root, path), path
+            assert kept(cache, root, path) == anew(root, path), path
         bundle = Root(Space.SYSTEM, root.path, "shop")
-        assert kept(shelf, bundle, first) == anew(bundle, first)
+        assert kept(cache, bundle, first) == anew(bundle, first)
 
 
 @settings(max_examples=50)
 @given(st.lists(st.tuples(st.sampled_from(sorted(PLACES)), st.integers(0, 3)), max_size=12))
-def test_a_shelf_answers_as_if_nothing_was_kept(
+def test_the_cache_answers_as_if_nothing_was_kept(
     tmp_path_factory: pytest.TempPathFactory, steps: list[tuple[str, int]]
 ) -> None:
     """Whatever is written where between readings, and however little room there is."""
-    root = Root(Space.PROJECT, tmp_path_factory.mktemp("shelf"))
+    root = Root(Space.PROJECT, tmp_path_factory.mktemp("cache"))
     signed = sign(TOOL, origin=place("a/deploy"))
     texts = (
         signed,
@@ -111,52 +111,52 @@ def test_a_shelf_answers_as_if_nothing_was_kept(
         sign(b"# Deploy\n", origin=place("b/deploy")),
         b"title: Deploy\n",
     )
-    shelves = Shelf(), Shelf(most=2), Shelf(most_bytes=300)
+    caches = ItemCache(), ItemCache(most=2), ItemCache(most_bytes=300)
     for path, number in steps:
         lay(root.path, {path: texts[number]})
-        for shelf in shelves:
-            assert kept(shelf, root, path) == anew(root, path)
+        for cache in caches:
+            assert kept(cache, root, path) == anew(root, path)
 
 
 def test_a_file_that_is_no_item_is_never_kept(root: Root) -> None:
     """It is refused each time, and by what is there now once it is fixed."""
-    shelf = Shelf()
+    cache = ItemCache()
     for _ in range(2):
         lay(root.path, {"tools/a/deploy.yaml": b"a: [\n"})
         with pytest.raises(ItemError) as caught:
-            shelf.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")
+            cache.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")
         assert caught.value.code == "unparsable"
     lay(root.path, {"tools/a/deploy.yaml": b"title: Fixed\n"})
-    assert kept(shelf, root, "tools/a/deploy.yaml")[0].title == "Fixed"
+    assert kept(cache, root, "tools/a/deploy.yaml")[0].title == "Fixed"
     (root.path / "tools/a/deploy.yaml").unlink()
     with pytest.raises(ItemError) as caught:
-        shelf.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")
+        cache.read(root, "tools/a/deploy.yaml", ItemType.TOOL, "a/deploy")
     assert caught.value.code == "vanished"
 
 
-def test_a_shelf_holds_no_more_than_it_may(root: Root) -> None:
+def test_the_cache_holds_no_more_than_it_may(root: Root) -> None:
     """Neither in number nor in size; the longest unused goes first, and what is too large is not kept at all."""
-    shelf = Shelf(most=3, most_bytes=1000)
+    cache = ItemCache(most=3, most_bytes=1000)
     path = "tools/a/deploy.py"
     for number in range(5):
         lay(root.path, {path: b"# %d\n" % number})
-        shelf.read(root, path, *PLACES[path])
-    assert len(shelf) == 3
+        cache.read(root, path, *PLACES[path])
+    assert len(cache) == 3
     lay(root.path, {path: b"#" * 995})
-    shelf.read(root, path, *PLACES[path])
-    assert len(shelf) == 2
-    lay(root.path, {path: b"#" * (reading.LARGEST_KEPT + 1)})
-    shelf.read(root, path, *PLACES[path])
-    lay(root.path, {path: b"def f(): 0\n" * (reading.LARGEST_KEPT // 100)})
-    shelf.read(root, path, *PLACES[path])
-    assert len(shelf) == 2
+    cache.read(root, path, *PLACES[path])
+    assert len(cache) == 2
+    lay(root.path, {path: b"#" * (page.LARGEST_KEPT + 1)})
+    cache.read(root, path, *PLACES[path])
+    lay(root.path, {path: b"def f(): 0\n" * (page.LARGEST_KEPT // 100)})
+    cache.read(root, path, *PLACES[path])
+    assert len(cache) == 2
 
 
-def test_threads_share_a_shelf(root: Root) -> None:
+def test_threads_share_the_cache(root: Root) -> None:
     """Many at once, with room for few, get what they would get alone."""
     lay(root.path, dict.fromkeys(PLACES, sign(TOOL, origin=place("a/deploy"))))
-    shelf, expected = Shelf(most=2), {path: anew(root, path) for path in PLACES}
+    cache, expected = ItemCache(most=2), {path: anew(root, path) for path in PLACES}
     with ThreadPoolExecutor(8) as pool:
         paths = sorted(PLACES) * 40
-        assert list(pool.map(lambda path: kept(shelf, root, path), paths)) == [expected[path] for path in paths]
-    assert len(shelf) == 2
+        assert list(pool.map(lambda path: kept(cache, root, path), paths)) == [expected[path] for path in paths]
+    assert len(cache) == 2

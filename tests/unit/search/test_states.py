@@ -153,11 +153,11 @@ def test_an_item_names_those_it_shares_its_id_with(
     """By source, in order of priority; itself and deleted copies left out."""
     item_id, source = key.split()
     states = States(spaces, spaces, lambda: TRUST, NOW)
-    assert states.sharing(states.copies("tool", item_id), source) == (shadows, shadowed_by)
-    assert states.sharing(states.copies("knowledge", item_id), source) == ((), ())
+    assert states.sharing(states.sources_of("tool", item_id), source) == (shadows, shadowed_by)
+    assert states.sharing(states.sources_of("knowledge", item_id), source) == ((), ())
     for part in spaces.parts:
         if part.root.source == source and (item_id, source) not in {("gone", "project"), ("nothing", "user")}:
-            assert states.copies("tool", item_id, part) == states.copies("tool", item_id)
+            assert states.sources_of("tool", item_id, part) == states.sources_of("tool", item_id)
 
 
 def test_declared_states_are_read_from_the_items(spaces: Reader) -> None:

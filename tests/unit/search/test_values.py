@@ -10,7 +10,8 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rye.search.predicates import Values, tally
+from rye.search.facets import Values
+from rye.search.predicates import tally
 from tests.unit.index.laying import item, reader
 
 TAGS = tuple(f"tag{number}" for number in range(12))

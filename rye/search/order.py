@@ -1,0 +1,93 @@
+"""The order of hits: exact names first, withdrawn items last, then score, date or name, then priority, id and type."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from heapq import merge
+from itertools import chain, islice
+from typing import Any
+
+import numpy as np
+
+from rye.index.arrays import Ints
+from rye.index.docvalues import name_key
+from rye.index.reader import Floats, Reader
+from rye.search.request import Request
+
+
+def ranked(
+    reader: Reader,
+    docs: Ints,
+    scores: Floats,
+    *,
+    exact: Ints,
+    withdrawn: Ints,
+    request: Request,
+    reach: int | None = None,
+) -> Ints:
+    """Return the hits up to the end of the page, in order, as indices into ``docs``.
+
+    Args:
+        reader: Where ties are looked up.
+        docs: The hits, ascending.
+        scores: Their rounded scores, not negative; boosted similarities may exceed 1.
+        exact: Those whose id or name equals the query.
+        withdrawn: Those that are superseded, deprecated or yanked; by score, they come after all others.
+        request: Names the sort order and the page.
+        reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
+            order; the others follow by score.
+    """
+    wanted = min(request.offset + request.limit, len(docs))
+    if reach is not None and reach < len(docs):
+        by_score = replace(request, sort_by="score", offset=0, limit=max(reach, wanted))
+        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
+        kept = np.sort(best[:reach])
+        order = ranked(reader, docs[kept], scores[kept], exact=exact, withdrawn=withdrawn, request=request)
+        return np.concatenate([kept[order], best[reach:]])
+    if request.sort_by == "name":
+        return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
+    primary = -scores
+    if request.sort_by == "date":
+        times = reader.times[docs]
+        primary = np.where(np.isnan(times), np.inf, -times)
+    elif len(exact) or len(withdrawn):
+        step = 1.0 + scores.max(initial=0.0)
+        primary = primary - 2 * step * np.isin(docs, exact) if len(exact) else primary
+        primary = primary + step * np.isin(docs, withdrawn) if len(withdrawn) else primary
+    return _first(reader, docs, primary, wanted)
+
+
+def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name: bool = False) -> Ints:
+    """Return the first of the hits by ``primary``, ascending, then by the tie-break.
+
+    Within a segment, documents are ranked once and for all. Between segments the keys of ties are compared, of no more
+    hits than are wanted.
+    """
+    candidates: Ints = np.arange(len(docs))
+    if wanted < len(docs):
+        parted = primary.copy()
+        parted.partition(wanted)
+        candidates = (primary <= parted[wanted]).nonzero()[0]
+        docs, primary = docs.take(candidates), primary.take(candidates)
+    ranks = reader.ranks(docs, by_name=by_name)
+    if reader.in_one_part(docs):
+        return candidates.take(np.lexsort((ranks, primary))[:wanted])
+    order = np.lexsort((ranks, reader.part_numbers(docs), primary))
+
+    def key(at: int) -> tuple[Any, ...]:
+        tie = reader.tie_key(int(docs[at]))
+        return (name_key(tie[1]), *tie) if by_name else tie
+
+    values = primary[order]
+    runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
+    merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)
+    return candidates.take(np.fromiter(islice(merged, wanted), np.int64, wanted))
+
+
+def _merged(run: Ints, numbers: Ints, key: Callable[[int], tuple[Any, ...]]) -> Iterator[int]:
+    """Yield hits that are equal so far, in order within each segment, in the order of their keys."""
+    pieces = np.split(run, np.flatnonzero(np.diff(numbers)) + 1)
+    if len(pieces) == 1:
+        return iter(run.tolist())
+    return merge(*(piece.tolist() for piece in pieces), key=key)
