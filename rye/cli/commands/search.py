@@ -331,10 +331,10 @@ def similar(item: str, **options: Any) -> int:
     if as_json:
         say_json(response.to_dict())
     else:
-        from rye.cli.render.search import render_ids, render_notes, render_search, render_similar
+        from rye.cli.render.search import render_ids, render_notes, render_search
 
-        render = render_search if explain else render_similar
-        lines = render_ids(response) if as_ids else render(response, Terminal.of(sys.stdout))
+        hits = render_search(response, Terminal.of(sys.stdout), shared_words=not explain)
+        lines = render_ids(response) if as_ids else hits
         show(lines, render_notes(response, Terminal.of(sys.stderr)))
     return 0 if response.results else 1
 

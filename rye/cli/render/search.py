@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -46,7 +45,6 @@ __all__ = [
     "render_parsed",
     "render_search",
     "render_sections",
-    "render_similar",
     "render_why",
 ]
 
@@ -58,38 +56,40 @@ _SHARED_WORDS = 10
 _LISTED_WORDS = 6
 
 
-def render_search(response: SearchResponse, terminal: Terminal, *, sort_by: str = "score") -> Iterator[str]:
-    """Yield the header, every hit of the page, where explained with what puts it before the next, and the facets."""
-    yield terminal.style(header(len(response.results), response.total, "results", response.stage), bold=True)
+def render_search(
+    response: SearchResponse, terminal: Terminal, *, sort_by: str = "score", shared_words: bool = False
+) -> Iterator[str]:
+    """Yield the header, every hit of the page and the facets.
+
+    An explained hit has its score taken apart, and what puts it before the next one; with ``shared_words`` only the
+    words that it shares with the item it is similar to.
+    """
     from rye.registry import contrast
 
-    digits = len(str(response.offset + len(response.results)))
-    for rank, hit in enumerate(response.results, start=response.offset + 1):
+    hits = response.results
+    yield terminal.style(header(len(hits), response.total, "results", response.stage), bold=True)
+    digits = len(str(response.offset + len(hits)))
+    for at, hit in enumerate(hits):
+        rank = response.offset + at + 1
         yield ""
         yield from _hit(f"{rank:>{digits}}.", hit, terminal)
-        following = response.results[rank - response.offset : rank - response.offset + 1]
-        if hit.explain and following:
-            apart = contrast_line(contrast(hit, following[0], sort_by=sort_by), sort_by=sort_by)
-            yield _INDENT + terminal.dim(f"before {rank + 1}.: {apart}")
-    yield from render_facets(response.facets, terminal)
+        if shared_words:
+            yield from _shared_words(hit, terminal)
+        elif hit.explain is not None:
+            yield from _explained(hit, terminal, _INDENT)
+            if hit.explain and at + 1 < len(hits):
+                apart = _contrast(contrast(hit, hits[at + 1], sort_by=sort_by), sort_by=sort_by)
+                yield _INDENT + terminal.dim(f"before {rank + 1}.: {apart}")
+    yield from _facets(response.facets, terminal)
 
 
-def render_similar(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield the header and every hit with the words that it shares."""
-    plain = replace(response, results=tuple(replace(hit, explain=None) for hit in response.results))
-    lines = list(render_search(plain, terminal))
-    shared = iter(response.results)
-    for at, line in enumerate(lines):
-        yield line
-        if at and (at + 1 == len(lines) or not lines[at + 1]):
-            gains: defaultdict[str, float] = defaultdict(float)
-            for trace in next(shared).explain or ():
-                gains[trace.leaf] += trace.contribution if trace.words else 0.0
-            words = ", ".join(
-                inline(leaf) for leaf in sorted(filter(gains.get, gains), key=lambda leaf: -gains[leaf])[:_SHARED_WORDS]
-            )
-            if words:
-                yield f"{_INDENT}{terminal.dim('shares')} {words}"
+def _shared_words(hit: SearchResult, terminal: Terminal) -> Iterator[str]:
+    gains: defaultdict[str, float] = defaultdict(float)
+    for trace in hit.explain or ():
+        gains[trace.leaf] += trace.contribution if trace.words else 0.0
+    best = sorted(filter(gains.get, gains), key=lambda leaf: -gains[leaf])[:_SHARED_WORDS]
+    if best:
+        yield f"{_INDENT}{terminal.dim('shares')} {', '.join(map(inline, best))}"
 
 
 def render_ids(response: SearchResponse) -> Iterator[str]:
@@ -105,16 +105,20 @@ def render_notes(response: SearchResponse | SectionResponse, terminal: Terminal)
 
 
 def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
+    nearness = ""
+    if hit.hybrid is not None:
+        nearness = f"({hit.hybrid.total:g}% total)"
+    elif hit.similarity is not None:
+        nearness = f"similarity {hit.similarity:.4f}"
     facts = [
         terminal.style(f"{inline(hit.type)}:{inline(hit.id)}", "cyan", bold=True),
         f"{hit.score:.4f}",
-        *_nearness(hit),
+        nearness,
         verdict_label(hit.signature, terminal),
         source_name(hit.source, hit.bundle),
+        terminal.style("exact" if hit.exact else "", "green"),
     ]
-    if hit.exact:
-        facts.append(terminal.style("exact", "green"))
-    yield f"{rank} {'  '.join(facts)}"
+    yield f"{rank} {'  '.join(filter(None, facts))}"
     named = "title" if hit.title else "description"
     if getattr(hit, named):
         yield from _indented(getattr(hit, named), hit.highlights.get(named, ()), terminal)
@@ -128,16 +132,6 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
     if hit.states:
         yield _INDENT + standing_label(hit, terminal)
-    if hit.explain is not None:
-        yield from render_explained(hit, terminal, _INDENT)
-
-
-def _nearness(hit: SearchResult) -> Iterator[str]:
-    """Yield what a search by meaning says of a hit beside its score."""
-    if hit.hybrid is not None:
-        yield f"({hit.hybrid.total:g}% total)"
-    elif hit.similarity is not None:
-        yield f"similarity {hit.similarity:.4f}"
 
 
 def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
@@ -146,7 +140,7 @@ def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
         yield _INDENT + line
 
 
-def render_facets(facets: Mapping[str, Facet], terminal: Terminal) -> Iterator[str]:
+def _facets(facets: Mapping[str, Facet], terminal: Terminal) -> Iterator[str]:
     """Yield a block for each facet, an empty line before it."""
     for name, facet in facets.items():
         yield ""
@@ -180,7 +174,7 @@ _DECIDED = {
 _COMPARED = {"score": "scores", "date": "dates", "name": "names"}
 
 
-def render_explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iterator[str]:
+def _explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iterator[str]:
     """Yield for each part of the query that matched a bar, and below it the fields and words that it is made of."""
     traces = hit.explain or ()
     if not traces:
@@ -196,18 +190,18 @@ def _leaf(name: str, fields: list[LeafTrace], terminal: Terminal, indent: str) -
     given, first = sum(trace.contribution for trace in fields), fields[0]
     drawn = bar(given, _BAR, terminal)
     room = bar(first.weight, _BAR, terminal)
-    rest = "".join(("░" if terminal.unicode else ".") for _ in range(max(len(room) - len(drawn), 0)))
+    rest = ("░" if terminal.unicode else ".") * (len(room) - len(drawn))
     facts = f"of at most {first.weight:.4f}, in {plural(first.df, 'item')}"
     if first.boost != 1:
         facts += f", boost {first.boost:g}; {first.unboosted:.4f} without boosts"
     yield f"{indent}{name}  {given:.4f}  {terminal.style(drawn, 'green')}{terminal.dim(rest)}  {terminal.dim(facts)}"
     for trace in sorted(fields, key=lambda trace: -trace.contribution):
         share = f"{trace.contribution:.4f}"
-        said = words_line(trace.words, terminal)
+        said = _words(trace.words, terminal)
         yield f"{indent}{' ' * cells(name)}  {terminal.dim(f'{share}  {inline(trace.field)}: ')}{said}".rstrip()
 
 
-def words_line(words: Mapping[str, int], terminal: Terminal) -> str:
+def _words(words: Mapping[str, int], terminal: Terminal) -> str:
     """Return words with how often each occurs, the first few of them."""
     times = "×" if terminal.unicode else "x"
     shown = [
@@ -216,7 +210,7 @@ def words_line(words: Mapping[str, int], terminal: Terminal) -> str:
     return ", ".join([*shown, *([f"and {len(words) - _LISTED_WORDS} more"] if len(words) > _LISTED_WORDS else [])])
 
 
-def contrast_line(found: Contrast, *, sort_by: str = "score") -> str:
+def _contrast(found: Contrast, *, sort_by: str = "score") -> str:
     """Return why one hit comes before another in the order that was asked for."""
     if found.because != "score":
         return _DECIDED[found.because].format(_COMPARED[sort_by])
@@ -253,7 +247,7 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
         yield "  " + _meaning(why.meaning, terminal)
     if hit is not None:
         yield ""
-        yield from render_explained(hit, terminal, "  ")
+        yield from _explained(hit, terminal, "  ")
         yield from _neighbours(why, terminal)
     if hit is not None and hit.shadowed_by:
         yield terminal.style(f"shadowed by {inline(', '.join(hit.shadowed_by))}", "magenta")
@@ -264,7 +258,7 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
     mark, colour = (yes, "green") if clause.matched else (no, "red")
     if clause.kind == "dropped":
         mark, colour = left, "yellow"
-    said = "; ".join(f"{inline(field)}: {words_line(words, terminal)}" for field, words in clause.words.items())
+    said = "; ".join(f"{inline(field)}: {_words(words, terminal)}" for field, words in clause.words.items())
     note = terminal.dim(f"  {said or inline(clause.note)}") if said or clause.note else ""
     yield f"{indent}{terminal.style(mark, colour)} {inline(clause.text)}{note}"
     for below in clause.clauses:
@@ -293,7 +287,7 @@ def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:
 
 def _neighbour(neighbour: Neighbour) -> str:
     hit = neighbour.hit
-    return f"{neighbour.rank}. {inline(f'{hit.type}:{hit.id}')}  {hit.score:.4f}  {contrast_line(neighbour.contrast)}"
+    return f"{neighbour.rank}. {inline(f'{hit.type}:{hit.id}')}  {hit.score:.4f}  {_contrast(neighbour.contrast)}"
 
 
 def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
