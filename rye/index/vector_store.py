@@ -1,8 +1,9 @@
-"""Keeping the vectors of one root's items: what has none is embedded, what is not needed is swept, the rest stays.
+"""Keeping the vectors of one root's items: embed what has none, sweep what is not needed, leave the rest.
 
-Killed at any moment, what is there is shards that are whole; the next time makes what is missing. A damaged shard is
-removed and what it held is made anew. Nothing here waits for the index or keeps it waiting, nor for another model: each
-has a lock of its own. A search that meets somebody who is at it goes on soon, with what there is.
+Vectors stand in shards, files that are written once and whole, by keys of the items' bytes and paths
+(:mod:`rye.index.vectors`). So a process that is killed at any moment leaves only whole shards, and the next one makes
+what is missing; a damaged shard is removed and its vectors are made anew. Neither the index nor another model waits for
+this: each model has a lock of its own. A search that finds the lock taken goes on soon, with the vectors there are.
 """
 
 from __future__ import annotations
@@ -10,17 +11,17 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
 from rye import _process as stopping
 from rye import items, spaces
+from rye._report import Report
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
 from rye.errors import ItemError
@@ -29,27 +30,10 @@ from rye.index.cache_folder import hold_lock, write_faults
 from rye.index.chunks import Chunk, chunks_of
 from rye.index.container import DamagedError
 from rye.index.merge import to_merge
-from rye.index.segment import Segment
+from rye.index.reader import Reader
 from rye.index.store import Snapshot
-from rye.index.vectors import (
-    PROBE,
-    PROBE_KEY,
-    PROBE_LIKENESS,
-    SCALE,
-    Keys,
-    Piece,
-    Rows,
-    Shard,
-    ShardWriter,
-    keys_of,
-    merged,
-    model_of,
-    pattern,
-    write_shard,
-)
+from rye.index.vectors import PROBE, PROBE_KEY, Keys, Piece, Shard, ShardWriter, keys_of, pattern
 from rye.spaces import ItemFile, Root
-
-__all__ = ["RootVectors", "SpaceVectors", "VectorStatus", "vector_status"]
 
 logger = logging.getLogger(__name__)
 
@@ -68,18 +52,18 @@ UNUSED_DAYS = 30
 _DAY = 86_400
 _CHANGES = 2
 
-Told = Callable[[int, int], None]
+Batch = list[tuple[int, tuple[Chunk, ...]]]
+"""Documents with their chunks."""
 
 
-@dataclass(frozen=True, eq=False)
-class RootVectors:
+class RootVectors(NamedTuple):
     """The vectors of one snapshot.
 
     Attributes:
         pieces: Their rows, documents numbered through the snapshot's segments.
-        dimensions: How long a vector is; 0 where there is none.
+        dimensions: How long a vector is; 0 if there is none.
         missing: How many live documents have none.
-        warnings: What had to be made anew, or could not be made.
+        warnings: Vectors that had to be made anew, or could not be made.
     """
 
     pieces: tuple[Piece, ...]
@@ -88,21 +72,11 @@ class RootVectors:
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, eq=False)
-class _Documents:
-    """The documents of a snapshot, in the order of its segments: their keys, and which of them live."""
+class _Documents(NamedTuple):
+    """The documents of a snapshot, and the keys of their vectors."""
 
-    snapshot: Snapshot
+    reader: Reader
     keys: Keys
-    live: Bools
-
-    def locate(self, doc: int) -> tuple[Segment, int]:
-        """Return segment and number in it of a document."""
-        for listed in self.snapshot.segments:
-            if doc < listed.segment.docs:
-                return listed.segment, doc
-            doc -= listed.segment.docs
-        raise IndexError(doc)
 
 
 class SpaceVectors:
@@ -130,13 +104,17 @@ class SpaceVectors:
         return any(self.folder.glob(pattern(self._embedder.model)))
 
     def current(
-        self, snapshot: Snapshot, told: Told = lambda _done, _total: None, *, wait: float = LOCK_WAIT
+        self,
+        snapshot: Snapshot,
+        report: Callable[[int, int], None] = lambda _done, _total: None,
+        *,
+        wait: float = LOCK_WAIT,
     ) -> RootVectors:
         """Return the vectors of a snapshot, after making those that are missing.
 
         Args:
             snapshot: The newest one of the index.
-            told: Called with items done and to do.
+            report: Called with items done and to do.
             wait: Seconds to wait for another process that makes them.
 
         Raises:
@@ -149,30 +127,27 @@ class SpaceVectors:
         self._warnings = []
         documents = self._documents(snapshot)
         self._open()
-        if self._to_do(documents) or not self._same_model():
+        if self._missing(documents).any() or self._to_merge(documents) or not self._same_model():
             with self._locked(wait) as is_held:
                 self._open()
                 if is_held:
-                    self._update(documents, told)
+                    self._update(documents, report)
                 elif not self._same_model():
                     raise failed(self._embedder.model, "is another model now; another process makes its vectors anew")
                 elif missing := int(self._missing(documents).sum()):
                     problem = f"another process is making vectors; {missing:,} items have none yet"
                     self._warnings.append(f"{self.root.source}: {problem}")
         found = self._assembled(documents)
-        self._last = snapshot, replace(found, warnings=())
+        self._last = snapshot, found._replace(warnings=())
         return found
 
     def _documents(self, snapshot: Snapshot) -> _Documents:
-        keys, live = [np.empty(0, np.uint64)], [np.zeros(0, bool)]
         known, self._keys = self._keys, {}
         for listed in snapshot.segments:
             name = listed.row.name
-            found = known.get(name)
-            self._keys[name] = keys_of(listed.segment) if found is None else found
-            keys.append(self._keys[name])
-            live.append(listed.live)
-        return _Documents(snapshot, np.concatenate(keys), np.concatenate(live))
+            self._keys[name] = known[name] if name in known else keys_of(listed.segment)
+        keys = np.concatenate([np.empty(0, np.uint64), *self._keys.values()])
+        return _Documents(Reader([(self.root, snapshot)]), keys)
 
     def _open(self) -> None:
         """Open the shards that are there now; one that cannot be read is removed."""
@@ -194,31 +169,26 @@ class SpaceVectors:
             shard.path.unlink(missing_ok=True)
         self._shards = {}
 
-    def _held(self, keys: Keys) -> Bools:
-        """Return which of some keys a shard has."""
-        found = np.zeros(len(keys), bool)
-        for shard in self._shards.values():
-            found |= shard.find(keys) >= 0
-        return found
-
     def _missing(self, documents: _Documents) -> Bools:
         """Return which documents live and have no vectors."""
-        return documents.live & ~self._held(documents.keys)
-
-    def _to_do(self, documents: _Documents) -> bool:
-        """Return whether something is missing or worth sweeping."""
-        return bool(self._missing(documents).any() or self._to_merge(documents))
+        found = documents.reader.live.copy()
+        for shard in self._shards.values():
+            found &= shard.find(documents.keys) < 0
+        return found
 
     def _same_model(self) -> bool:
         """Return whether the model is the one that the vectors were made with; asked once."""
         return self._last is not None or self._fits(self._probe())
 
-    def _update(self, documents: _Documents, told: Told) -> None:
+    def _fits(self, probe: Floats) -> bool:
+        return all(shard.has_probe_of(probe) for shard in self._shards.values())
+
+    def _update(self, documents: _Documents, report: Callable[[int, int], None]) -> None:
         """Embed what is missing and sweep; the lock is held."""
         for path in self.folder.glob(f"{pattern(self._embedder.model)}.*.tmp"):
             path.unlink(missing_ok=True)
         for _ in range(_CHANGES):
-            if self._embed_missing(documents, told):
+            if self._embed_missing(documents, report):
                 break
             self._forget("the model is another one now, under the same name")
         else:
@@ -226,7 +196,7 @@ class SpaceVectors:
         self._merge(documents)
         self._drop_unused()
 
-    def _embed_missing(self, documents: _Documents, told: Told) -> bool:
+    def _embed_missing(self, documents: _Documents, report: Callable[[int, int], None]) -> bool:
         """Make what is missing; False when the model turns out to be another one than before."""
         missing = np.flatnonzero(self._missing(documents))
         probe = self._embedder.embed([PROBE])[0] if len(missing) else self._probe()
@@ -234,11 +204,10 @@ class SpaceVectors:
             return False
         if not len(missing):
             return True
-        writer, began, done = ShardWriter(probe), time.monotonic(), 0
-        reading = self._read(documents, missing)
-        told(0, len(missing))
+        writer, began, done = ShardWriter(), time.monotonic(), 0
+        report(0, len(missing))
         try:
-            while batch := _take(reading):
+            for batch in self._batches(documents, missing):
                 stopping.check()
                 chunks = [some for _, some in batch]
                 rows = self._embedder.embed([chunk.text for some in chunks for chunk in some])
@@ -246,49 +215,53 @@ class SpaceVectors:
                     return False
                 writer.add([int(documents.keys[doc]) for doc, _ in batch], chunks, rows)
                 done += len(batch)
-                told(done, len(missing))
-                if writer.rows >= SHARD_ROWS or time.monotonic() - began > SHARD_SECONDS:
-                    self._write(writer)
-                    writer, began = ShardWriter(probe), time.monotonic()
+                report(done, len(missing))
+                if writer.size >= SHARD_ROWS or time.monotonic() - began > SHARD_SECONDS:
+                    self._write(writer, probe)
+                    writer, began = ShardWriter(), time.monotonic()
         finally:
-            self._write(writer)
+            self._write(writer, probe)
         return True
 
-    def _write(self, writer: ShardWriter) -> None:
+    def _write(self, writer: ShardWriter, probe: Floats) -> None:
         """Write what was collected, if anything was, also when the rest is not to be made any more."""
-        if not writer.rows:
-            return
-        with write_faults(self.folder, "the vectors"), stopping.stoppable(None):
+        if writer.size:
+            writer.add_probe(probe)
+            with stopping.stoppable(None):
+                self._add_shard(writer)
+
+    def _add_shard(self, writer: ShardWriter) -> None:
+        with write_faults(self.folder, "the vectors"):
             path = writer.write(self.folder, self._embedder.model)
         self._shards[path.name] = Shard(path, self._embedder.model)
 
-    def _fits(self, probe: Floats) -> bool:
-        for shard in self._shards.values():
-            if shard.dimensions != len(probe):
-                return False
-            if shard.probe is not None and not _alike(shard.probe, probe):
-                return False
-        return True
-
-    def _read(self, documents: _Documents, numbers: Ints) -> Iterator[tuple[int, tuple[Chunk, ...]]]:
-        """Yield document and texts of those whose file is still as it was indexed."""
+    def _batches(self, documents: _Documents, numbers: Ints) -> Iterator[Batch]:
+        """Yield documents with enough texts to be embedded in one go, of files that still are as they were indexed."""
+        batch: Batch = []
+        texts = 0
         for doc in numbers.tolist():
-            segment, local = documents.locate(doc)
-            path = segment.paths[local]
+            part, local = documents.reader.locate(doc)
+            path = part.segment.paths[local]
             file = ItemFile.at(path)
             try:
                 data = spaces.read_file(self.root, path)
-                if hashlib.sha256(data).hexdigest() != segment.evidence.content_digest(local):
+                if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
                     continue
                 item = items.parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
             except ItemError as error:
                 logger.info("not embedded: %s", error)
                 continue
-            yield doc, chunks_of(item)
+            batch.append((doc, chunks_of(item)))
+            texts += len(batch[-1][1])
+            if texts >= TEXTS_AT_A_TIME:
+                yield batch
+                batch, texts = [], 0
+        if batch:
+            yield batch
 
     def _owned(self, documents: _Documents) -> list[Bools]:
         """Return per shard which of its items are needed and in no earlier one."""
-        wanted = np.append(documents.keys[documents.live], np.uint64(PROBE_KEY))
+        wanted = np.append(documents.keys[documents.reader.live], np.uint64(PROBE_KEY))
         found = []
         for shard in self._shards.values():
             keep = np.isin(shard.keys, wanted)
@@ -301,18 +274,16 @@ class SpaceVectors:
         return to_merge([int(keep.sum()) for keep in owned], [int(len(keep) - keep.sum()) for keep in owned])
 
     def _merge(self, documents: _Documents) -> None:
-        owned, chosen = self._owned(documents), self._to_merge(documents)
+        owned, shards, writer = self._owned(documents), list(self._shards.values()), ShardWriter()
+        chosen = self._to_merge(documents)
         if not chosen:
             return
-        shards = list(self._shards.values())
-        some = [shards[number] for number in chosen]
-        arrays = merged(some, [owned[number] for number in chosen])
-        with write_faults(self.folder, "the vectors"):
-            path = write_shard(self.folder, self._embedder.model, arrays)
-        for shard in some:
-            shard.path.unlink(missing_ok=True)
-            del self._shards[shard.path.name]
-        self._shards[path.name] = Shard(path, self._embedder.model)
+        for number in chosen:
+            writer.take(shards[number], owned[number])
+        self._add_shard(writer)
+        for number in chosen:
+            shards[number].path.unlink(missing_ok=True)
+            del self._shards[shards[number].path.name]
 
     def _drop_unused(self) -> None:
         """Remove the vectors of models that have not been used for long, and what killed processes left of them."""
@@ -325,7 +296,7 @@ class SpaceVectors:
                 logger.info("old vectors left: %s", error)
 
     def _assembled(self, documents: _Documents) -> RootVectors:
-        pieces, open_ = [], documents.live.copy()
+        pieces, open_ = [], documents.reader.live.copy()
         for shard in self._shards.values():
             at = shard.find(documents.keys)
             docs = np.flatnonzero(open_ & (at >= 0))
@@ -342,45 +313,23 @@ class SpaceVectors:
         return RootVectors(tuple(pieces), dimensions, int(open_.sum()), tuple(dict.fromkeys(self._warnings)))
 
     def _locked(self, wait: float) -> AbstractContextManager[bool]:
-        return hold_lock(self.folder, _lock_name(self._embedder.model), wait=wait)
+        """Hold the lock of a model, whose name is unlike those of its shards."""
+        name = f"{pattern(self._embedder.model).partition('*')[0].upper()}LOCK"
+        return hold_lock(self.folder, name, wait=wait)
 
 
-def _alike(kept: Rows, probe: Floats) -> bool:
-    """Return whether two vectors of :data:`PROBE` are of one model; zeros, which have no direction, are like zeros."""
-    if not kept.any() or not probe.any():
-        return not kept.any() and not probe.any()
-    return float(kept.astype(np.float32) @ probe) >= PROBE_LIKENESS * SCALE
-
-
-def _lock_name(model: str) -> str:
-    """Return the name of the lock of a model, which is told apart from its shards."""
-    return f"{pattern(model).partition('*')[0].upper()}LOCK"
-
-
-def _take(reading: Iterator[tuple[int, tuple[Chunk, ...]]]) -> list[tuple[int, tuple[Chunk, ...]]]:
-    """Take items until they have enough texts to be embedded in one go."""
-    taken: list[tuple[int, tuple[Chunk, ...]]] = []
-    texts = 0
-    for one in reading:
-        taken.append(one)
-        texts += len(one[1])
-        if texts >= TEXTS_AT_A_TIME:
-            break
-    return taken
-
-
-# -- Which vectors lie beside an index, by model: told from the files alone, no embedder is opened.
 @dataclass(frozen=True, slots=True)
-class VectorStatus:
-    """The vectors of one space root under one model.
+class VectorReport(Report):
+    """The vectors under one model, of one space or of all.
 
     Attributes:
         model: Which model in which version.
         dimensions: How long a vector is.
-        vectors: How many its items have, one for each section, or chunk of a long one.
+        vectors: How many the items have: one for each section, or chunk of a long one.
         items: How many items have any.
         missing: How many have none yet.
-        bytes: What the files take.
+        bytes: The size of their files.
+        warnings: Vectors that had to be made anew, or could not be made.
     """
 
     model: str
@@ -389,36 +338,42 @@ class VectorStatus:
     items: int
     missing: int
     bytes: int
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the six attributes."""
-        return {name: getattr(self, name) for name in VectorStatus.__slots__}
+    warnings: tuple[str, ...] = ()
 
 
-def vector_status(folder: Path, snapshot: Snapshot | None) -> tuple[VectorStatus, ...]:
-    """Return what there is for the items of a snapshot, by model; a file that cannot be read holds nothing.
+def bytes_of(folder: Path, model: str) -> int:
+    """Return the size of the files of one model's vectors."""
+    total = 0
+    for path in folder.glob(pattern(model)):
+        with suppress(OSError):  # gone meanwhile, when another process merges them
+            total += path.stat().st_size
+    return total
+
+
+def vector_reports(folder: Path, snapshot: Snapshot | None) -> tuple[VectorReport, ...]:
+    """Return the vectors of the items of a snapshot by model, read from the files alone; no embedder is opened.
+
+    A file that cannot be read holds nothing.
 
     Args:
         folder: The folder of the index.
         snapshot: The newest one of the index; None for no items.
     """
-    models: dict[str, list[Shard]] = {}
-    sizes: Counter[str] = Counter()
+    models: dict[str, list[tuple[Shard, int]]] = {}
     for path in sorted(folder.glob(pattern())):
         with suppress(DamagedError, OSError):  # or gone meanwhile, when another process merges them
-            model, size = model_of(path), path.stat().st_size
-            models.setdefault(model, []).append(Shard(path, model))
-            sizes[model] += size
+            shard = Shard(path)
+            models.setdefault(shard.model, []).append((shard, path.stat().st_size))
     segments = snapshot.segments if snapshot and models else ()
     keys = np.concatenate([np.empty(0, np.uint64), *(keys_of(one.segment)[one.live] for one in segments)])
-    return tuple(_status(model, shards, keys, sizes[model]) for model, shards in sorted(models.items()))
-
-
-def _status(model: str, shards: Sequence[Shard], keys: Keys, size: int) -> VectorStatus:
-    counts = np.zeros(len(keys), np.int64)
-    for shard in shards:
-        at = shard.find(keys)
-        mine = np.flatnonzero((at >= 0) & (counts == 0))
-        counts[mine] = shard.rows(at[mine])[1]
-    items = int(np.count_nonzero(counts))
-    return VectorStatus(model, shards[0].dimensions, int(counts.sum()), items, len(keys) - items, size)
+    found = []
+    for model, shards in sorted(models.items()):
+        counts = np.zeros(len(keys), np.int64)
+        for shard, _ in shards:
+            at = shard.find(keys)
+            mine = np.flatnonzero((at >= 0) & (counts == 0))
+            counts[mine] = shard.rows(at[mine])[1]
+        have, size = int(np.count_nonzero(counts)), sum(size for _, size in shards)
+        dimensions = shards[0][0].dimensions
+        found.append(VectorReport(model, dimensions, int(counts.sum()), have, len(keys) - have, size))
+    return tuple(found)

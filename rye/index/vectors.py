@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -23,30 +22,10 @@ from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed, query_vector
 from rye.errors import UnavailableError
 from rye.index import container
-from rye.index.arrays import Bools, Ints, ranges, smallest, unique
+from rye.index.arrays import Bools, Ints, ranges, smallest
 from rye.index.chunks import RECIPE, Chunk
 from rye.index.container import Container, DamagedError
 from rye.index.segment import EXTENSION, Segment
-
-__all__ = [
-    "PROBE",
-    "PROBE_KEY",
-    "PROBE_LIKENESS",
-    "SCALE",
-    "Keys",
-    "Meaning",
-    "Piece",
-    "Shard",
-    "ShardWriter",
-    "Vectors",
-    "keys_of",
-    "merged",
-    "model_of",
-    "no_meaning",
-    "pattern",
-    "quantized",
-    "write_shard",
-]
 
 SCALE = 32_767
 """What a component of 1 is on disk."""
@@ -54,8 +33,8 @@ SCALE = 32_767
 BLOCK = 512
 """Rows that are multiplied at a time."""
 
-MOST = 2
-"""Where more than one row in so many counts, all are multiplied: picking rows takes longer than multiplying them."""
+DENSE = 2
+"""When more than one row in this many counts, all are multiplied: picking rows takes longer than multiplying them."""
 
 Rows = npt.NDArray[np.int16]
 Numbers = npt.NDArray[np.int32]
@@ -90,7 +69,7 @@ class Piece:
     def products(self, query: Floats, among: Ints | None, out: Floats) -> None:
         """Write the product of each row, or of those at the places ``among``, and a query scaled by :data:`SCALE`."""
         rows = self.rows if among is None else among if self.rows is None else self.rows[among]
-        if rows is not None and len(rows) * MOST > len(self.matrix):
+        if rows is not None and len(rows) * DENSE > len(self.matrix):
             every = np.empty(len(self.matrix), np.float32)
             self._multiply(query, None, every)
             np.take(every, rows, out=out)
@@ -125,32 +104,13 @@ class Vectors:
         self.size = size
         self.dimensions = dimensions
         self.missing = missing
+        nothing = np.empty(0, np.int32)
+        self.docs: Numbers = np.concatenate([nothing, *(piece.docs for piece in pieces)])
+        self.sections: Numbers = np.concatenate([nothing, *(piece.sections for piece in pieces)])
+        self.chunks: Numbers = np.concatenate([nothing, *(piece.chunks for piece in pieces)])
 
     def __len__(self) -> int:
-        return sum(len(piece.docs) for piece in self._pieces)
-
-    @cached_property
-    def items(self) -> int:
-        """How many documents have vectors."""
-        return len(unique(self.docs))
-
-    @cached_property
-    def docs(self) -> Numbers:
-        """The document of each row."""
-        return self._column("docs")
-
-    @cached_property
-    def sections(self) -> Numbers:
-        """The section of each row in its item."""
-        return self._column("sections")
-
-    @cached_property
-    def chunks(self) -> Numbers:
-        """The chunk of each row in its section."""
-        return self._column("chunks")
-
-    def _column(self, name: str) -> Numbers:
-        return np.concatenate([np.empty(0, np.int32), *(getattr(piece, name) for piece in self._pieces)])
+        return len(self.docs)
 
     def similarities(self, query: Floats, allowed: Bools | None = None) -> Floats:
         """Return the cosine between a query and each row.
@@ -202,7 +162,6 @@ class Vectors:
         return order, self.docs[order]
 
 
-# -- What a search by meaning reads: a model, and the vectors of a reader's items under it.
 @dataclass(frozen=True, eq=False)
 class Meaning:
     """A model and the vectors made with it.
@@ -210,7 +169,7 @@ class Meaning:
     Attributes:
         embedder: The model.
         vectors: One row for each chunk of a section of the reader's items.
-        warnings: What had to be made anew, or is missing.
+        warnings: Vectors that had to be made anew, or are missing.
     """
 
     embedder: Embedder
@@ -240,13 +199,12 @@ def no_meaning() -> Meaning:
     raise UnavailableError("embedder-off", message, hint="search through rye.Registry")
 
 
-# -- Files of vectors: each holds those of some items, by what the items' bytes and paths are, and nothing else.
 Keys = npt.NDArray[np.uint64]
 
 PROBE = "What is this for, and how is it used?"
 """A text whose vector stands in every shard: a server that embeds it otherwise has changed its model."""
 
-PROBE_LIKENESS = 0.99
+PROBE_SIMILARITY = 0.99
 """Cosine that the two vectors of :data:`PROBE` have at least, if they are of one model."""
 
 _KEY_BYTES = 8
@@ -261,7 +219,7 @@ PROBE_KEY = _key("probe")
 
 
 def keys_of(segment: Segment) -> Keys:
-    """Return the key of every document of a segment, deleted ones included."""
+    """Return the key of every document of a segment, deleted ones included: a hash of its bytes and its path."""
     digests, paths = segment.evidence.content_digests, segment.paths.everything
     found = [_key(f"{digest}\0{path}") for digest, path in zip(digests, paths, strict=True)]
     return np.asarray(found, np.uint64)
@@ -273,26 +231,18 @@ def pattern(model: str = "") -> str:
     return f"vectors-{name}-*{EXTENSION}"
 
 
-def model_of(path: Path) -> str:
-    """Return the model of a shard.
-
-    Raises:
-        DamagedError: It is not what this version writes.
-    """
-    try:
-        return str(Container(path).meta["model"])
-    except KeyError:
-        raise DamagedError(f"{path.name}: it names no model") from None
-
-
 class Shard:
-    """One file of vectors, mapped into memory.
+    """One file of vectors, mapped into memory: those of some items, by the keys of the items.
+
+    Args:
+        path: The file.
+        model: The model that its vectors must be of; empty for any.
 
     Raises:
         DamagedError: It is not what this version writes, or of another model.
     """
 
-    def __init__(self, path: Path, model: str) -> None:
+    def __init__(self, path: Path, model: str = "") -> None:
         self.path = path
         file = Container(path)
         try:
@@ -300,10 +250,10 @@ class Shard:
             self._starts = file.array("start").astype(np.int64)
             self.matrix: Rows = file.array("row")
             self._sections, self._chunks = file.array("section"), file.array("chunk")
-            found = str(file.meta["model"]), int(file.meta["recipe"])
+            self.model, recipe = str(file.meta["model"]), int(file.meta["recipe"])
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{path.name} is damaged: an array or a name in it is missing or wrong") from error
-        if found != (model, RECIPE):
+        if (self.model, recipe) != (model or self.model, RECIPE):
             raise DamagedError(f"{path.name}: the vectors are of another model")
         rows = len(self.matrix)
         lengths = {len(self._sections), len(self._chunks), int(self._starts[-1]) if len(self._starts) else -1}
@@ -312,23 +262,28 @@ class Shard:
             raise DamagedError(f"{path.name} is damaged: its arrays do not fit each other")
         if (np.diff(self._starts) < 0).any() or (self.keys[1:] <= self.keys[:-1]).any():
             raise DamagedError(f"{path.name} is damaged: its arrays are not in order")
+        self.dimensions = int(self.matrix.shape[1])
 
-    @property
-    def dimensions(self) -> int:
-        """How long a vector is."""
-        return int(self.matrix.shape[1])
+    def has_probe_of(self, probe: Floats) -> bool:
+        """Return whether a vector of :data:`PROBE` is of the model that made this file.
 
-    @cached_property
-    def probe(self) -> Rows | None:
-        """The vector of :data:`PROBE`."""
+        A file without one fits any model; zeros, which have no direction, fit zeros.
+        """
         at = self.find(np.asarray([PROBE_KEY], np.uint64))[0]
-        return self.matrix[self._starts[at]] if at >= 0 and self._starts[at] < self._starts[at + 1] else None
+        if len(probe) != self.dimensions:
+            return False
+        if at < 0 or self._starts[at] == self._starts[at + 1]:
+            return True
+        kept = self.matrix[self._starts[at]]
+        if not kept.any() or not probe.any():
+            return not kept.any() and not probe.any()
+        return float(kept.astype(np.float32) @ probe) >= PROBE_SIMILARITY * SCALE
 
     def find(self, keys: Keys) -> Ints:
         """Return where each key stands, -1 for those that do not."""
-        at = np.minimum(np.searchsorted(self.keys, keys), max(len(self.keys) - 1, 0))
         if not len(self.keys):
             return np.full(len(keys), -1, np.int64)
+        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
         return np.where(self.keys[at] == keys, at, -1)
 
     def rows(self, items: Ints) -> tuple[Ints, Ints]:
@@ -344,74 +299,46 @@ class Shard:
 class ShardWriter:
     """Collects the vectors of items for a shard."""
 
-    def __init__(self, probe: Floats) -> None:
-        self._keys: list[int] = [PROBE_KEY]
-        self._counts: list[int] = [1]
-        self._rows: list[Rows] = [quantized(probe[np.newaxis])]
-        self._places: list[tuple[int, int]] = [(0, 0)]
-
-    @property
-    def rows(self) -> int:
-        """How many there are."""
-        return len(self._places) - 1
+    def __init__(self) -> None:
+        self._parts: list[tuple[Keys, Ints, Rows, Ints | Numbers, Ints | Numbers]] = []
+        self.size = 0
 
     def add(self, keys: Sequence[int], chunks: Sequence[Sequence[Chunk]], rows: Floats) -> None:
         """Add items: their keys, their chunks, and one row for each of the chunks."""
-        self._keys += keys
-        self._counts += map(len, chunks)
-        self._places += [(chunk.section, chunk.number) for some in chunks for chunk in some]
-        self._rows.append(quantized(rows))
+        counts = np.asarray([len(some) for some in chunks], np.int64)
+        places = np.asarray([(chunk.section, chunk.number) for some in chunks for chunk in some], np.int64)
+        self._parts.append((np.asarray(keys, np.uint64), counts, quantized(rows), places[:, 0], places[:, 1]))
+        self.size += len(rows)
+
+    def add_probe(self, probe: Floats) -> None:
+        """Add the vector of :data:`PROBE`."""
+        self.add([PROBE_KEY], [[Chunk(0, 0, PROBE)]], probe[np.newaxis])
+
+    def take(self, shard: Shard, keep: Bools) -> None:
+        """Add some of the items of a shard."""
+        chosen = np.flatnonzero(keep)
+        rows, counts = shard.rows(chosen)
+        self._parts.append((shard.keys[chosen], counts, shard.matrix[rows], *shard.places(rows)))
+        self.size += len(rows)
 
     def write(self, folder: Path, model: str) -> Path:
-        """Write the shard and return where it is."""
-        keys, counts = np.asarray(self._keys, np.uint64), np.asarray(self._counts, np.int64)
+        """Write a new shard, each key once, and return where it is; it has its name when it is whole."""
+        keys, counts, matrix, sections, chunks = map(np.concatenate, zip(*self._parts, strict=True))
         keys, first = np.unique(keys, return_index=True)
-        starts = np.cumsum(counts) - counts
-        rows = ranges(starts[first], (starts + counts)[first])
-        places = np.asarray(self._places, np.int64)[rows]
+        stops = np.cumsum(counts)
+        rows = ranges((stops - counts)[first], stops[first])
         arrays = {
             "key": keys,
-            "start": np.concatenate([[0], np.cumsum(counts[first])]),
-            "row": np.concatenate(self._rows)[rows],
-            "section": places[:, 0],
-            "chunk": places[:, 1],
+            "start": smallest(np.concatenate([[0], np.cumsum(counts[first])])),
+            "row": matrix[rows],
+            "section": smallest(sections[rows]),
+            "chunk": smallest(chunks[rows]),
         }
-        return write_shard(folder, model, arrays)
-
-
-def write_shard(folder: Path, model: str, arrays: dict[str, npt.NDArray[Any]]) -> Path:
-    """Write arrays as a new shard; it is there when it is whole."""
-    name = pattern(model).replace("*", uuid.uuid4().hex[:16])
-    temporary = folder / f"{name}.{os.getpid()}.tmp"
-    small = {kind: smallest(arrays[kind]) for kind in ("start", "section", "chunk")}
-    try:
-        container.write(temporary, arrays | small, {"model": model, "recipe": RECIPE})
-        temporary.replace(folder / name)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return folder / name
-
-
-def merged(shards: Sequence[Shard], keeps: Sequence[Bools]) -> dict[str, npt.NDArray[Any]]:
-    """Return the arrays of one shard with those items of several that are kept; no key may be kept twice."""
-    keys, counts, rows, sections, chunks = [], [], [], [], []
-    for shard, keep in zip(shards, keeps, strict=True):
-        chosen = np.flatnonzero(keep)
-        these, count = shard.rows(chosen)
-        keys.append(shard.keys[chosen])
-        counts.append(count)
-        rows.append(shard.matrix[these])
-        section, chunk = shard.places(these)
-        sections.append(section)
-        chunks.append(chunk)
-    key, count = np.concatenate(keys), np.concatenate(counts)
-    order = np.argsort(key, kind="stable")
-    starts = np.cumsum(count) - count
-    where = ranges(starts[order], (starts + count)[order])
-    return {
-        "key": key[order],
-        "start": np.concatenate([[0], np.cumsum(count[order])]),
-        "row": np.concatenate(rows)[where],
-        "section": np.concatenate(sections)[where],
-        "chunk": np.concatenate(chunks)[where],
-    }
+        name = pattern(model).replace("*", uuid.uuid4().hex[:16])
+        temporary = folder / f"{name}.{os.getpid()}.tmp"
+        try:
+            container.write(temporary, arrays, {"model": model, "recipe": RECIPE})
+            temporary.replace(folder / name)
+        finally:
+            temporary.unlink(missing_ok=True)
+        return folder / name

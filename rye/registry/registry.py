@@ -33,7 +33,7 @@ from rye.parameters import (
     takes,
 )
 from rye.registry.lookup import check_space, check_type
-from rye.registry.state import Indexes, State, VectorIndexes, as_choice, report_of, vector_report
+from rye.registry.state import Indexes, State, VectorIndexes, as_choice, report_of
 from rye.search.engine import Search, SearchContext
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
@@ -451,7 +451,7 @@ class Registry:
         """
 
         def made(state: State) -> VectorReport:
-            return vector_report(self._vectors.meaning(state.everywhere, wait=LOCK_WAIT), state.warnings)
+            return self._vectors.report(state.everywhere, state.warnings, wait=LOCK_WAIT)
 
         return self._indexes.answer(made, 0.0)
 

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rye.index.refresh import RefreshReport
+from rye.index.vector_store import VectorReport
 from rye.items.model import Item
 from rye.signing.model import Signature
-
-if TYPE_CHECKING:
-    from rye.index.vector_store import VectorStatus
 
 __all__ = ["LoadedItem", "RefreshReport", "SpaceStatus", "VectorReport"]
 
@@ -84,25 +82,9 @@ class SpaceStatus:
     segments: int
     generation: int
     bytes: int
-    vectors: tuple[VectorStatus, ...] = ()
+    vectors: tuple[VectorReport, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
         """Return the nine attributes as JSON-able values."""
         vectors = [one.to_dict() for one in self.vectors]
         return {name: getattr(self, name) for name in SpaceStatus.__slots__} | {"vectors": vectors}
-
-
-@dataclass(frozen=True, slots=True)
-class VectorReport:
-    """The vectors of all items under one model: how many, of how many items, and how many items have none."""
-
-    model: str
-    dimensions: int
-    items: int
-    vectors: int
-    missing: int
-    warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the six attributes as JSON-able values."""
-        return {name: getattr(self, name) for name in VectorReport.__slots__} | {"warnings": list(self.warnings)}

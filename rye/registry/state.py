@@ -16,11 +16,12 @@ from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedd
 from rye.embedding.choice import VARIABLE
 from rye.errors import EnvironmentFault, UnavailableError
 from rye.index import cache_folder
+from rye.index.arrays import unique
 from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.reader import Reader
 from rye.index.refresh import Progress, RefreshReport, SpaceIndex, damage_text
 from rye.index.store import Snapshot
-from rye.index.vector_store import SEARCH_WAIT, SpaceVectors
+from rye.index.vector_store import SEARCH_WAIT, SpaceVectors, VectorReport, bytes_of, vector_reports
 from rye.index.vectors import PROBE, Meaning, Vectors
 from rye.search.settings import SETTINGS, Ranking, ignored_choices, read_choice, read_ranking
 from rye.signing import TrustLoad
@@ -28,9 +29,9 @@ from rye.spaces import Root
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
-    from rye.registry.reports import SpaceStatus, VectorReport
+    from rye.registry.reports import SpaceStatus
 
-__all__ = ["VectorIndexes", "as_choice", "vector_report"]
+__all__ = ["VectorIndexes", "as_choice"]
 
 T = TypeVar("T")
 
@@ -246,7 +247,6 @@ def _file_warnings(refreshed: Sequence[tuple[Root, RefreshReport]]) -> list[str]
 
 
 def _status(index: SpaceIndex) -> SpaceStatus:
-    from rye.index.vector_store import vector_status
     from rye.registry.reports import SpaceStatus
 
     snapshot = index.snapshot()
@@ -259,7 +259,7 @@ def _status(index: SpaceIndex) -> SpaceStatus:
         segments=len(snapshot.segments) if snapshot else 0,
         generation=snapshot.generation if snapshot else 0,
         bytes=sum(path.stat().st_size for path in index.folder.glob("*") if path.is_file()),
-        vectors=vector_status(index.folder, snapshot),
+        vectors=vector_reports(index.folder, snapshot),
     )
 
 
@@ -394,6 +394,20 @@ class VectorIndexes:
         if self._progress is not None:
             self._progress(done, total, f"meaning of {source}")
 
+    def report(self, reader: Reader, warnings: tuple[str, ...], *, wait: float) -> VectorReport:
+        """Return the vectors of a reader's items, after making those that are missing; see :meth:`meaning`."""
+        meaning = self.meaning(reader, wait=wait)
+        vectors, model = meaning.vectors, meaning.embedder.model
+        return VectorReport(
+            model=model,
+            dimensions=vectors.dimensions,
+            vectors=len(vectors),
+            items=len(unique(vectors.docs)),
+            missing=vectors.missing,
+            bytes=sum(bytes_of(self._folder_of(root), model) for root, _ in reader.snapshots),
+            warnings=(*warnings, *meaning.warnings),
+        )
+
     def exist(self) -> bool:
         """Return whether vectors of the chosen model were made for any root."""
         return any(self._space(root, self._spaces).exist() for root in self._layout.roots)
@@ -403,17 +417,3 @@ class VectorIndexes:
         with self._lock:
             self._spaces.clear()
             self._last = None
-
-
-def vector_report(meaning: Meaning, warnings: tuple[str, ...]) -> VectorReport:
-    """Return what there is, as the façade tells it."""
-    from rye.registry.reports import VectorReport
-
-    return VectorReport(
-        model=meaning.embedder.model,
-        dimensions=meaning.vectors.dimensions,
-        items=meaning.vectors.items,
-        vectors=len(meaning.vectors),
-        missing=meaning.vectors.missing,
-        warnings=(*warnings, *meaning.warnings),
-    )

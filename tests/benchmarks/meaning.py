@@ -66,7 +66,8 @@ def timed(ask: Callable[[str], object], texts: Sequence[str], rounds: int) -> di
 def large(embedder: Embedder, number: int, folder: Path) -> Vectors:
     """Return so many random vectors in a file, mapped into memory."""
     rng = np.random.default_rng(0)
-    writer = ShardWriter(embedder.embed(["probe"])[0])
+    writer = ShardWriter()
+    writer.add_probe(embedder.embed(["probe"])[0])
     rows = rng.standard_normal((number, embedder.dimensions)).astype(np.float32)
     rows /= np.linalg.norm(rows, axis=1, keepdims=True)
     writer.add(list(range(1, number + 1)), [(Chunk(0, 0, ""),)] * number, rows)

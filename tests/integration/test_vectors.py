@@ -20,7 +20,7 @@ import pytest
 from rye import Registry
 from rye.embedding import Floats
 from rye.errors import ArgumentError, CancelledError, EnvironmentFault, UnavailableError
-from rye.index import vector_store as vectorizing
+from rye.index import vector_store
 from rye.index.chunks import chunks_of
 from rye.index.vectors import PROBE, Meaning
 from rye.items import ItemType, parse
@@ -294,7 +294,7 @@ def test_the_cache_is_private(sim: SpaceSim) -> None:
 
 def test_an_embedder_that_goes_away_leaves_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error is its own; the next time only the rest is made."""
-    monkeypatch.setattr(vectorizing, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
     with pytest.raises(UnavailableError, match="went away"):
         sim.registry(embedder=Broken(3)).embed()
     embedder = Hashed()
@@ -333,7 +333,7 @@ def test_progress_is_told(sim: SpaceSim) -> None:
 
 def test_cancelling_stops_it_and_keeps_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The caller's word ends the work between two batches; the next time only the rest is made."""
-    monkeypatch.setattr(vectorizing, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
     stopping = Hashed()
     sim.registry().refresh()
     with pytest.raises(CancelledError):
@@ -350,9 +350,9 @@ def test_killed_processes_leave_what_can_be_used(sim: SpaceSim) -> None:
     for number in range(60):
         sim.write("project", f"tools/many/tool{number}.py", f'"""Many {number}."""\n')
     code = (
-        "import sys; from rye import Registry; from rye.index import vectorizing\n"
+        "import sys; from rye import Registry; from rye.index import vector_store\n"
         "from tests.support.embedders import Hashed\n"
-        "vectorizing.SHARD_ROWS = vectorizing.TEXTS_AT_A_TIME = 3\n"
+        "vector_store.SHARD_ROWS = vector_store.TEXTS_AT_A_TIME = 3\n"
         "registry = Registry(sys.argv[1], user=sys.argv[2], bundles=(), cache_dir=sys.argv[3], embedder=Hashed())\n"
         "registry.refresh(); print('ready', flush=True); registry.embed()\n"
     )
@@ -425,8 +425,8 @@ def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, same: str
 ) -> None:
     """It goes on with the vectors there are, and says how many are missing; another model is not held up at all."""
-    monkeypatch.setattr(vectorizing, "TEXTS_AT_A_TIME", 2)
-    monkeypatch.setattr(vectorizing, "SHARD_ROWS", 1)
+    monkeypatch.setattr(vector_store, "TEXTS_AT_A_TIME", 2)
+    monkeypatch.setattr(vector_store, "SHARD_ROWS", 1)
     held = Held(4)
     with embedding(sim, held) as busy:
         held.calls = 100  # the query itself is answered

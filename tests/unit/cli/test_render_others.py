@@ -15,7 +15,7 @@ from rye.cli.render.parts import remedy, render_error, signed_by, size, table, w
 from rye.cli.render.search import render_dropped, render_parsed
 from rye.cli.terminal import PLAIN, Terminal
 from rye.errors import ArgumentError, QueryError
-from rye.index.vector_store import VectorStatus
+from rye.index.vector_store import VectorReport
 from rye.keys.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import RefreshReport, SpaceStatus
@@ -141,7 +141,7 @@ def test_the_state_of_the_index_is_a_table() -> None:
     assert head.split() == ["source", "root", "items", "segments", "generation", "size", "cache"]
     assert first.split() == ["project", "/p/.ai", "3", "1", "2", "2.0", "KiB", "/c/1"]
     assert second.split() == ["user", "/u/.ai", "-", "-", "-", "not", "built", "-"]
-    vectors = (VectorStatus(HOSTILE, 256, 312, 60, 2, 4096), VectorStatus("m:2", 8, 1, 1, 61, 1024))
+    vectors = (VectorReport(HOSTILE, 256, 312, 60, 2, 4096), VectorReport("m:2", 8, 1, 1, 61, 1024))
     *_, blank, head, one, two = render_status([replace(built, vectors=vectors), absent], PLAIN)
     assert blank == ""
     assert head.split() == ["source", "model", "vectors", "of", "items", "items", "without", "size"]

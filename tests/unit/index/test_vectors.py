@@ -19,10 +19,8 @@ from rye.index.vectors import (
     Shard,
     ShardWriter,
     Vectors,
-    merged,
     pattern,
     quantized,
-    write_shard,
 )
 
 
@@ -94,7 +92,8 @@ def test_a_query_of_other_dimensions_is_refused() -> None:
 def laid(folder: Path, keys: list[int], seed: int = 0) -> Shard:
     """Write a shard in which item k has k % 3 + 1 chunks of one section each, and open it."""
     rows = unit(1, 8, seed).astype(np.float32)
-    writer = ShardWriter(rows[0])
+    writer = ShardWriter()
+    writer.add_probe(rows[0])
     for key in keys:
         chunks = [Chunk(number, 0, "") for number in range(key % 3 + 1)]
         writer.add([key], [chunks], np.repeat(unit(1, 8, key).astype(np.float32), len(chunks), axis=0))
@@ -112,7 +111,8 @@ def test_a_shard_gives_back_what_was_written(tmp_path: Path) -> None:
     assert sections.tolist() == [0, 1, 0, 1, 2, 0, 0]
     assert not chunks.any()
     assert (shard.matrix[rows[0]] == quantized(unit(1, 8, 4).astype(np.float32))[0]).all()
-    assert shard.probe is not None
+    probe = unit(1, 8)[0].astype(np.float32)
+    assert [shard.has_probe_of(each) for each in (probe, -probe, probe[:4])] == [True, False, False]
     assert PROBE_KEY in shard.keys
 
 
@@ -120,7 +120,10 @@ def test_merged_shards_hold_what_was_kept(tmp_path: Path) -> None:
     """Each kept item has the rows it had; what was not kept is gone."""
     one, two = laid(tmp_path, [1, 2, 3]), laid(tmp_path, [4, 5, 6])
     keeps = [np.isin(one.keys, np.asarray([1, 3, PROBE_KEY], np.uint64)), np.isin(two.keys, np.asarray([5], np.uint64))]
-    shard = Shard(write_shard(tmp_path, "m", merged([one, two], keeps)), "m")
+    writer = ShardWriter()
+    for source, keep in zip((one, two), keeps, strict=True):
+        writer.take(source, keep)
+    shard = Shard(writer.write(tmp_path, "m"), "m")
     assert sorted(shard.keys.tolist()) == sorted([1, 3, 5, PROBE_KEY])
     for key, source in ((1, one), (3, one), (5, two)):
         (mine,), (old,) = (each.find(np.asarray([key], np.uint64)).tolist() for each in (shard, source))
