@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any
 
 import click
 
 from rye.cli.options import Refusal
+from rye.parameters import parameters_of
 
 __all__ = [
     "AUTOMATIC",
     "SearchCommand",
+    "arguments_of",
     "parse_boosts",
     "parse_fields",
     "parse_filters",
     "parse_fuzzy",
     "parse_proximity",
-    "parse_score",
 ]
 
 AUTOMATIC = "auto"
@@ -81,16 +83,6 @@ class SearchCommand(click.Command):
             if arg in taking and rest:
                 tidied.append(rest.pop(0))
         return tidied
-
-
-def parse_score(text: str) -> float:
-    """Return the number of ``0.4``, ``40`` or ``40%``: above 1 it is percent on all surfaces, with the sign always."""
-    try:
-        number = float(text.strip().removesuffix("%"))
-    except ValueError:
-        message = f"{text!r} is no score: write 0.4, 40 or 40%"
-        raise click.BadParameter(message) from None
-    return number / 100 if text.strip().endswith("%") and number <= 1 else number
 
 
 def _looks_like_exclusion(arg: str, flags: set[str], taking: set[str]) -> bool:
@@ -173,3 +165,35 @@ def parse_boosts(pairs: Sequence[str]) -> dict[str, float] | None:
             message = f"{pair!r} is not of the form SOURCE=FACTOR, such as project=1.2"
             raise click.BadParameter(message, param_hint="--source-boost") from None
     return boosts or None
+
+
+_PARSERS: Mapping[str, Callable[[Any], Any]] = {
+    "facets": ",".join,
+    "fields": parse_fields,
+    "fuzzy": parse_fuzzy,
+    "proximity": parse_proximity,
+    "source_boosts": parse_boosts,
+}
+"""How options are read whose value in Python is another one."""
+
+
+def arguments_of(takes: type, options: Mapping[str, Any], *, without: Collection[str] = ()) -> dict[str, Any]:
+    """Return the options that were given as the method of :class:`rye.Registry` takes them.
+
+    Args:
+        takes: What the method takes.
+        options: All that click read.
+        without: Names to leave out.
+    """
+    found: dict[str, Any] = {}
+    for name, each in parameters_of(takes).items():
+        value = options.get(name)
+        if each.split and each.parts:
+            value = {part: options[part] for part in parameters_of(each.parts) if options[part] is not None}
+        elif name == "filters":
+            value = parse_filters(value or (), date_from=options.get("date_from"), date_to=options.get("date_to"))
+        elif name in _PARSERS:
+            value = _PARSERS[name](value)
+        if value != each.default and value not in ({}, "") and name not in without:
+            found[name] = value
+    return found

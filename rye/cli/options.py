@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -14,7 +14,8 @@ import click
 from click.core import ParameterSource
 
 from rye.cli.terminal import IndexProgress
-from rye.errors import ArgumentError, NotFoundError
+from rye.errors import NotFoundError
+from rye.parameters import COMMANDS, Parameter, ParameterError, described, parameters_of
 
 if TYPE_CHECKING:
     from rye.registry import Layout, Registry
@@ -26,83 +27,87 @@ __all__ = [
     "ask",
     "ask_about_item",
     "given",
-    "json_option",
     "only_one",
-    "place_options",
+    "params_of",
+    "parse_score",
     "refuse",
-    "space_option",
     "telling",
 ]
 
 Answer = TypeVar("Answer")
-Callback = TypeVar("Callback", bound=Callable[..., Any])
-_PATH = click.Path(path_type=Path)
-_ARGUMENT = re.compile(r"hybrid\['(\w+)'\]|^\w+(?= (?:is|has) )|(?<!['\w])[a-z]+(?:_[a-z0-9]+)+(?!['\w])")
-"""A key of ``hybrid``, which is an option of its own; the word a message begins with; a word with ``_``; not quoted."""
-_SETTING = re.compile(r"\b(mode|fusion)='(\w+)'")
-
-_PLACE_OPTIONS = {
-    "project": click.option(
-        "--project",
-        type=_PATH,
-        metavar="DIR",
-        help="The project; by default found upwards from the working directory.",
-    ),
-    "bundle": click.option(
-        "--bundle",
-        "bundles",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
-        multiple=True,
-        metavar="DIR",
-        help="A further bundle of items in system space; repeatable.",
-    ),
-    "trust": click.option(
-        "--trust",
-        type=_PATH,
-        multiple=True,
-        metavar="PATH",
-        help="Trust this key file, or all in this folder, for this one run; repeatable.",
-    ),
-    "cache-dir": click.option("--cache-dir", type=_PATH, metavar="DIR", help="Where the index is kept."),
-    "embedder": click.option(
-        "--embedder",
-        metavar="NAME",
-        help="What turns texts into vectors: wordllama, none, ollama:MODEL[@URL] or openai:MODEL[@URL].",
-    ),
-    "max-staleness": click.option(
-        "--max-staleness",
-        type=float,
-        default=0.0,
-        show_default=True,
-        metavar="SECONDS",
-        help="Do not look for changed files if that was done at most so long ago; inf: only if there is no index.",
-    ),
+_TYPES: Mapping[str, Any] = {"integer": int, "number": float, "path": click.Path(path_type=Path)}
+_FORMS: Mapping[str, Any] = {
+    "path": click.Path(path_type=Path),
+    "dash": click.Path(path_type=Path, allow_dash=True),
+    "folder": click.Path(exists=True, file_okay=False, path_type=Path),
 }
 
-json_option = click.option("--json", "as_json", is_flag=True, help="Answer as one JSON object, errors too.")
-"""``--json`` of every command."""
+
+def params_of(command: str) -> list[click.Parameter]:
+    """Return what a command takes, made of the table of parameters; parts of a mapping may be options of their own."""
+    found: list[click.Parameter] = []
+    for each in COMMANDS[command].values():
+        if each.split and each.parts:
+            found += [_option(part, unset=True) for part in parameters_of(each.parts).values()]
+        else:
+            found.append(_argument(each) if each.flags == "argument" else _option(each))
+    return found
 
 
-def _complete_space(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    return [space for space in ("all", "project", "user", "system") if space.startswith(incomplete)]
-
-
-def space_option(default: str, text: str) -> Callable[[Callback], Callback]:
-    """Return the option ``--space`` with its default."""
-    return click.option(
-        "--space", default=default, show_default=True, metavar="SPACE", help=text, shell_complete=_complete_space
+def _argument(each: Parameter) -> click.Argument:
+    several = each.kind == "array"
+    default = {"default": each.default} if each.default and not several else {}
+    return click.Argument(
+        [each.name], nargs=-1 if several else 1, required=each.required, type=_click_type(each), **default
     )
 
 
-def place_options(*names: str) -> Callable[[Callback], Callback]:
-    """Return a decorator that adds those of the options which say where items, keys and the index are."""
+def _option(each: Parameter, *, unset: bool = False) -> click.Option:
+    """Return an option; an ``unset`` one is None where it is not given, its default only shown."""
+    flags = each.flags.split() or [f"--{each.name.replace('_', '-')}"]
+    text = f"{described(each, 'cli').replace('`', '')}."
+    if each.kind == "boolean":
+        negates = {"flag_value": False} if each.default is True else {}
+        default = None if unset else each.default
+        return click.Option([each.name, *flags], is_flag=True, default=default, help=text, type=bool, **negates)
+    several = each.kind == "array" or each.form == "pairs"
+    default = each.default if each.kind != "object" else None
+    return click.Option(
+        [each.name, *flags],
+        type=_click_type(each),
+        multiple=several,
+        default=None if unset else default,
+        show_default=default not in {None, (), ""} and (str(default) if unset else True),
+        metavar=each.metavar or None,
+        help=text,
+        shell_complete=partial(_completed, each.choices or each.words),
+    )
 
-    def add(callback: Callback) -> Callback:
-        for name in reversed(names):
-            callback = _PLACE_OPTIONS[name](callback)
-        return callback
 
-    return add
+def _click_type(each: Parameter) -> Any:
+    if each.choices and not each.metavar:
+        return click.Choice(each.choices)
+    if each.form == "range":
+        return click.IntRange(int(each.low or 0), int(each.high or 0))
+    if each.percent:
+        return parse_score
+    if each.kind == "object":
+        return int if each.metavar == "N" else str
+    return _FORMS.get(each.form) or _TYPES.get(each.kind, str)
+
+
+def _completed(words: Sequence[Any], _ctx: click.Context, _param: click.Parameter, begun: str) -> list[str]:
+    return [str(word) for word in words if str(word).startswith(begun)]
+
+
+def parse_score(text: str) -> float:
+    """Return the number of ``0.4``, ``40`` or ``40%``: above 1 it is percent on all surfaces, with the sign always."""
+    try:
+        number = float(text.strip().removesuffix("%"))
+    except ValueError:
+        message = f"{text!r} is no score: write 0.4, 40 or 40%"
+        raise click.BadParameter(message) from None
+    return number / 100 if text.strip().endswith("%") and number <= 1 else number
 
 
 class Refusal(click.UsageError):
@@ -181,21 +186,22 @@ def telling(doing: str) -> Iterator[IndexProgress]:
     with IndexProgress(doing=doing) as progress:
         try:
             yield progress
-        except ArgumentError as error:
-            error.message, error.hint = _as_typed(error.message), _SETTING.sub(r"--\1 \2", error.hint)
-            error.args = (error.message,)
+        except ParameterError as error:
+            names = [name for path in error.subjects for name in _options_of(*path)]
+            error.spell(names, lambda name, value: f"{_written(name)} {value}")
             raise
 
 
-def _as_typed(message: str) -> str:
-    """Return a message about arguments of Python with the options that were typed instead."""
-
-    def option(match: re.Match[str]) -> str:
-        name = match[1] or match[0]
-        written = _written(name)
-        return written if written.startswith("-") else match[0]
-
-    return _ARGUMENT.sub(option, message)
+def _options_of(name: str, *keys: str) -> list[str]:
+    """Return the options that stand for a parameter, or for a part of it."""
+    params = {param.name: param for param in click.get_current_context().command.params}
+    if keys and keys[-1] in params:
+        return [_written(keys[-1])]
+    table = COMMANDS.get(click.get_current_context().info_name or "", {})
+    if (split := table.get(name)) is not None and split.split and split.parts:
+        return [_written(part) for part in parameters_of(split.parts) if given(part)]
+    inner = [key for key in keys if split is None or split.form != key]
+    return [" ".join([_written(name), *inner])]
 
 
 def _keep_log_quiet() -> None:

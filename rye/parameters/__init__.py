@@ -6,7 +6,7 @@ It knows no other room, as the engine checks its arguments by it::
     check(limit, 2000)  # ArgumentError: limit is 2000 (valid are whole numbers from 1 to 1,000)
 """
 
-from rye.parameters.commands import MAX_RELATIONS, RefsOptions
+from rye.parameters.commands import COMMANDS, MAX_RELATIONS, RefsOptions
 from rye.parameters.model import (
     Parameter,
     ParameterError,
@@ -20,13 +20,11 @@ from rye.parameters.model import (
     refuse,
     takes,
 )
+from rye.parameters.parts import BoostParts, HybridParts, ProximityParts
 from rye.parameters.search import (
     MAX_LIMIT,
     MAX_OFFSET,
     SPACES,
-    BoostParts,
-    HybridParts,
-    ProximityParts,
     SearchOptions,
     SectionOptions,
     SimilarOptions,
@@ -35,6 +33,7 @@ from rye.parameters.search import (
 )
 
 __all__ = [
+    "COMMANDS",
     "MAX_LIMIT",
     "MAX_OFFSET",
     "MAX_RELATIONS",

@@ -1,12 +1,19 @@
-"""What the other commands, methods and tools take."""
+"""What each command of the command line takes, in the order of its help; an action stands behind its group."""
 
+from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, TypedDict
 
-from rye.parameters.model import Parameter
+from rye.parameters.model import Parameter, parameters_of
+from rye.parameters.search import SearchOptions, SectionOptions, SimilarOptions, SpaceOptions, WhyOptions
 
-__all__ = ["MAX_RELATIONS", "RefsOptions"]
+__all__ = ["COMMANDS", "MAX_RELATIONS", "RefsOptions"]
 
 MAX_RELATIONS = 1_000
+_flag = partial(Parameter, default=False, kind="boolean")
+_path = partial(Parameter, kind="path")
+_many = partial(Parameter, default=(), kind="array")
+_argument = partial(Parameter, flags="argument", required=True)
 
 
 class RefsOptions(TypedDict, total=False):
@@ -24,5 +31,339 @@ class RefsOptions(TypedDict, total=False):
     depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.", metavar="N")]
     limit: Annotated[
         int,
-        Parameter("Relations listed, nearest first", 100, low=1, high=MAX_RELATIONS, flags="--limit -n", metavar="N"),
+        Parameter(
+            "Relations listed, nearest first",
+            100,
+            low=1,
+            high=MAX_RELATIONS,
+            brief="Relations listed.",
+            flags="--limit -n",
+            metavar="N",
+        ),
     ]
+
+
+_Table = Mapping[str, Parameter]
+
+
+def _named(**parameters: Parameter) -> _Table:
+    return {name: each._replace(name=name) for name, each in parameters.items()}
+
+
+_PLACES = _named(
+    project=_path("The project; by default found upwards from the working directory", metavar="DIR"),
+    bundles=_many(
+        "A further bundle of items in system space; repeatable", flags="--bundle", metavar="DIR", form="folder"
+    ),
+    trust=_many(
+        "Trust this key file, or all in this folder, for this one run; repeatable", metavar="PATH", form="path"
+    ),
+    cache_dir=_path("Where the index is kept", metavar="DIR"),
+    max_staleness=Parameter(
+        "Do not look for changed files if that was done at most so long ago; `inf`: only if there is no index",
+        0.0,
+        kind="number",
+        metavar="SECONDS",
+    ),
+    embedder=Parameter(
+        "What turns texts into vectors: `wordllama`, `none`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
+        metavar="NAME",
+    ),
+)
+_FORMS = _named(
+    as_json=_flag("Answer as one JSON object, errors too", flags="--json"),
+    as_jsonl=_flag("Answer as one JSON object per hit and line", flags="--jsonl"),
+    as_ids=_flag("Answer as `type:id`, one per line", flags="--ids"),
+    null=_flag("End each line of `--ids` with a NUL instead, for `xargs -0`", flags="-0 --null"),
+)
+_EVERY_PLACE = ("project", "bundles", "trust", "cache_dir", "max_staleness", "embedder")
+_SPACE = parameters_of(SpaceOptions)
+_ITEM = _named(item=_argument("type:id, or an id that only one type has"))
+_DATES = _named(
+    date_from=Parameter("Keep items of this date or later (2026, 2026-02, 2026-02-18)", metavar="DATE"),
+    date_to=Parameter("Keep items of this date or earlier", metavar="DATE"),
+)
+_FORMAT = partial(Parameter, flags="--format")
+_TARGETS = _named(target=_many("What is meant", flags="argument"))
+_NAME = _named(name=Parameter("The key", flags="argument"))
+_KEYS = _named(key=_many("The keys", flags="argument", required=True))
+_OWNER = _named(owner=Parameter("Who the trust file says it belongs to; by default your login", metavar="NAME"))
+_LIMITS = _named(
+    namespaces=_many("It may sign only such ids; repeatable", flags="--namespace", metavar="PATTERN"),
+    not_after=Parameter("Last day, or moment, on which it counts", metavar="DATE"),
+)
+_OWN_TRUST = _named(
+    trust=_flag(
+        "Write your own trust file for it; by default for the first key alone", default=None, flags="--trust/--no-trust"
+    )
+)
+_REPLACE = _named(force=_flag("Replace a file that is there; a key that is replaced is lost"))
+_DRY_RUN = _named(dry_run=_flag("Say what would be signed and change nothing"))
+
+
+def _space(default: str, text: str) -> _Table:
+    return _named(space=_SPACE["space"]._replace(default=default, help=text))
+
+
+_TRUST_SPACE = _space("user", "`user`; or `project`, where it counts for others once endorsed")
+
+
+def _of(*places: str, forms: tuple[str, ...] = ("as_json",)) -> _Table:
+    return {name: _PLACES[name] for name in places} | {name: _FORMS[name] for name in forms}
+
+
+COMMANDS: Mapping[str, _Table] = {
+    "search": {
+        **_named(query=_many("The query", flags="argument")),
+        **parameters_of(SearchOptions),
+        **_DATES,
+        **_of(*_EVERY_PLACE, forms=tuple(_FORMS)),
+    },
+    "sections": {
+        **_named(query=_many("The query", flags="argument", required=True)),
+        **parameters_of(SectionOptions),
+        **_named(snippets=_flag("Show the best passage of each section instead of all of it")),
+        **_of(*_EVERY_PLACE),
+    },
+    "similar": {
+        **_ITEM,
+        **parameters_of(SimilarOptions),
+        **_of(*_EVERY_PLACE, forms=("as_json", "as_ids")),
+    },
+    "why": {
+        **_named(query=_argument("The query")),
+        **_ITEM,
+        **parameters_of(WhyOptions),
+        **_DATES,
+        **_of(*_EVERY_PLACE),
+    },
+    "query": {
+        **_named(
+            text=_many("The query", flags="argument", required=True),
+            lenient=_flag("Leave out what cannot be read instead of refusing it"),
+        ),
+        **_of(),
+    },
+    "show": {
+        **_ITEM,
+        **_space("all", "Where to look; `all`: the space that wins"),
+        **_of("project", "bundles", "trust", "cache_dir"),
+        **_named(raw=_flag("Only the content, as it stands in the file")),
+    },
+    "list": {
+        **_named(scope=Parameter("Types and namespaces", "*", flags="argument")),
+        **_SPACE,
+        **_named(
+            limit=Parameter("Items at most", kind="integer", shown="all", flags="--limit -n", metavar="N"),
+            offset=Parameter("Items to skip", 0, kind="integer", metavar="N"),
+            sort=Parameter("By space and id, by name, or by date, newest first", "id", choices=("id", "name", "date")),
+            include_superseded=_flag("Also list items marked superseded, deprecated or yanked"),
+        ),
+        **_of(*_EVERY_PLACE[:-1], forms=tuple(_FORMS)),
+    },
+    "refs": {
+        **_ITEM,
+        **parameters_of(RefsOptions),
+        **_named(
+            form=_FORMAT(
+                "`text`, `json`, `dot` (Graphviz) or `mermaid`", "text", choices=("text", "json", "dot", "mermaid")
+            )
+        ),
+        **_of(*_EVERY_PLACE[:-1]),
+    },
+    "stats": {**_SPACE, **_of(*_EVERY_PLACE[:-1])},
+    "index": {
+        **_named(action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear"))),
+        **_of("project", "bundles", "cache_dir", "embedder"),
+    },
+    "sign": {
+        **_TARGETS,
+        **_space("project", "The space of the items: `project` or `user`"),
+        **_named(
+            every=_flag("Every item of the space", flags="--all"),
+            key=Parameter("The key; by default RYE_SIGNING_KEY, else private_key of the user", metavar="NAME|FILE"),
+            form=_FORMAT("Form of the line", "v2", choices=("v2", "v1")),
+        ),
+        **_DRY_RUN,
+        **_named(
+            check=_flag("Only say what this key has not validly signed; exit 1 if there is any"),
+            force=_flag("Sign again what is validly signed"),
+        ),
+        **_of("project", forms=()),
+        **_named(
+            root=_path("Sign what is not validly signed in this bundle", flags="--bundle", metavar="DIR"),
+            new_key=_flag("With `--bundle`: make a key, write its trust file, discard the private half"),
+            owner=Parameter(
+                "With `--bundle`: the owner in the trust file; by default the folder's name", metavar="NAME"
+            ),
+        ),
+        **_of(),
+    },
+    "verify": {
+        **_TARGETS,
+        **_SPACE,
+        **_named(
+            require=Parameter(
+                "`trusted`: signed by a trusted key; `signed`: also by a key that is unknown or does not count. By "
+                "default `trusted`, or what `--policy` says",
+                choices=("trusted", "signed"),
+            ),
+            signers=_many("Accept only this key (64 or 16 hex digits); repeatable", flags="--signer", metavar="FP"),
+            policy=_path("Demand what this YAML file says", metavar="FILE"),
+            changed_since=Parameter("Only items that differ from this git revision", metavar="REV"),
+            baseline=_path("Accept the findings in this file; new ones count", metavar="FILE"),
+            write_baseline=_flag("Write the findings to the `--baseline` FILE, to accept them"),
+            require_manifest=_flag("A project, user space or named bundle without a signed manifest is a finding"),
+        ),
+        **_of("project", "bundles", "trust", forms=()),
+        **_named(
+            form=_FORMAT("Form of the answer", "text", choices=("text", "json", "jsonl", "sarif", "junit", "github"))
+        ),
+        **_of(),
+        **_named(verbose=_flag("Also list the items that passed", flags="--verbose -v")),
+    },
+    "keys generate": {
+        **_NAME,
+        **_OWNER,
+        **_LIMITS,
+        **_OWN_TRUST,
+        **_named(
+            encrypt=_flag(
+                "Protect it with RYE_KEY_PASSPHRASE, or one you are asked for; by default when that is set",
+                default=None,
+                flags="--passphrase/--no-passphrase",
+            )
+        ),
+        **_REPLACE,
+        **_of(),
+    },
+    "keys list": _of(),
+    "keys show": {**_NAME, **_of()},
+    "keys export": {
+        **_NAME,
+        **_named(
+            form=_FORMAT(
+                "Of the public half: a trust file, PEM, or `ed25519:BASE64`",
+                "trust",
+                choices=("trust", "pem", "base64"),
+            ),
+            owner=Parameter("Who the trust file says it belongs to", metavar="NAME"),
+            private=_flag("The private key instead, as its file holds it; never to a terminal"),
+            output=_path("Write it there instead of to standard output", flags="--output -o", metavar="FILE"),
+        ),
+        **_REPLACE,
+    },
+    "keys import": {
+        **_named(file=_argument("The file", kind="path", form="dash")),
+        **_NAME,
+        **_OWNER,
+        **_OWN_TRUST,
+        **_REPLACE,
+        **_of(),
+    },
+    "trust list": _of("project", "bundles", "trust"),
+    "trust add": {
+        **_KEYS,
+        **_named(owner=Parameter("Who it belongs to; by default as its file says", metavar="NAME")),
+        **_LIMITS,
+        **_TRUST_SPACE,
+        **_named(force=_flag("Replace the trust file that names the key already")),
+        **_of("project"),
+    },
+    "trust remove": {
+        **_KEYS,
+        **_space("user", "`user` or `project`"),
+        **_named(force=_flag("Also a trust file that revokes its key, which may then count again")),
+        **_of("project"),
+    },
+    "trust revoke": {
+        **_KEYS,
+        **_named(
+            reason=Parameter("Why, in a line; every verdict repeats it", "", metavar="TEXT"),
+            date=Parameter("When it became unsafe; by default today. It limits nothing", "", metavar="DATE"),
+        ),
+        **_TRUST_SPACE,
+        **_of("project"),
+    },
+    "trust endorse": {
+        **_named(
+            file=_many("The trust files", flags="argument", required=True),
+            signer=Parameter("Your key; by default that of `rye sign`", flags="--key -k", metavar="NAME|FILE"),
+            dry_run=_flag("Say whose key it is and change nothing"),
+        ),
+        **_of("project"),
+    },
+    "manifest": {
+        **_named(action=_argument("What to do", choices=("write", "check"))),
+        **_space("project", "The space: `project` or `user`; for check also `system` or `all`"),
+        **_named(bundle=_path("The bundle in this folder instead of a space", metavar="DIR")),
+        **_of("project", "trust", forms=()),
+        **_named(
+            key=_many("With write: sign with this key, by default the user's; repeatable", metavar="NAME|FILE"),
+            expires=Parameter("With write: for how many days it is valid", 90, kind="integer", metavar="DAYS"),
+            threshold=Parameter(
+                "With write: how many of the keys, 1 or more, must sign the list", kind="integer", metavar="N"
+            ),
+            root_key=_many(
+                "With write: the manifest's keys from now on, as trust files; enough old ones must sign; repeatable",
+                metavar="FILE",
+                form="path",
+            ),
+            delegate=_many(
+                "With write: items of this namespace are listed by the key of this trust file, or by N of these keys; "
+                "repeatable",
+                metavar="NAMESPACE=[N:]FILE[,FILE]",
+            ),
+            no_delegates=_flag("With write: nobody else lists any namespace from now on", flags="--no-delegates"),
+            new=_flag("With write: begin anew, whatever manifest stands"),
+            cosign=_flag("With write: add a signature to the manifest that stands"),
+            reset=_flag("With check: forget the version last seen and trust the one there is"),
+        ),
+        **_of(),
+    },
+    "mcp": {
+        **_named(
+            projects=_many(
+                "A project that callers may name, the first being the default; repeatable. Without it, the one found "
+                "upwards from the working directory, and over standard input any that the caller names",
+                flags="--project",
+                metavar="DIR",
+                form="path",
+            )
+        ),
+        **_of("bundles", "trust", "cache_dir", "embedder", forms=()),
+        **_named(
+            require=Parameter(
+                "`trusted`: leave out every item that is not signed by a trusted key", choices=("trusted",)
+            ),
+            read_only=_flag("Offer nothing that writes: no `rye_sign`, no `copy_to`"),
+            http=_flag("Listen for streamable HTTP instead of using standard input and output"),
+            host=Parameter("With `--http`: address", "127.0.0.1", metavar="HOST"),
+            port=Parameter(
+                "With `--http`: port; 0 for a free one, which is told",
+                8642,
+                low=0,
+                high=65_535,
+                kind="integer",
+                metavar="N",
+                form="range",
+            ),
+            token_file=_path(
+                "With `--http`: demand the token in this file; by default that in RYE_MCP_TOKEN, if it is set",
+                metavar="FILE",
+            ),
+            allowed_hosts=_many(
+                "With `--http`: a further name by which callers reach the server, with or without a port; repeatable",
+                flags="--allow-host",
+                metavar="NAME",
+            ),
+            client=Parameter(
+                "Print what this client needs in its configuration for a server with these options, and end",
+                choices=("claude", "cursor", "vscode", "codex"),
+                flags="--print-config",
+            ),
+        ),
+    },
+    "completion": _named(shell=_argument("The shell", choices=("bash", "zsh", "fish"))),
+}
+"""Every command, or action of one, and its parameters."""

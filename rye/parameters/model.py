@@ -73,6 +73,7 @@ class Parameter(NamedTuple):
         hint: What to do where it is missing; by default its description.
         required: Whether it must be given.
         flags: The names of the option, by default made of ``name``; ``argument`` for a word of the command line.
+        words: Values to complete on the command line, where there are others as well.
         metavar: The value in the help of the command line. Without one, choices are checked as the line is read.
         form: How the command line reads it, if not by its type.
     """
@@ -94,6 +95,7 @@ class Parameter(NamedTuple):
     hint: str = ""
     required: bool = False
     flags: str = ""
+    words: tuple[str, ...] = ()
     metavar: str = ""
     form: str = ""
     name: str = ""

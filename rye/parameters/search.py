@@ -9,14 +9,12 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
 from rye.parameters.model import Parameter
+from rye.parameters.parts import BoostParts, FuzzyParts, HybridParts, ProximityParts
 
 __all__ = [
     "MAX_LIMIT",
     "MAX_OFFSET",
     "SPACES",
-    "BoostParts",
-    "HybridParts",
-    "ProximityParts",
     "SearchOptions",
     "SectionOptions",
     "SimilarOptions",
@@ -28,8 +26,6 @@ MAX_LIMIT = 1_000
 MAX_OFFSET = 1_000_000
 SPACES = ("all", "project", "user", "system")
 _RANKED = ("mode", ("semantic", "hybrid"))
-_WEIGHTED = ("fusion", ("weighted",))
-_LEAST = "Least {} score, 0 to 1 or percent; hybrid"
 
 
 class SpaceOptions(TypedDict, total=False):
@@ -54,12 +50,13 @@ class _Scope(TypedDict, total=False):
             brief="directive, tool, knowledge or tool.rye.*; comma-joined.",
             notes="see `rye/fields-and-filters`",
             flags="--scope -s",
+            words=("directive", "tool", "knowledge"),
             metavar="SCOPE",
         ),
     ]
 
 
-class _Where(_Scope, SpaceOptions, total=False):
+class _Filters(TypedDict, total=False):
     """Which items are looked at."""
 
     filters: Annotated[
@@ -135,66 +132,8 @@ class _Ranked(TypedDict, total=False):
     ]
 
 
-class FuzzyParts(TypedDict, total=False):
-    """``fuzzy``."""
-
-    enabled: Annotated[bool, Parameter("Whether words forgive typos", True)]
-    max_distance: Annotated[int | None, Parameter("Letters in which words may differ", low=0, high=2)]
-
-
-class ProximityParts(TypedDict, total=False):
-    """``proximity``."""
-
-    enabled: Annotated[bool, Parameter("Whether the words stand near each other", True)]
-    max_distance: Annotated[int, Parameter("Words within which they stand", 5, low=1, high=1_000)]
-
-
-def _boost(source: str, default: float) -> Parameter:
-    hint = "to leave a source out use space"
-    return Parameter(f"Factor of {source}", default, low=0, high=10, above=True, hint=hint)
-
-
-class BoostParts(TypedDict, total=False):
-    """``source_boosts``."""
-
-    project: Annotated[float, _boost("the project", 1.2)]
-    user: Annotated[float, _boost("the user space", 1.1)]
-    system: Annotated[float, _boost("system space", 0.85)]
-
-
-class HybridParts(TypedDict, total=False):
-    """``hybrid``; each part is an option of its own on the command line."""
-
-    fusion: Annotated[
-        str,
-        Parameter("`weighted` or `rrf`; hybrid", "weighted", choices=("weighted", "rrf"), metavar="NAME"),
-    ]
-    rrf_k: Annotated[
-        int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=("fusion", ("rrf",)), metavar="K")
-    ]
-    semantic_weight: Annotated[
-        float,
-        Parameter("Weight of similarity in hybrid mode", 0.72, low=0, high=100, only=_WEIGHTED, metavar="W"),
-    ]
-    keyword_weight: Annotated[
-        float,
-        Parameter("Weight of keyword scores in hybrid mode", 0.28, low=0, high=100, only=_WEIGHTED, metavar="W"),
-    ]
-    min_semantic_score: Annotated[
-        float, Parameter(_LEAST.format("semantic"), 0, low=0, high=100, percent=True, metavar="X")
-    ]
-    min_keyword_score: Annotated[
-        float, Parameter(_LEAST.format("keyword"), 0, low=0, high=100, percent=True, metavar="X")
-    ]
-    min_combined_score: Annotated[
-        float, Parameter(_LEAST.format("combined"), 0, low=0, high=100, percent=True, metavar="X")
-    ]
-    require_keyword_match: Annotated[bool, Parameter("Only items with a word of the query; hybrid", False)]
-    require_semantic_match: Annotated[bool, Parameter("Only items that are near; hybrid", False)]
-
-
-class WhyOptions(_Where, _Ranked, total=False):
-    """All that decides which items are hits, and in which order."""
+class _Hits(_Filters, _Ranked, total=False):
+    """All else that decides which items are hits, and in which order."""
 
     sort_by: Annotated[
         str,
@@ -307,7 +246,11 @@ class WhyOptions(_Where, _Ranked, total=False):
     ]
 
 
-class SearchOptions(WhyOptions, _Page, total=False):
+class WhyOptions(_Scope, SpaceOptions, _Hits, total=False):
+    """All that decides which items are hits, and in which order."""
+
+
+class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
     """A search."""
 
     facets: Annotated[
@@ -320,12 +263,13 @@ class SearchOptions(WhyOptions, _Page, total=False):
             data="Fields whose values are counted over all matches: `type`, `space`, `category`, `tag`, `verdict`, "
             "`signer`, `bundle`, `author`, `version`, metadata keys; `tag:25` lists up to 25",
             notes="see `rye/looking-around`",
+            words=("type", "space", "category", "tag", "verdict", "signer"),
             metavar="NAMES",
         ),
     ]
 
 
-class SimilarOptions(_Where, _Page, total=False):
+class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
     """Items like one."""
 
     mode: Annotated[
@@ -340,7 +284,7 @@ class SimilarOptions(_Where, _Page, total=False):
     ]
 
 
-class SectionOptions(_Where, _Ranked, total=False):
+class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     """Whole sections to read or cite."""
 
     limit: Annotated[int, Parameter("Sections", 10, low=1, high=50, brief="Sections.", flags="--limit -n", metavar="N")]

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from rye.cli.commands.search import show_hits
-from rye.cli.options import Place, ask, ask_about_item, json_option, only_one, place_options, refuse, space_option
+from rye.cli.options import Place, ask, ask_about_item, only_one, params_of, refuse
 from rye.cli.terminal import Terminal, say_json, say_raw, show
 
 __all__ = ["list_command", "refs", "show_item", "stats"]
@@ -17,12 +17,7 @@ _SORTS = {"id": "score", "name": "name", "date": "date"}
 """What the orders are called where all items score the same, and by whom these orders are known."""
 
 
-@click.command("show")
-@click.argument("item")
-@space_option("all", "Where to look; all: the space that wins.")
-@place_options("project", "bundle", "trust", "cache-dir")
-@json_option
-@click.option("--raw", is_flag=True, help="Only the content, as it stands in the file.")
+@click.command("show", params=params_of("show"))
 def show_item(item: str, **options: Any) -> int:
     """Show ITEM, a type:id, or an id alone where only one type has it.
 
@@ -42,24 +37,7 @@ def show_item(item: str, **options: Any) -> int:
     return 0
 
 
-@click.command("list")
-@click.argument("scope", default="*")
-@space_option("all", "project, user, system or all.")
-@click.option("--limit", "-n", type=int, metavar="N", help="Items at most; by default all.")
-@click.option("--offset", type=int, default=0, show_default=True, metavar="N", help="Items to skip.")
-@click.option(
-    "--sort",
-    type=click.Choice(list(_SORTS)),
-    default="id",
-    show_default=True,
-    help="By space and id, by name, or by date, newest first.",
-)
-@click.option("--include-superseded", is_flag=True, help="Also list items marked superseded, deprecated or yanked.")
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
-@json_option
-@click.option("--jsonl", "as_jsonl", is_flag=True, help="Answer as one JSON object per item and line.")
-@click.option("--ids", "as_ids", is_flag=True, help="Answer as type:id, one per line.")
-@click.option("-0", "--null", "null", is_flag=True, help="End each line of --ids with a NUL instead, for xargs -0.")
+@click.command("list", params=params_of("list"))
 def list_command(scope: str, **options: Any) -> int:
     """List the items in SCOPE: type and id, version, verdict, source and description. Each is verified from its bytes.
 
@@ -88,27 +66,7 @@ def list_command(scope: str, **options: Any) -> int:
     return 0 if response.results else 1
 
 
-@click.command("refs")
-@click.argument("item")
-@click.option(
-    "--direction",
-    type=click.Choice(["both", "out", "in"]),
-    default="both",
-    show_default=True,
-    help="out: what it refers to; in: what refers to it.",
-)
-@click.option("--depth", type=int, default=1, show_default=True, metavar="N", help="Steps to go, 1 to 32.")
-@click.option("--limit", "-n", type=int, default=100, show_default=True, metavar="N", help="Relations listed.")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "dot", "mermaid"]),
-    default="text",
-    show_default=True,
-    help="text, json, dot (Graphviz) or mermaid.",
-)
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
-@json_option
+@click.command("refs", params=params_of("refs"))
 def refs(item: str, **options: Any) -> int:
     """Show what ITEM, a type:id or an id that only one type has, refers to, and what refers to it.
 
@@ -132,10 +90,7 @@ def refs(item: str, **options: Any) -> int:
     return 0 if found.relations else 1
 
 
-@click.command("stats")
-@space_option("all", "project, user, system or all.")
-@place_options("project", "bundle", "trust", "cache-dir", "max-staleness")
-@json_option
+@click.command("stats", params=params_of("stats"))
 def stats(space: str, **options: Any) -> int:
     """Show how many items there are by space, type, verdict and signer, and how large files and index are.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, Refusal, ask, json_option, only_one, place_options, refuse, space_option
+from rye.cli.options import Place, Refusal, ask, only_one, params_of, refuse
 from rye.cli.terminal import Terminal, ask_new_passphrase, ask_passphrase, note, say_json, say_raw, show
 
 if TYPE_CHECKING:
@@ -18,29 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["keys", "sign"]
 
-_PATH = click.Path(path_type=Path)
 
-
-@click.command("sign")
-@click.argument("target", nargs=-1)
-@space_option("project", "The space of the items: project or user.")
-@click.option("--all", "every", is_flag=True, help="Every item of the space.")
-@click.option("--key", metavar="NAME|FILE", help="The key; by default RYE_SIGNING_KEY, else private_key of the user.")
-@click.option(
-    "--format", "form", type=click.Choice(["v2", "v1"]), default="v2", show_default=True, help="Form of the line."
-)
-@click.option("--dry-run", is_flag=True, help="Say what would be signed and change nothing.")
-@click.option("--check", is_flag=True, help="Only say what this key has not validly signed; exit 1 if there is any.")
-@click.option("--force", is_flag=True, help="Sign again what is validly signed.")
-@place_options("project")
-@click.option("--bundle", "root", type=_PATH, metavar="DIR", help="Sign what is not validly signed in this bundle.")
-@click.option(
-    "--new-key", is_flag=True, help="With --bundle: make a key, write its trust file, discard the private half."
-)
-@click.option(
-    "--owner", metavar="NAME", help="With --bundle: the owner in the trust file; by default the folder's name."
-)
-@json_option
+@click.command("sign", params=params_of("sign"))
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     """Sign each TARGET: a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path.
 
@@ -119,20 +98,7 @@ _trust = click.option(
 _force = click.option("--force", is_flag=True, help="Replace a file that is there; a key that is replaced is lost.")
 
 
-@keys.command("generate")
-@_name
-@_owner
-@click.option("--namespace", "namespaces", multiple=True, metavar="PATTERN", help="Sign only such ids; repeatable.")
-@click.option("--not-after", metavar="DATE", help="Last day, or moment, on which it counts.")
-@_trust
-@click.option(
-    "--passphrase/--no-passphrase",
-    "encrypt",
-    default=None,
-    help="Protect it with RYE_KEY_PASSPHRASE, or one you are asked for; by default when that is set.",
-)
-@_force
-@json_option
+@keys.command("generate", params=params_of("keys generate"))
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
     from rye.cli.render.keys import render_made
@@ -151,8 +117,7 @@ def generate(name: str | None, **options: Any) -> int:
     return _answer(made.to_dict(), render_made(made, "made", Terminal.of(sys.stdout)), as_json=options["as_json"])
 
 
-@keys.command("list")
-@json_option
+@keys.command("list", params=params_of("keys list"))
 def list_keys(*, as_json: bool) -> int:
     """List every key: its fingerprint, whether a passphrase protects it, and whether you trust it yourself."""
     from rye.cli.render.keys import render_keys
@@ -165,9 +130,7 @@ def list_keys(*, as_json: bool) -> int:
     return status if found else 1
 
 
-@keys.command("show")
-@_name
-@json_option
+@keys.command("show", params=params_of("keys show"))
 def show_key(name: str | None, *, as_json: bool) -> int:
     """Show all that may be told of one key: its fingerprints and its public half."""
     from rye.cli.render.keys import render_key
@@ -177,20 +140,7 @@ def show_key(name: str | None, *, as_json: bool) -> int:
     return _answer(key.to_dict(), render_key(key, Terminal.of(sys.stdout)), as_json=as_json)
 
 
-@keys.command("export")
-@_name
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["trust", "pem", "base64"]),
-    default="trust",
-    show_default=True,
-    help="Of the public half: a trust file, PEM, or ed25519:BASE64.",
-)
-@click.option("--owner", metavar="NAME", help="Who the trust file says it belongs to.")
-@click.option("--private", is_flag=True, help="The private key instead, as its file holds it; never to a terminal.")
-@click.option("--output", "-o", type=_PATH, metavar="FILE", help="Write it there instead of to standard output.")
-@_force
+@keys.command("export", params=params_of("keys export"))
 def export(name: str | None, **options: Any) -> int:
     """Give the public half of a key to others, as the trust file that they need; or move the private key elsewhere."""
     output: Path | None = options["output"]
@@ -239,13 +189,7 @@ def _write_public(path: Path, data: bytes, *, replace: bool) -> None:
     write_atomically(path, data)
 
 
-@keys.command("import")
-@click.argument("file", type=click.Path(path_type=Path, allow_dash=True))
-@_name
-@_owner
-@_trust
-@_force
-@json_option
+@keys.command("import", params=params_of("keys import"))
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Take over the private key in FILE (PEM; - for standard input) under NAME; a passphrase stays the same."""
     from rye.cli.render.keys import render_made

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import click
 
 from rye._process import find_program
-from rye.cli.options import Place, Refusal, ask, json_option, place_options, refuse
+from rye.cli.options import Place, Refusal, ask, params_of, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, show
 from rye.errors import NotFoundError
 
@@ -21,14 +21,10 @@ __all__ = ["COMPLETION_VARIABLE", "completion", "index", "mcp"]
 COMPLETION_VARIABLE = "_RYE_COMPLETE"
 """The variable in which a shell asks for completions."""
 
-_PATH = click.Path(path_type=Path)
 _TOKEN = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
 
 
-@click.command("index")
-@click.argument("action", type=click.Choice(["status", "rebuild", "vectors", "clear"]))
-@place_options("project", "bundle", "cache-dir", "embedder")
-@json_option
+@click.command("index", params=params_of("index"))
 def index(action: str, **options: Any) -> int:
     """Show, rebuild or clear the index. It is a cache: a search refreshes it and builds it when it is not there.
 
@@ -90,52 +86,7 @@ _INDEX_ACTIONS: Mapping[str, Callable[[Place], _Outcome]] = {
 }
 
 
-@click.command("mcp")
-@click.option(
-    "--project",
-    "projects",
-    type=_PATH,
-    multiple=True,
-    metavar="DIR",
-    help="A project that callers may name, the first being the default; repeatable. Without it, the one found upwards "
-    "from the working directory, and over standard input any that the caller names.",
-)
-@place_options("bundle", "trust", "cache-dir", "embedder")
-@click.option(
-    "--require",
-    type=click.Choice(["trusted"]),
-    help="trusted: leave out every item that is not signed by a trusted key.",
-)
-@click.option("--read-only", is_flag=True, help="Offer nothing that writes: no rye_sign, no copy_to.")
-@click.option("--http", is_flag=True, help="Listen for streamable HTTP instead of using standard input and output.")
-@click.option("--host", default="127.0.0.1", show_default=True, metavar="HOST", help="With --http: address.")
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65535),
-    default=8642,
-    show_default=True,
-    metavar="N",
-    help="With --http: port; 0 for a free one, which is told.",
-)
-@click.option(
-    "--token-file",
-    type=_PATH,
-    metavar="FILE",
-    help=f"With --http: demand the token in this file; by default that in {_TOKEN}, if it is set.",
-)
-@click.option(
-    "--allow-host",
-    "allowed_hosts",
-    multiple=True,
-    metavar="NAME",
-    help="With --http: a further name by which callers reach the server, with or without a port; repeatable.",
-)
-@click.option(
-    "--print-config",
-    "client",
-    type=click.Choice(["claude", "cursor", "vscode", "codex"]),
-    help="Print what this client needs in its configuration for a server with these options, and end.",
-)
+@click.command("mcp", params=params_of("mcp"))
 def mcp(client: str | None, **options: Any) -> int:
     """Serve rye's tools to agents by the Model Context Protocol.
 
@@ -217,8 +168,7 @@ def _own_command() -> tuple[str, ...]:
     return (found,) if found else (sys.executable, "-P", "-m", "rye")
 
 
-@click.command("completion")
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.command("completion", params=params_of("completion"))
 def completion(shell: str) -> int:
     """Print the completion script of SHELL.
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, json_option, place_options, space_option
+from rye.cli.options import Place, params_of
 from rye.cli.terminal import Terminal, ask_passphrase, say_json, show
 
 if TYPE_CHECKING:
     from rye.registry import Keyring, TrustPlan
 
 __all__ = ["trust"]
-
-_SPACE_HELP = "user; or project, where it counts for others once endorsed."
-_KEYS = click.argument("key", nargs=-1, required=True)
 
 
 @click.group("trust")
@@ -28,9 +25,7 @@ def trust() -> None:
     """
 
 
-@trust.command("list")
-@place_options("project", "bundle", "trust")
-@json_option
+@trust.command("list", params=params_of("trust list"))
 def list_keys(**options: Any) -> int:
     """List every trust file of every space, and why it counts or does not."""
     from rye.cli.render.keys import render_trust
@@ -45,17 +40,7 @@ def list_keys(**options: Any) -> int:
     return 0 if any(key.counts for key in report.keys) else 1
 
 
-@trust.command("add")
-@_KEYS
-@click.option("--owner", metavar="NAME", help="Who it belongs to; by default as its file says.")
-@click.option(
-    "--namespace", "namespaces", multiple=True, metavar="PATTERN", help="It may sign only such ids; repeatable."
-)
-@click.option("--not-after", metavar="DATE", help="Last day, or moment, on which it counts.")
-@space_option("user", _SPACE_HELP)
-@click.option("--force", is_flag=True, help="Replace the trust file that names the key already.")
-@place_options("project")
-@json_option
+@trust.command("add", params=params_of("trust add"))
 def add(key: tuple[str, ...], **options: Any) -> int:
     """Trust each KEY. Compare its fingerprint first, by another way than the one by which it came."""
     from rye.registry import last_moment
@@ -76,25 +61,14 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     return _change(key, plan, options)
 
 
-@trust.command("remove")
-@_KEYS
-@space_option("user", "user or project.")
-@click.option("--force", is_flag=True, help="Also a trust file that revokes its key, which may then count again.")
-@place_options("project")
-@json_option
+@trust.command("remove", params=params_of("trust remove"))
 def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To take back what a bundle or project brings, revoke it instead."""
     files = _keyring(options).trust
     return _change(key, lambda each: files.plan_remove(each, space=options["space"], force=options["force"]), options)
 
 
-@trust.command("revoke")
-@_KEYS
-@click.option("--reason", default="", metavar="TEXT", help="Why, in a line; every verdict repeats it.")
-@click.option("--date", default="", metavar="DATE", help="When it became unsafe; by default today. It limits nothing.")
-@space_option("user", _SPACE_HELP)
-@place_options("project")
-@json_option
+@trust.command("revoke", params=params_of("trust revoke"))
 def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Let nothing that a KEY ever signed count any more, wherever its trust file is."""
     files = _keyring(options).trust
@@ -102,12 +76,7 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
     return _change(key, lambda each: files.plan_revoke(each, **how), options)
 
 
-@trust.command("endorse")
-@click.argument("file", nargs=-1, required=True)
-@click.option("--key", "-k", "signer", metavar="NAME|FILE", help="Your key; by default that of rye sign.")
-@click.option("--dry-run", is_flag=True, help="Say whose key it is and change nothing.")
-@place_options("project")
-@json_option
+@trust.command("endorse", params=params_of("trust endorse"))
 def endorse(file: tuple[str, ...], **options: Any) -> int:
     """Stand behind keys of the project: sign each trust FILE, or that of a fingerprint, with your own key.
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, Refusal, given, json_option, only_one, place_options, refuse, space_option, telling
+from rye.cli.options import Place, Refusal, given, only_one, params_of, refuse, telling
 from rye.cli.terminal import Terminal, ask_passphrase, note, say, say_json, show, silence
 from rye.surface.text import plural
 
@@ -18,42 +18,10 @@ if TYPE_CHECKING:
 
 __all__ = ["manifest", "verify"]
 
-_PATH = click.Path(path_type=Path)
 _LISTING = ("expires", "threshold", "root_key", "delegate", "no_delegates", "new")
 
 
-@click.command("verify")
-@click.argument("target", nargs=-1)
-@space_option("all", "project, user, system or all.")
-@click.option(
-    "--require",
-    type=click.Choice(["trusted", "signed"]),
-    help="trusted: signed by a trusted key; signed: also by a key that is unknown or does not count. By default "
-    "trusted, or what --policy says.",
-)
-@click.option(
-    "--signer", "signers", multiple=True, metavar="FP", help="Accept only this key (64 or 16 hex digits); repeatable."
-)
-@click.option("--policy", type=_PATH, metavar="FILE", help="Demand what this YAML file says.")
-@click.option("--changed-since", metavar="REV", help="Only items that differ from this git revision.")
-@click.option("--baseline", type=_PATH, metavar="FILE", help="Accept the findings in this file; new ones count.")
-@click.option("--write-baseline", is_flag=True, help="Write the findings to the --baseline FILE, to accept them.")
-@click.option(
-    "--require-manifest",
-    is_flag=True,
-    help="A project, user space or named bundle without a signed manifest is a finding.",
-)
-@place_options("project", "bundle", "trust")
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(["text", "json", "jsonl", "sarif", "junit", "github"]),
-    default="text",
-    show_default=True,
-    help="Form of the answer.",
-)
-@json_option
-@click.option("--verbose", "-v", is_flag=True, help="Also list the items that passed.")
+@click.command("verify", params=params_of("verify"))
 def verify(target: tuple[str, ...], **options: Any) -> int:
     """Verify the signature of each TARGET; of every item when none is named.
 
@@ -149,42 +117,7 @@ def _write_baseline(run: Run, path: Path) -> int:
     return 0
 
 
-@click.command("manifest")
-@click.argument("action", type=click.Choice(["write", "check"]))
-@space_option("project", "The space: project or user; for check also system or all.")
-@click.option("--bundle", type=_PATH, metavar="DIR", help="The bundle in this folder instead of a space.")
-@place_options("project", "trust")
-@click.option(
-    "--key",
-    multiple=True,
-    metavar="NAME|FILE",
-    help="With write: sign with this key, by default the user's; repeatable.",
-)
-@click.option(
-    "--expires", type=int, default=90, show_default=True, metavar="DAYS", help="With write: how long it is valid."
-)
-@click.option(
-    "--threshold", type=int, metavar="N", help="With write: how many of the keys, 1 or more, must sign the list."
-)
-@click.option(
-    "--root-key",
-    type=_PATH,
-    multiple=True,
-    metavar="FILE",
-    help="With write: the manifest's keys from now on, as trust files; enough old ones must sign too; repeatable.",
-)
-@click.option(
-    "--delegate",
-    multiple=True,
-    metavar="NAMESPACE=[N:]FILE[,FILE]",
-    help="With write: items of this namespace are listed by the key of this trust file, or by N of these keys; "
-    "repeatable.",
-)
-@click.option("--no-delegates", is_flag=True, help="With write: nobody else lists any namespace from now on.")
-@click.option("--new", is_flag=True, help="With write: begin anew, whatever manifest stands.")
-@click.option("--cosign", is_flag=True, help="With write: add a signature to the manifest that stands.")
-@click.option("--reset", is_flag=True, help="With check: forget the version last seen and trust the one there is.")
-@json_option
+@click.command("manifest", params=params_of("manifest"))
 def manifest(action: str, **options: Any) -> int:
     """Write or check the signed list of a space's items, below config/manifest.
 

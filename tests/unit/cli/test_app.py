@@ -112,12 +112,11 @@ def test_a_search_has_an_option_for_every_parameter_with_the_same_default() -> N
     options = {param.name: param for param in COMMANDS["search"].command.params}
     parameters = dict(inspect.signature(Registry.search).parameters)
     for name, parameter in parameters.items():
-        if name in {"self", "query", "relax", "hybrid"}:
+        if name in {"self", "query", "hybrid"}:
             continue
         assert name in options, name
         if parameter.default not in {None, False}:
             assert options[name].default == parameter.default, name
-    assert "no_relax" in options
     assert parameters_of(HybridParts).keys() <= set(options)
 
 
@@ -150,11 +149,6 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
         (["search", "-0"], "-0 has no effect without --ids", "rye search --help"),
         (["search", "-draft"], "'-draft' is no option", "rye search -- -draft"),
         (["search", "a", "-draft"], "in a query, an exclusion stands behind --", "rye search -- a -draft"),
-        (["search", "a", "--fusion", "rrf"], "--fusion has no effect without --mode hybrid", "rye search --help"),
-        (["search", "a", "--mode", "semantic", "--rrf-k", "9"], "--rrf-k has no effect without --mode hybrid", "help"),
-        (["search", "a", "--threshold", ".2"], "--threshold has no effect without --mode semantic or hybrid", "help"),
-        (["search", "a", "--source-boost", "user=1"], "--source-boost has no effect without --mode semantic", "help"),
-        (["why", "a", "b", "--require-keyword-match"], "--require-keyword-match has no effect without", "rye why"),
         (["search", "a", "--mode", "hybrid", "--min-keyword-score", "x%"], "is no score: write 0.4, 40 or 40%", "help"),
         (["show", "x", "--raw", "--json"], "exclude each other", "rye show --help"),
         (["verify", "-v", "--json"], "exclude each other", "rye verify --help"),
@@ -261,6 +255,19 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
+        (["search", "a", "--fusion", "rrf"], "--fusion has no effect with mode 'keyword'", "use --mode hybrid"),
+        (
+            ["search", "a", "--mode", "semantic", "--rrf-k", "9", "--fusion", "rrf"],
+            "--fusion and --rrf-k have",
+            "hybrid",
+        ),
+        (
+            ["search", "a", "--threshold", ".2"],
+            "--threshold has no effect with mode",
+            "--mode semantic or --mode hybrid",
+        ),
+        (["search", "a", "--source-boost", "user=1"], "--source-boost has no effect with mode", "use --mode semantic"),
+        (["why", "a", "b", "--require-keyword-match"], "--require-keyword-match has no effect", "use --mode hybrid"),
         (["search", "a", "--mode", "hybrid", "--fusion", "max"], "--fusion is 'max'", "valid are weighted, rrf"),
         (["search", "a", "--mode", "hybrid", "--rrf-k", "9"], "--rrf-k has no effect with fusion", "use --fusion rrf"),
         (
