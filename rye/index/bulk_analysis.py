@@ -38,7 +38,7 @@ WORD = 8
 """Bytes behind the last run that are read and not looked at, at most."""
 
 _LOWEST = np.asarray([(1 << 8 * size) - 1 for size in range(WORD + 1)], np.uint64)
-"""Masks of so many bytes of a word."""
+"""Masks of the lowest 0 to 8 bytes of a word."""
 
 _NUMBER = np.uint64(1 << 63)
 """Tells a number from a word, as the highest bit of ASCII text is never set."""
@@ -142,7 +142,7 @@ def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
 
 
 def grown(values: npt.NDArray[Number], size: int, fill: int) -> npt.NDArray[Number]:
-    """Return an array that has room for so many values, twice as many where it has to be a new one."""
+    """Return an array with room for ``size`` values, or for twice as many where it has to be a new one."""
     if len(values) >= size:
         return values
     return np.concatenate([values, np.full(2 * size - len(values), fill, values.dtype)])
@@ -224,7 +224,7 @@ class Numbering:
         return slots
 
     def _resize(self, bits: int) -> None:
-        """Make a table of so many bits of slots."""
+        """Make a table of ``1 << bits`` slots."""
         self._slots: Int32s = np.zeros(1 << bits, np.int32)
         self._shift = np.uint64(64 - bits)
         at = self._slots_of(self._before[1 : self._count], self._word[1 : self._count])

@@ -47,7 +47,7 @@ _PREFIX = struct.Struct("<8sII")
 _KINDS = frozenset("biuf")
 
 SYMPTOMS = (ArithmeticError, AttributeError, BufferError, LookupError, MemoryError, TypeError, ValueError, zlib.error)
-"""What comes of reading arrays that are whole but not what rye writes: nothing that is read checks each number."""
+"""Errors that follow when arrays are whole but not what rye writes: readers do not check each number."""
 
 
 class DamagedError(Exception):

@@ -128,7 +128,7 @@ _AFTER, _WHOLE = "+", "="
 
 
 def pack_paths(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -> Arrays:
-    """Return the arrays ``path*`` of the path of each document: what its type number and id do not say already."""
+    """Return the arrays ``path*``: the part of each path that does not follow from type number and id."""
     starts = map(add, map(_FOLDERS.__getitem__, types), ids)
     rests = list(map(str.removeprefix, paths, starts))
     whole = map(eq, map(len, rests), map(len, paths))
@@ -176,7 +176,7 @@ def _path(rest: str, kind: int, item_id: str) -> str:
 
 
 def name_key(item_id: str) -> str:
-    """Return what hits are ordered by when they are ordered by name."""
+    """Return the key of the order by name."""
     return item_id.rpartition("/")[2].casefold()
 
 

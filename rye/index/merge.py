@@ -94,7 +94,7 @@ def _union(tables: Sequence[Strings | CompressedStrings], used: Sequence[Bools])
     return ordered, maps
 
 
-class _Source(NamedTuple):
+class _MergedSegment(NamedTuple):
     """One of the segments merged.
 
     Attributes:
@@ -135,7 +135,7 @@ def _postings(segments: Sequence[Segment], renumber: Sequence[Ints], docs: int) 
     counts = np.zeros(len(ordered), np.int64)
     for terms, each in zip(maps, sizes, strict=True):
         counts[terms[each > 0]] += each[each > 0]
-    sources = [_Source(*row) for row in zip(segments, renumber, lives, bounds, maps, strict=True)]
+    sources = [_MergedSegment(*row) for row in zip(segments, renumber, lives, bounds, maps, strict=True)]
     pieces = [_piece(sources, low, high) for low, high in pairwise(_borders(counts))]
     columns = zip(*pieces, strict=True) if pieces else (([np.empty(0, np.int64)],) * 3)
     return pack_terms(ordered, counts, [*map(np.concatenate, columns)], docs)
@@ -149,7 +149,7 @@ def _borders(counts: Ints) -> list[int]:
     return cuts
 
 
-def _piece(sources: Sequence[_Source], low: int, high: int) -> tuple[Array, Array, Array]:
+def _piece(sources: Sequence[_MergedSegment], low: int, high: int) -> tuple[Array, Array, Array]:
     """Return slot and tf of the postings of the merged terms ``[low, high)``, and their positions."""
     found = []
     for source in sources:
@@ -168,9 +168,8 @@ def _keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
     """Return the arrays of keyword terms."""
     documents, owners, used = [], [], []
     for segment, new in zip(segments, renumber, strict=True):
-        bounds, column = segment.keyword_columns
-        docs = new[column.astype(np.int64)]
-        owners.append(np.repeat(np.arange(len(segment.keywords)), np.diff(bounds))[docs >= 0])
+        docs = new[segment.keyword_owners.astype(np.int64)]
+        owners.append(np.repeat(np.arange(len(segment.keywords)), np.diff(segment.keyword_bounds))[docs >= 0])
         documents.append(docs[docs >= 0])
         used.append(np.bincount(owners[-1], minlength=len(segment.keywords)) > 0)
     ordered, maps = _union([segment.keywords for segment in segments], used)

@@ -137,7 +137,7 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
 
 
 def _pieces(task: BuildTask, processes: int) -> list[_Piece]:
-    """Cut files into pieces of so many bytes as one process may read, and several for each if there are several."""
+    """Cut files into pieces of the size that one process may read, and several for each if there are several."""
     files, digests, most_bytes = task.files, task.digests, min(PIECE_BYTES, BYTES_AT_ONCE // processes)
     most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
     borders, size = [0], 0

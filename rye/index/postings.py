@@ -25,7 +25,7 @@ POSITION_BITS = 26
 """A position fits: 1 MiB of values, each followed by a gap, stays below 2 to the 26."""
 
 MIN_TF_BITS = 4
-"""A posting takes 32 bits as long as so many of them are left for tf."""
+"""A posting takes 32 bits as long as at least this many are left for tf."""
 
 WIDE_TF_BITS = 24
 """Bits of tf in a posting of 64."""
@@ -41,7 +41,7 @@ MAX_ORDERED = 1 << 24
 """Postings of a segment, at most, whose norms are put in order; each takes two bytes of memory."""
 
 ORDER_AFTER = 4
-"""They are once one posting in so many has been looked up, which takes some hundred queries for common words."""
+"""They are put in order once one posting in this many was looked up, after some hundred queries for common words."""
 
 _BLOCK = 1 << 18
 

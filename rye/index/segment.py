@@ -42,7 +42,7 @@ from rye.index.evidence_column import EvidenceColumn
 from rye.index.postings import POSITION_BITS, Norms, Positions, make_norms, order_norms
 from rye.index.relation_columns import EdgeColumns
 from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
-from rye.index.terms import Strings, perhaps_near
+from rye.index.terms import perhaps_near
 
 EXTENSION = ".ryx"
 """Of every file of arrays."""
@@ -62,9 +62,22 @@ _SHORT = 64
 class Documents(Container):
     """The columns that every file of documents has: a segment, and a run that is yet to become part of one.
 
+    Attributes:
+        ids: The item id of every document.
+        paths: The path of every document, relative to the space root.
+        types: The item type number of every document.
+        times: Seconds since 1970 of the last change an item states, NaN where it states none.
+
     Raises:
         DamagedError: The file is none that this version can read.
     """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.ids = self.strings("id")
+        self.types: npt.NDArray[np.uint8] = self.array("doc.type")
+        self.times: Floats = self.array("doc.time")
+        self.paths = Paths(self.array("path"), self.strings("path"), self.types, self.ids)
 
     def compressed(self, name: str) -> CompressedStrings:
         """Return a compressed table."""
@@ -76,29 +89,9 @@ class Documents(Container):
         return EdgeColumns(self.array, self.compressed)
 
     @cached_property
-    def ids(self) -> Strings:
-        """The item id of every document."""
-        return self.strings("id")
-
-    @cached_property
-    def paths(self) -> Paths:
-        """The path of every document, relative to the space root."""
-        return Paths(self.array("path"), self.strings("path"), self.types, self.ids)
-
-    @cached_property
     def evidence(self) -> EvidenceColumn:
         """What the bytes of every document prove."""
         return EvidenceColumn(self)
-
-    @cached_property
-    def types(self) -> npt.NDArray[np.uint8]:
-        """The item type number of every document."""
-        return self.array("doc.type")
-
-    @cached_property
-    def times(self) -> Floats:
-        """Seconds since 1970 of the last change an item states, NaN where it states none."""
-        return self.array("doc.time")
 
 
 class _Bits:
@@ -125,7 +118,11 @@ class Segment(Documents):
         terms: The terms in byte order.
         term_postings: Where the postings of each term begin; the last is where all end.
         posting_doc, posting_field: Document (int32) and field number (uint8) of postings, read as arrays are.
+        term_docs: How many documents have each term in any field, deleted ones included.
         lengths: Shape ``(fields, docs)``: parts per field.
+        rank, name_rank: The place of every document by id, type and path, and by name.
+        keywords: The sorted keyword terms, ``key NUL value``.
+        keyword_bounds, keyword_owners: Where the documents of each keyword term begin, and these documents.
 
     Raises:
         DamagedError: The file is not a segment this version can read.
@@ -138,6 +135,12 @@ class Segment(Documents):
             raise DamagedError(message)
         try:
             self.docs = int(self.meta["docs"])
+            self.terms = self.strings("term")
+            self.term_docs: npt.NDArray[np.int32] = self.array("term.docs")
+            self.lengths = self.array("doc.lengths")
+            self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
+            self.keywords = self.compressed("entry")
+            self.keyword_bounds, self.keyword_owners = self.array("entry.postings"), self.array("entry.doc")
             bits = int(self.meta["tf_bits"])
             self.term_postings = self.array("term.postings")
             self._term_positions = self.array("term.positions")
@@ -145,8 +148,6 @@ class Segment(Documents):
             self._large = self.array("posting.large")
             self._large_tf = self.array("posting.tf")
             self._position = Positions(*map(self.array, ("position", "position.far", "position.high")))
-            self.lengths = self.array("doc.lengths")
-            self.terms = self.strings("term")
             word = self._posting.dtype.type
             self._slot_shift, self._tf_mask = word(bits), word((1 << bits) - 1)
         except SYMPTOMS as error:
@@ -162,31 +163,12 @@ class Segment(Documents):
         """Shape ``(docs · 2^FIELD_BITS,)``: the norm of each slot; None where some length does not fit."""
         return make_norms(self.lengths)
 
-    @cached_property
-    def rank(self) -> Array:
-        """The place of every document by id, type and path."""
-        return self.array("doc.rank")
-
-    @cached_property
-    def name_rank(self) -> Array:
-        """The place of every document by name."""
-        return self.array("doc.name")
-
-    @cached_property
-    def term_docs(self) -> npt.NDArray[np.int32]:
-        """How many documents have each term in any field, deleted ones included."""
-        return self.array("term.docs")
-
-    @cached_property
-    def _stems(self) -> tuple[npt.NDArray[np.uint32], Array]:
-        return self.array("stem.hash"), self.array("stem.term")
-
     def inflections(self, word: str) -> tuple[list[int], int]:
         """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
-        return analysis.inflections(word, self.terms, *self._stems)
+        return analysis.inflections(word, self.terms, self.array("stem.hash"), self.array("stem.term"))
 
     def terms_perhaps_near(self, text: str, distance: int) -> Ints:
-        """Return the numbers of the terms that may be at most so many edits from a text; no other is."""
+        """Return the numbers of the terms that may be within an edit distance of a text; no other is."""
         return perhaps_near(self.array("term.length"), self.array("term.letters"), text, distance)
 
     def run(self, term: int) -> slice:
@@ -233,7 +215,7 @@ class Segment(Documents):
         return None if self._ordered_norms is None else self._of(terms, self._ordered_norms)[0]
 
     def _of(self, terms: Ints, column: Array) -> tuple[Array, Ints | list[int]]:
-        """Return what a column has for all postings of several terms, term by term, and how many each has."""
+        """Return the part of a column for all postings of several terms, term by term, and how many each has."""
         if len(terms) > _FEW:
             starts, stops = _bounds(self.term_postings, terms)
             if (stops - starts).sum() < len(terms) * _SHORT:
@@ -300,21 +282,11 @@ class Segment(Documents):
         begins: Ints = self._term_positions.item(term) + within + more.take(several.searchsorted(within))
         return begins
 
-    @cached_property
-    def keywords(self) -> CompressedStrings:
-        """The sorted keyword terms, ``key NUL value``."""
-        return self.compressed("entry")
-
-    @cached_property
-    def keyword_columns(self) -> tuple[Array, Array]:
-        """Where the documents of each keyword term begin, and these documents."""
-        return self.array("entry.postings"), self.array("entry.doc")
-
     def keyword_docs(self, numbers: Ints) -> Ints:
         """Return the documents, with repetitions, that have any of some keyword terms."""
-        bounds, docs = self.keyword_columns
-        starts, stops = _bounds(bounds, numbers)
-        found: Ints = docs[slice(starts[0], stops[0]) if len(numbers) == 1 else ranges(starts, stops)].astype(np.int64)
+        starts, stops = _bounds(self.keyword_bounds, numbers)
+        chosen = slice(starts[0], stops[0]) if len(numbers) == 1 else ranges(starts, stops)
+        found: Ints = self.keyword_owners[chosen].astype(np.int64)
         return found
 
     def keyword_range(self, key: str) -> tuple[int, int]:
@@ -327,9 +299,8 @@ class Segment(Documents):
         The documents of term ``first + i`` are ``docs[bounds[i] : bounds[i + 1]]``.
         """
         low, high = self.keyword_range(key)
-        bounds, docs = self.keyword_columns
-        borders = bounds[low : high + 1].astype(np.int64)
-        return low, borders - borders[0], docs[borders[0] : borders[-1]]
+        borders = self.keyword_bounds[low : high + 1].astype(np.int64)
+        return low, borders - borders[0], self.keyword_owners[borders[0] : borders[-1]]
 
     @cached_property
     def has_duplicates(self) -> bool:
@@ -361,7 +332,7 @@ def _bounds(table: Array, terms: Ints) -> tuple[Ints, Ints]:
 
 
 def _total(table: Array, terms: Ints) -> int:
-    """Return how much several terms have together of a table that says where each term begins."""
+    """Return how many entries several terms have together, by the table of where those of each begin."""
     if len(terms) > _FEW:
         starts, stops = _bounds(table, terms)
         return int((stops - starts).sum())

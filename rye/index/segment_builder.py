@@ -41,7 +41,7 @@ _LEAST = 100
 
 
 class DocumentWriter:
-    """Collects all of documents but their words: their columns, keyword terms and references."""
+    """Collects the columns, keyword terms and references of documents."""
 
     def __init__(self) -> None:
         self.columns = Columns()
@@ -78,7 +78,7 @@ class DocumentWriter:
         columns.evidence.add(evidence)
 
     def _add_keywords(self, key: str, values: Sequence[str], owners: Sequence[int]) -> None:
-        """Add what is written under one key, and which of the items added now each value belongs to."""
+        """Add the values of one key; ``owners`` are the numbers, among the items added now, of those that have them."""
         if key not in self._number_of:
             self._number_of[key] = cache(partial(self._number, key))
         numbers = np.fromiter(map(self._number_of[key], values), np.int64, len(values))
@@ -151,14 +151,14 @@ class SegmentBuilder:
             self._read()
 
     def _read(self) -> None:
-        """Turn what has been added into columns."""
+        """Turn the items added into columns."""
         items, places, evidence = zip(*self._rows, strict=True) if self._rows else ((), (), ())
         self._postings.add(items)
         self._documents.add(items, places, evidence)
         self._rows, self._waiting = [], 0
 
     def write_run(self, path: Path) -> None:
-        """Write what has been added to a new file, as a run; the builder is not used any more."""
+        """Write the items added to a new file, as a run; the builder is not used any more."""
         self._read()
         container.write(path, self._documents.run_arrays() | self._postings.run_arrays(), {}, lasting=False)
 

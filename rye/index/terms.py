@@ -43,13 +43,13 @@ _STEP = 32
 """Strings from one head of the bisection to the next."""
 
 _MANY = 16
-"""Where more than one string in so many is to be matched, they are matched where they are, not copied first."""
+"""Above a share of one in ``_MANY``, strings are matched where they are instead of copied first."""
 
 _FIRST_WIDE = 0x80
 _LONGEST = 255
 
 
-class Glob(NamedTuple):
+class GlobMatcher(NamedTuple):
     """A glob taken apart: what stands between the stars, one piece more than there are stars.
 
     ``*`` is any run, ``?`` one character, a backslash makes the next character stand for itself.
@@ -58,7 +58,7 @@ class Glob(NamedTuple):
     pieces: tuple[Piece, ...]
 
     @classmethod
-    def read(cls, glob: str) -> Glob:
+    def read(cls, glob: str) -> GlobMatcher:
         """Take a glob apart into code points; any text is one. A newline is a space, as it is in a table."""
         pieces: list[list[int | None]] = [[]]
         escaped = False
@@ -74,16 +74,16 @@ class Glob(NamedTuple):
                 pieces[-1].append(None)
         return cls(tuple(map(tuple, pieces)))
 
-    def in_bytes(self) -> Glob:
+    def in_bytes(self) -> GlobMatcher:
         """Return the same over UTF-8; a question mark is then one byte, and so right for ASCII only."""
-        return Glob(tuple(tuple(unit for point in piece for unit in _utf8(point)) for piece in self.pieces))
+        return GlobMatcher(tuple(tuple(unit for point in piece for unit in _utf8(point)) for piece in self.pieces))
 
     def beginning(self) -> Piece:
         """Return what every match begins with."""
         return tuple(takewhile(_is_given, self.pieces[0]))
 
     def needle(self) -> Piece:
-        """Return the piece that says most; one at the end includes the newline."""
+        """Return the piece with the most given units; one at the end includes the newline."""
         return max(self._sought(), key=lambda piece: len(_given(piece)), default=())
 
     def longest_run(self) -> Piece:
@@ -212,10 +212,6 @@ class Strings(SortedStrings):
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
-    def __getitem__(self, index: int) -> str:
-        text = self.buffer[self.offsets.item(index) : self.offsets.item(index + 1) - 1]
-        return str(text, "utf-8", "surrogatepass")
-
     def raw(self, index: int) -> bytes:
         """Return one string as UTF-8."""
         return bytes(self.buffer[self.offsets.item(index) : self.offsets.item(index + 1) - 1])
@@ -257,7 +253,7 @@ class Strings(SortedStrings):
         points elsewhere.
         """
         low, high = within if within is not None else (0, len(self))
-        points = Glob.read(glob)
+        points = GlobMatcher.read(glob)
         parsed = points.in_bytes()
         prefix = bytes(unit for unit in parsed.beginning() if unit is not None)
         if prefix:
@@ -357,7 +353,7 @@ def _signatures(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArra
 
 
 def perhaps_near(lengths: npt.NDArray[np.uint8], letters: npt.NDArray[np.uint32], text: str, distance: int) -> Ints:
-    """Return the numbers of the terms that may be at most so many edits from a text; no other is."""
+    """Return the numbers of the terms that may be within an edit distance of a text; no other is."""
     (length,), (wanted,) = _signatures([text])
     low, high = max(int(length) - distance, 0), min(int(length) + distance, _LONGEST)
     near = (lengths - np.uint8(low)) <= np.uint8(high - low)

@@ -69,13 +69,13 @@ def table_of_contents(rows: Sequence[SegmentRow], generation: int) -> bytes:
 class ColumnarCodec(base.Codec):  # type: ignore[misc]
     """Reads columnar segments for Whoosh."""
 
-    def terms_reader(self, storage: Any, segment: base.Segment) -> _Terms:
+    def terms_reader(self, storage: Any, segment: base.Segment) -> _WhooshTerms:
         """Return the dictionary and postings of a segment."""
-        return _Terms(_open(storage, segment))
+        return _WhooshTerms(_open(storage, segment))
 
-    def per_document_reader(self, storage: Any, segment: base.Segment) -> _Documents:
+    def per_document_reader(self, storage: Any, segment: base.Segment) -> _WhooshDocuments:
         """Return lengths and stored fields of a segment."""
-        return _Documents(_open(storage, segment), segment)
+        return _WhooshDocuments(_open(storage, segment), segment)
 
     def _refuse(self, *_args: Any, **_kwargs: Any) -> NoReturn:
         code, message = "read-only-codec", "a rye index is not written through a Whoosh writer"
@@ -88,7 +88,7 @@ def _open(storage: Any, segment: base.Segment) -> Segment:
     return Segment(Path(storage.folder) / segment.make_filename(EXTENSION))
 
 
-class _Terms(base.TermsReader):  # type: ignore[misc]
+class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
     """Whoosh's view of the dictionaries: text fields, ``entry`` (``key NUL value``) and ``key`` (``type:id``).
 
     Keyword fields have no posting numbers, so each of their terms occurs once in a document, of length 1.
@@ -139,8 +139,8 @@ class _Terms(base.TermsReader):  # type: ignore[misc]
     def items_from(self, fieldname: str, prefix: bytes) -> Iterator[tuple[tuple[str, bytes], Any]]:
         return ((term, self.term_info(*term)) for term in self.terms_from(fieldname, prefix))
 
-    def cursor(self, fieldname: str, fieldobj: Any) -> _Cursor:
-        return _Cursor(self, fieldname, fieldobj)
+    def cursor(self, fieldname: str, fieldobj: Any) -> _WhooshCursor:
+        return _WhooshCursor(self, fieldname, fieldobj)
 
     def term_info(self, fieldname: str, text: bytes) -> Any:
         docs, postings = self._docs(fieldname, text)
@@ -188,10 +188,10 @@ class _Terms(base.TermsReader):  # type: ignore[misc]
         )
 
 
-class _Cursor(base.FieldCursor):  # type: ignore[misc]
+class _WhooshCursor(base.FieldCursor):  # type: ignore[misc]
     """Walks the terms of one field in order, as text; None is the end."""
 
-    def __init__(self, terms: _Terms, fieldname: str, fieldobj: Any) -> None:
+    def __init__(self, terms: _WhooshTerms, fieldname: str, fieldobj: Any) -> None:
         self._terms = terms
         self._name = fieldname
         self._field = fieldobj
@@ -221,7 +221,7 @@ class _Cursor(base.FieldCursor):  # type: ignore[misc]
         return self._text is not None
 
 
-class _Documents(base.PerDocumentReader):  # type: ignore[misc]
+class _WhooshDocuments(base.PerDocumentReader):  # type: ignore[misc]
     """Whoosh's view of the documents of a segment: all that is stored is the key, ``type:id``."""
 
     def __init__(self, segment: Segment, listed: base.Segment) -> None:

@@ -21,7 +21,7 @@ from rye.items.model import Item
 from tests.support.naive_analysis import FieldText, analyze, levenshtein
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.laying import ROOT, keyword_entries, place, snapshot
+from tests.unit.index.segments import ROOT, keyword_entries, place, snapshot
 
 Test = Callable[[FieldText], bool]
 

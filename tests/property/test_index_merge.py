@@ -15,7 +15,7 @@ from rye.index.merge import SMALL, merge, to_merge
 from rye.index.segment import Segment
 from rye.items.model import Item
 from tests.support.strategies import items
-from tests.unit.index.laying import snapshot, write
+from tests.unit.index.segments import snapshot, write
 
 GROUPS = st.lists(st.lists(items(), min_size=1, max_size=3), min_size=1, max_size=4)
 

@@ -19,7 +19,7 @@ from rye.spaces import Root, Space
 from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.laying import item, keyword_entries, place, reader, snapshot
+from tests.unit.index.segments import item, keyword_entries, place, reader, snapshot
 
 ROOTS = (
     Root(Space.PROJECT, Path("/p/.ai")),

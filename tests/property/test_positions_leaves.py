@@ -21,7 +21,7 @@ from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import NaiveDoc, read_corpus
 from tests.support.query_strategies import fielded, group, leaves
 from tests.support.strategies import items
-from tests.unit.index.laying import reader
+from tests.unit.index.segments import reader
 from tests.unit.search.asking import all_slots, evaluation
 
 Collection = tuple[list[list[Item]], set[tuple[int, int]]]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rye.index import analysis
 from tests.support import naive_analysis
-from tests.unit.index.laying import item, write
+from tests.unit.index.segments import item, write
 
 TRICKY = "aBcZ09_-./ \n'+\u0301\u0345\u093f\u0e31ßſﬁİıΣςǅŉⅣ½²٣你ガ한\u1112\u1161￥：，…\u00a0\ud800😀ẞᾈΐ"
 TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24)

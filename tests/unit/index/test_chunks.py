@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rye.index.chunks import CHUNK_CHARS, HEAD_CHARS, OVERLAP_CHARS, chunks_of, spans_of
 from rye.items import ItemType, parse
 from rye.items.model import Section, Symbol
-from tests.unit.index.laying import item
+from tests.unit.index.segments import item
 
 MARKDOWN = """---
 title: Deploying services

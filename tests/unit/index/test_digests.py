@@ -8,7 +8,7 @@ A digest may change only together with the format: raise ``FORMAT_VERSION`` of :
 A digest is of dtype, shape and bytes of a named array. Segments, verdicts and vectors hold no inodes and no times of
 files, so all of their arrays are compared; the list of files, which holds both, is not. Of what is compressed, the
 unpacked bytes count: builds of zlib differ in what they write. That several processes write what one writes is held by
-``test_runs.py``.
+``test_parallel_build.py``.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Snapshot, Store
 from rye.index.whoosh_codec import table_of_contents
 from rye.items.model import Item
-from tests.unit.index.laying import evidence, item, place
+from tests.unit.index.segments import evidence, item, place
 
 
 def file_list(*paths: str) -> FileList:

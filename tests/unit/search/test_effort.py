@@ -12,7 +12,7 @@ from rye.errors import QueryError
 from rye.index.reader import Reader
 from rye.query.limits import MAX_PHRASE
 from rye.search import phrase
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 
 TIMES = 8_000

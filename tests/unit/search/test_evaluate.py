@@ -14,7 +14,7 @@ from rye.index.reader import Reader
 from rye.search import expand, postings
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.score import idf
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, ids
 
 

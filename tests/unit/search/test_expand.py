@@ -15,7 +15,7 @@ from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.search import expand as expanding
 from rye.search.expand import How, Pattern, Terms, automatic_distance, document_frequencies, expand, similar
 from tests.support import naive_analysis
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 
 EVERY = np.ones(len(TEXT_FIELDS), bool)
 

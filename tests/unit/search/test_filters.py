@@ -21,7 +21,7 @@ from tests.support.naive_docs import NaiveDoc, read_corpus
 from tests.support.naive_filters import passes
 from tests.support.query_strategies import METADATA_KEYS, filters, keyword_tests
 from tests.support.strategies import docs
-from tests.unit.index.laying import item, place, reader, snapshot
+from tests.unit.index.segments import item, place, reader, snapshot
 from tests.unit.search.asking import evaluation, ids, states
 
 SOURCES = ("project", "user")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rye.index.schema import TEXT_FIELDS
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import all_slots, evaluation
 
 

@@ -11,7 +11,7 @@ from rye.index.reader import Reader
 from rye.search.bind import searched_fields
 from rye.search.plan import named_by, named_inside
 from rye.search.relax import Dictionary
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 
 
 @pytest.fixture

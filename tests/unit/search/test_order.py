@@ -14,7 +14,7 @@ from rye.items.model import Item, ItemType
 from rye.search.order import ranked
 from rye.spaces import Root, Space
 from tests.support.naive_values import read_date
-from tests.unit.index.laying import item, snapshot
+from tests.unit.index.segments import item, snapshot
 from tests.unit.search.asking import request
 
 ROOTS = (

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rye.index import analysis
 from rye.items.model import Item, ItemType
 from rye.search.highlight import LEAD, MOST, PREVIEW_LENGTH, Matched, Matches, Ranges, Sought, _clusters, mark, matched
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 
 WORDS = {

@@ -12,7 +12,7 @@ from rye.query import ast
 from rye.search.bind import searched_fields
 from rye.search.expand import How
 from rye.search.relax import Dictionary, Reading, read_prose
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 
 
 @pytest.fixture

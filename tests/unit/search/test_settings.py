@@ -17,7 +17,7 @@ from rye.search.score import Evaluation
 from rye.search.settings import MAX_WEIGHT, Ranking, read_choice, read_ranking
 from rye.spaces import Root, Space
 from tests.support.files import lay
-from tests.unit.index.laying import item, snapshot
+from tests.unit.index.segments import item, snapshot
 from tests.unit.search.asking import bound_query, states
 
 FILE = "config/search.yaml"

@@ -19,7 +19,7 @@ from rye.search.predicates import States
 from rye.signing import TrustSet, inspect
 from rye.spaces import Root, Space
 from tests.support.signed import ANN, EVE, NOW, TOOL, TRUST, place, sign
-from tests.unit.index.laying import NO_FILES, item, snapshot
+from tests.unit.index.segments import NO_FILES, item, snapshot
 
 PROJECT, USER = Root(Space.PROJECT, Path("/p")), Root(Space.USER, Path("/u"))
 ALPHA, BETA = Root(Space.SYSTEM, Path("/s"), "alpha"), Root(Space.SYSTEM, Path("/t"), "beta")

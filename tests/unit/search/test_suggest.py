@@ -13,7 +13,7 @@ from rye.query import ast
 from rye.search.bind import searched_fields
 from rye.search.plan import Plan, did_you_mean, make_plan
 from rye.search.relax import Dictionary
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, request
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rye.search.facets import Values
 from rye.search.predicates import tally
-from tests.unit.index.laying import item, reader
+from tests.unit.index.segments import item, reader
 
 TAGS = tuple(f"tag{number}" for number in range(12))
 ONE = st.lists(st.sampled_from(TAGS), max_size=1)

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rye.index import analysis, container
-from rye.index.arrays import ranges
-from rye.index.container import DamagedError
-from rye.index.postings import POSITION_BITS, slot_keys
+from rye.index import analysis
 from rye.index.schema import TEXT_FIELDS, fold_value
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
@@ -21,7 +17,7 @@ from tests.support import naive_analysis
 from tests.support.naive_docs import text_values
 from tests.support.naive_values import flatten, read_date
 from tests.support.strategies import items
-from tests.unit.index.laying import Dump, dump, evidence, item, keyword_entries, place, write
+from tests.unit.index.segments import Dump, dump, evidence, item, keyword_entries, place, write
 
 
 def naive_dump(found: list[Item]) -> Dump:
@@ -156,30 +152,3 @@ def test_withdrawn_items_say_so(tmp_path: Path, metadata: dict[str, object], sta
     """Status, successor and the deprecated flag make the two states that hide an item."""
     held = dump(Segment(write(tmp_path / "a", [item("x", metadata=metadata)])))["entries"][0]
     assert [value for key, value in held if key == "is"] == states
-
-
-@given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 5)), max_size=6))
-def test_ranges_are_ranges_one_after_the_other(pairs: list[tuple[int, int]]) -> None:
-    """``ranges`` equals the concatenation of ``arange``."""
-    starts = np.asarray([start for start, _ in pairs], np.int64)
-    widths = np.asarray([width for _, width in pairs], np.int64)
-    expected = [number for start, width in pairs for number in range(start, start + width)]
-    assert ranges(starts, starts + widths).tolist() == expected
-
-
-@given(st.lists(st.tuples(st.integers(0, 1 << 30), st.integers(0, len(TEXT_FIELDS) - 1)), min_size=2))
-def test_slot_keys_order_by_document_then_field(pairs: list[tuple[int, int]]) -> None:
-    """Keys sort as the pairs do and leave room for any position."""
-    docs, fields = (np.asarray(column) for column in zip(*pairs, strict=True))
-    keys = slot_keys(docs, fields)
-    assert [pairs[at] for at in np.argsort(keys, kind="stable")] == sorted(pairs)
-    assert (keys << POSITION_BITS).max() < 1 << 62
-
-
-def test_a_segment_of_other_fields_is_damage(tmp_path: Path) -> None:
-    """A file of a version with other fields, or without an array, is not read."""
-    container.write(tmp_path / "a", {}, {"docs": 0, "fields": ["title"]})
-    container.write(tmp_path / "b", {}, {"docs": 0, "fields": list(TEXT_FIELDS)})
-    for name in ("a", "b"):
-        with pytest.raises(DamagedError):
-            Segment(tmp_path / name)

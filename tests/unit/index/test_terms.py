@@ -1,10 +1,12 @@
-"""The packed dictionary of strings: found by bisection, expanded by byte patterns."""
+"""The packed dictionary: bisection, globs on byte patterns, and the filter in front of fuzzy words."""
 
 from __future__ import annotations
 
 import re
+import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,7 +15,10 @@ from hypothesis import strategies as st
 
 from rye.index import terms
 from rye.index.arrays import pack
-from rye.index.terms import Strings
+from rye.index.segment import Segment
+from rye.index.terms import Strings, perhaps_near, term_arrays
+from tests.support import naive_analysis
+from tests.unit.index.segments import item, write
 
 LETTERS = "ab*?\\.\n é你😀\ud800\x00\x7fß"
 WORDS = st.text(st.sampled_from(LETTERS.replace("\n", "")), max_size=6)
@@ -152,3 +157,66 @@ def test_attack_many_stars_do_not_multiply_the_time() -> None:
     assert strings.matching("*?" * 255 + "*").tolist() == [0]
     assert strings.matching("?" * 256).tolist() == []
     assert time.process_time() - began < 1.0
+
+
+FUZZY = st.text(st.sampled_from("aAbé你😀\ud800\x00"), max_size=7)
+NO_POSTINGS = np.empty(0, np.int32)
+
+
+def near(terms: list[str], text: str, distance: int) -> set[str]:
+    """Return the terms that are not left out."""
+    arrays = term_arrays(terms, np.arange(len(terms) + 1), np.zeros(len(terms), np.int32))
+    return {terms[number] for number in perhaps_near(arrays["term.length"], arrays["term.letters"], text, distance)}
+
+
+@given(st.lists(FUZZY, max_size=12, unique=True), FUZZY, st.integers(0, 9))
+def test_no_near_term_is_left_out(terms: list[str], text: str, distance: int) -> None:
+    """Whatever the characters are, and though terms are shorter than the distance."""
+    wanted = {term for term in terms if naive_analysis.levenshtein(text, term) <= distance}
+    assert wanted <= near(terms, text, distance)
+
+
+def test_far_terms_are_left_out() -> None:
+    """Terms that are too short, too long, or made of other letters."""
+    terms = ["", "deploy", "deplo", "deployed", "deployment", "signature", "xyzuvw"]
+    assert near(terms, "deploy", 2) == {"deploy", "deplo", "deployed"}
+    assert near(terms, "deploy", 1) == {"deploy", "deplo"}
+    assert near(terms, "", 2) == {""}
+
+
+def test_attack_terms_longer_than_a_byte_counts_are_near_each_other() -> None:
+    """Lengths stop at 255; beyond that they leave nothing out."""
+    terms = ["a" * 254, "a" * 255, "a" * 256, "a" * 5_000]
+    assert near(terms, "a" * 257, 0) == set(terms[1:])
+    assert near(terms, "a" * 255, 1) == set(terms)
+
+
+def test_nothing_is_kept_of_no_terms() -> None:
+    """An empty dictionary has empty arrays."""
+    arrays = term_arrays([], np.zeros(1, np.int64), NO_POSTINGS)
+    assert {name: array.tolist() for name, array in arrays.items()} == {
+        "term.length": [],
+        "term.letters": [],
+        "term.docs": [],
+    }
+    assert near([], "a", 2) == set()
+
+
+def test_nine_bytes_are_kept_of_each_term() -> None:
+    """What this costs on disk: five bytes for fuzzy words, four for the choice among too many terms."""
+    arrays = term_arrays(["a", "b"], np.asarray([0, 1, 2]), np.zeros(2, np.int32))
+    assert sum(array.nbytes for array in arrays.values()) == 2 * 9
+
+
+PAIRS = st.tuples(*[st.lists(st.sampled_from(["aa", "bb", "aa-bb"]), max_size=3).map(" ".join)] * 2)
+
+
+@given(st.lists(PAIRS, max_size=5))
+def test_a_document_counts_once_for_a_term(texts: list[tuple[str, str]]) -> None:
+    """However many fields it stands in."""
+    items = [item(f"z{number}", title=title, body=body) for number, (title, body) in enumerate(texts)]
+    with tempfile.TemporaryDirectory() as folder:
+        segment = Segment(write(Path(folder) / "a", items))
+        for number, count in enumerate(segment.term_docs.tolist()):
+            postings, _ = segment.postings(np.asarray([number]))
+            assert count == len(set(segment.posting_doc[postings].tolist()))

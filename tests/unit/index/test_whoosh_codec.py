@@ -16,7 +16,7 @@ from rye.errors import UnavailableError
 from rye.index.file_list import INDEX_NAME, SegmentRow
 from rye.index.schema import TEXT_FIELDS
 from rye.index.whoosh_codec import ColumnarCodec, ColumnarSegment, table_of_contents
-from tests.unit.index.laying import item, snapshot
+from tests.unit.index.segments import item, snapshot
 
 
 @pytest.fixture

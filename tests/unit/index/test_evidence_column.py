@@ -1,4 +1,4 @@
-"""Evidence in columns: whatever it is, it is read back equal, and a damaged record is told."""
+"""Evidence in columns: whatever it is, it is read back equal, and a damaged record is reported."""
 
 from __future__ import annotations
 
