@@ -64,26 +64,26 @@ if TYPE_CHECKING:
     )
     from rye.spaces import Root
     from rye.spaces.layout import Layout
-    from rye.verify.fixes import Fixing
-    from rye.verify.manifests import Amiss
+    from rye.verify.fixes import Fixes
     from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
-    from rye.verify.pool import Progress
-    from rye.verify.reports import Unchecked, VerifiedItem
-    from rye.verify.run import Baseline, Finding, Run, start_run
+    from rye.verify.reports import Finding, Unchecked, VerifiedItem, Violation
+    from rye.verify.run import Baseline, Verification, start_verification
+    from rye.verify.stream import Progress
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "FINDINGS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS", "Amiss", "Baseline", "Choice",
-    "Clause", "Contrast", "Delegation", "Demand", "Facet", "Finding", "Fixing", "HybridMatch", "KeyFacts",
+    "DEFAULT_KEY", "FINDINGS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS", "Baseline", "Choice",
+    "Clause", "Contrast", "Delegation", "Demand", "Facet", "Finding", "Fixes", "HybridMatch", "KeyFacts",
     "Keyring", "Layout", "LeafTrace", "LoadedItem", "ManifestReport", "ManifestWritten", "Meant", "Neighbour",
     "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation",
-    "Relations", "Replaced", "Root", "Run", "SearchResponse", "SearchResult", "SectionHit", "SectionResponse",
+    "Relations", "Replaced", "Root", "SearchResponse", "SearchResult", "SectionHit", "SectionResponse",
     "Severity", "SignReport", "Signature", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan",
-    "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "VerifiedItem", "Why", "carry_out_all",
-    "check_root", "check_signers", "concerns", "contrast", "cosign_root", "dump", "find_root", "hide_keys",
-    "last_moment", "list_items", "load_policy", "parse", "read_delegation", "read_key_file", "read_root_keys",
-    "read_signers", "refuse_key_text", "refuse_links", "reset_root", "search_typed", "sign_bundle", "start_run",
-    "system_clock", "to_dict", "write_atomically", "write_root", "write_secret",
+    "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem",
+    "Violation", "Why", "carry_out_all", "check_root", "check_signers", "concerns", "contrast", "cosign_root",
+    "dump", "find_root", "hide_keys", "last_moment", "list_items", "load_policy", "parse", "read_delegation",
+    "read_key_file", "read_root_keys", "read_signers", "refuse_key_text", "refuse_links", "reset_root",
+    "search_typed", "sign_bundle", "start_verification", "system_clock", "to_dict", "write_atomically",
+    "write_root", "write_secret",
 ]
 
 _NAMES = {
@@ -109,12 +109,11 @@ _NAMES = {
     "write_atomically",
     "rye.spaces": "Root",
     "rye.spaces.layout": "Layout",
-    "rye.verify.fixes": "Fixing",
-    "rye.verify.manifests": "Amiss",
+    "rye.verify.fixes": "Fixes",
     "rye.verify.policy": "POLICY_REASONS Demand Policy check_signers load_policy",
-    "rye.verify.pool": "Progress",
-    "rye.verify.reports": "Unchecked VerifiedItem",
-    "rye.verify.run": "Baseline Finding Run start_run",
+    "rye.verify.reports": "Finding Unchecked VerifiedItem Violation",
+    "rye.verify.run": "Baseline Verification start_verification",
+    "rye.verify.stream": "Progress",
 }
 """Each name by the module that has it."""
 # fmt: on

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from rye.search.results import SectionResponse
     from rye.verify.policy import Policy
     from rye.verify.reports import VerifyReport
-    from rye.verify.run import Run
+    from rye.verify.run import Verification
 
 __all__ = ["Registry"]
 
@@ -291,9 +291,12 @@ class Registry:
             ArgumentError: A target is neither.
         """
         check_space(space)
-        from rye.verify.run import verify_targets
+        from rye.verify.run import start_verification
 
-        return verify_targets(targets, self._layout, space=space, named_trust=self._named_trust, processes=processes)
+        run = start_verification(
+            targets, self._layout, space=space, named_trust=self._named_trust, digests=True, processes=processes
+        )
+        return run.complete()
 
     def check(
         self,
@@ -304,7 +307,7 @@ class Registry:
         changed_since: str | None = None,
         require_manifest: bool = False,
         processes: int | None = 1,
-    ) -> Run:
+    ) -> Verification:
         """Verify items one after the other, in memory that does not grow with their number.
 
         Args:
@@ -318,7 +321,7 @@ class Registry:
             processes: As for :meth:`verify`.
 
         Returns:
-            The run: iterate over it for items, findings and what could not be checked; then it has a ``status``.
+            What to iterate over for items, findings and what could not be checked; then it has a ``status``.
 
         Raises:
             ArgumentError: A target, the policy, the baseline or the revision is not valid.
@@ -326,9 +329,9 @@ class Registry:
             EnvironmentFault: Git cannot be run, or a file cannot be read.
         """
         check_space(space)
-        from rye.verify.run import start_run
+        from rye.verify.run import start_verification
 
-        return start_run(
+        return start_verification(
             targets,
             self._layout,
             space=space,

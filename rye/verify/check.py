@@ -20,11 +20,10 @@ from rye.items.filenames import split_name
 from rye.signing import EnvelopeFormat, Evidence, Origin, TrustSet, Verdict
 from rye.signing.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces import ItemFile, Root, Space
-from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
-__all__ = ["Outcome", "Shadowing", "Verifier", "with_twins"]
+__all__ = ["Shadowing", "Verifier", "with_duplicates"]
 
-Outcome = VerifiedItem | Unchecked
 Read = Callable[[Root, str], bytes]
 
 _Inspected = tuple[str, ItemFile, bytes, Origin, Evidence]
@@ -124,15 +123,15 @@ def _line(data: bytes, evidence: Evidence) -> int:
     return 2 if data.startswith(_SHEBANGS) and b"\n" in data else 1
 
 
-# -- Files of one space that are one item by their names: which of them is meant cannot be told, as ``rye show``
 _Group = dict[tuple[ItemType, str], list[str]]
 
 
-def with_twins(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile | ItemError]:
-    """Yield what a walk of one root yields, folder by folder, and ``ambiguous-item`` for each file that has a twin.
+def with_duplicates(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile | ItemError]:
+    """Yield what a walk of one root yields, folder by folder, and ``ambiguous-item`` for each duplicate.
 
-    One signature holds for all of them, since it binds type and id in Unicode normal form C. Twins lie in one folder,
-    so memory does not grow with the number of files; only folders whose names may be spelled in two ways are kept.
+    One signature holds for all of them, since it binds type and id in Unicode normal form C. Duplicates lie in one
+    folder, so memory does not grow with the number of files; only folders whose names may be spelled in two ways are
+    kept.
     """
     here: _Group = {}
     kept: _Group = {}
@@ -162,7 +161,6 @@ def _ambiguous(group: Mapping[tuple[ItemType, str], list[str]]) -> Iterator[Item
                 yield ItemError("ambiguous-item", f"{path}: {message}", hint=hint, path=path, paths=paths)
 
 
-# -- While items are verified: which of them hide one of another signer in a space of lower priority.
 _FOLDERS: Final = 1 << 10
 
 _Folder = tuple[Root, str, list[str]]

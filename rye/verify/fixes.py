@@ -26,9 +26,9 @@ from rye.verify.changes import is_blob, staged
 
 if TYPE_CHECKING:
     from rye.manifest import Finding
-    from rye.verify.manifests import Amiss
+    from rye.verify.reports import Violation
 
-__all__ = ["Fixing"]
+__all__ = ["Fixes"]
 
 _FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
 _PATTERN: Final = re.compile(r"[*?\[]")
@@ -84,7 +84,7 @@ class _Item(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Fixing:
+class Fixes:
     """Writes commands for someone in the folder ``here``, where they find ``project``."""
 
     here: str
@@ -93,7 +93,7 @@ class Fixing:
     """What git could bring back below each root that something was found in."""
 
     @classmethod
-    def find(cls) -> Fixing:
+    def find(cls) -> Fixes:
         """Return it for the working directory."""
         try:
             here = Path.cwd()
@@ -125,16 +125,16 @@ class Fixing:
             fix = f"# {why}; fix that, then: {fix}"
         return self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix)
 
-    def of_manifest(self, amiss: Amiss, found: Finding) -> str:
+    def of_manifest(self, violation: Violation, found: Finding) -> str:
         """Return what fixes that a manifest has something against an item, or that itself is not well."""
         path = found.path or "config/manifest"
-        root = amiss.path.removesuffix(f"/{path}")
-        where = f" --bundle {quote(root)}" if amiss.space == "system" else self._project(amiss.space, root)
-        where += " --space user" if amiss.space == "user" else ""
+        root = violation.path.removesuffix(f"/{path}")
+        where = f" --bundle {quote(root)}" if violation.space == "system" else self._project(violation.space, root)
+        where += " --space user" if violation.space == "user" else ""
         fix = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
         fix = self._restoring(found.code, root, path, fix)
-        if found.path and os.path.isdir(amiss.path):  # noqa: PTH112 - never raises
-            return f"# a folder stands in the place of a file: remove {quote(amiss.path)}; then: {fix}"
+        if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
+            return f"# a folder stands in the place of a file: remove {quote(violation.path)}; then: {fix}"
         return fix
 
     def _ref(self, item: _Item, root: str) -> str:

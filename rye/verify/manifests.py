@@ -4,84 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rye.errors import EnvironmentFault
 from rye.keys import manifests as inventory
 from rye.manifest import Finding, ListedItem
 from rye.manifest.space import Observed
 from rye.spaces import ItemFile, Root
-from rye.verify.check import Outcome
-from rye.verify.reports import Unchecked, VerifiedItem
+from rye.verify.reports import Outcome, Unchecked, VerifiedItem, Violation
 
 if TYPE_CHECKING:
     from rye.keys.manifests import ManifestReport
-    from rye.verify.pool import Checking
+    from rye.verify.stream import OutcomeStream
 
-__all__ = ["Amiss", "Manifests"]
-
-STATE = "amiss"
-"""What stands in the place of a verdict."""
-
-
-@dataclass(frozen=True, slots=True)
-class Amiss:
-    """What a manifest has something against: an item, or the manifest itself.
-
-    Attributes:
-        type, id: Of the item; empty for the manifest itself.
-        space, bundle: Where it is.
-        path: The file, which may be gone, or the folder of the manifest.
-        digest: SHA-256 of the file, as it is listed where it is gone; or of all files of the manifest, of what was last
-            seen of it where it is gone. Empty where there never was any.
-        line: Always 1.
-    """
-
-    type: str
-    id: str
-    space: str
-    bundle: str
-    path: str
-    digest: str
-    line: int = 1
-
-    @property
-    def ref(self) -> str:
-        """``type:id``, or ``manifest``."""
-        return f"{self.type}:{self.id}" if self.id else "manifest"
-
-    @property
-    def source(self) -> str:
-        """``project``, ``user`` or ``system:<bundle>``."""
-        return f"{self.space}:{self.bundle}" if self.bundle else self.space
-
-    @property
-    def state(self) -> str:
-        """The word in the place of a verdict."""
-        return STATE
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the attributes, with the word in the place of a verdict."""
-        place = {"type": self.type, "id": self.id, "space": self.space, "bundle": self.bundle, "path": self.path}
-        return place | {"line": self.line, "digest": self.digest, "verdict": STATE}
+__all__ = ["Manifests"]
 
 
 @dataclass(slots=True)
 class Manifests:
-    """The manifests of one run, told of every outcome while it goes on; iterate over it once when that has ended.
+    """The manifests of one verification: watches its outcomes; iterate over it once when they have ended.
 
     What an item's bytes were found to be when it was judged is what its manifest is compared with: no file is read
     twice, and none can be another one by then. Only of roots that have or had a manifest, and where one is demanded, is
     anything kept: what a manifest says of each item, no contents.
 
     Attributes:
-        checking: Whose roots are looked at.
+        stream: Whose roots are looked at.
         require: Whether a root that has items but no manifest is a finding, if one may be demanded of it; and whether
             the manifests of roots of which only a part was named are looked at.
         reports: What was found in each root, once it was looked for.
     """
 
-    checking: Checking
+    stream: OutcomeStream
     require: bool = False
     reports: tuple[ManifestReport, ...] = field(default=())
     _observed: tuple[Observed, ...] = ()
@@ -90,11 +44,11 @@ class Manifests:
     def __post_init__(self) -> None:
         self._observed = tuple(
             Observed(root)
-            for root in (self.checking.roots if self.require else self.checking.whole)
-            if (self.require and self.checking.layout.may_demand(root)) or inventory.concerns(root)
+            for root in (self.stream.roots if self.require else self.stream.whole)
+            if (self.require and self.stream.layout.may_demand(root)) or inventory.concerns(root)
         )
         if self._observed:
-            self.checking.tell_all(self._read, [observed.root for observed in self._observed])
+            self.stream.observe(self._read, [observed.root for observed in self._observed])
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -107,7 +61,7 @@ class Manifests:
         )
 
     def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """Yield the outcomes, and take down what they say of roots that a manifest is about."""
+        """Yield the outcomes, and note what they say of roots that a manifest is about."""
         places = [(f"{observed.root.path}/", observed) for observed in self._observed]
         for outcome in outcomes:
             for prefix, observed in places:
@@ -128,11 +82,11 @@ class Manifests:
                     path = f"{root.path}/{file.rel_path}"
                     self._missed.append(Unchecked(why, "unreadable-items", "fix or remove it", path))
 
-    def __iter__(self) -> Iterator[tuple[Amiss, Finding] | Unchecked]:
+    def __iter__(self) -> Iterator[tuple[Violation, Finding] | Unchecked]:
         """Yield what each manifest has something against and why, and what could not be read."""
         yield from self._missed
         for observed in self._observed:
-            root, verifier = observed.root, self.checking.verifier
+            root, verifier = observed.root, self.stream.verifier
             if not (observed.found or observed.unread or inventory.concerns(root)):
                 continue
             observed.read_trust()
@@ -143,15 +97,15 @@ class Manifests:
                 continue
             self.reports = (*self.reports, report)
             for found in report.errors:
-                yield _amiss(root, found, report.digest), found
+                yield _violation(root, found, report.digest), found
 
 
 def _listed(item: VerifiedItem, path: str) -> ListedItem:
     return ListedItem(path, item.type, item.id, item.length, item.digest, item.signature.signed_at)
 
 
-def _amiss(root: Root, found: Finding, manifest_digest: str) -> Amiss:
+def _violation(root: Root, found: Finding, manifest_digest: str) -> Violation:
     path = str(root.path / (found.path or "config/manifest"))
     if not (found.item_id and found.path):
-        return Amiss("", "", str(root.space), root.bundle, path, found.sha256 or manifest_digest)
-    return Amiss(found.item_type, found.item_id, str(root.space), root.bundle, path, found.sha256)
+        return Violation("", "", str(root.space), root.bundle, path, found.sha256 or manifest_digest)
+    return Violation(found.item_type, found.item_id, str(root.space), root.bundle, path, found.sha256)

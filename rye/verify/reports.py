@@ -1,14 +1,18 @@
-"""What the façade answers with besides search: loading, verifying, signing, refreshing and the state of the index."""
+"""What a verification answers with: verdicts, findings, and what could not be checked."""
 
 from __future__ import annotations
 
-from collections import Counter
+import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from rye._report import Report
 from rye.keys.manifests import ManifestReport
 from rye.signing.model import Signature
+
+__all__ = ["Finding", "Outcome", "Unchecked", "VerifiedItem", "VerifyReport", "Violation"]
 
 
 class VerifiedItem(NamedTuple):
@@ -38,6 +42,11 @@ class VerifiedItem(NamedTuple):
         """``project``, ``user`` or ``system:<bundle>``."""
         return f"{self.space}:{self.bundle}" if self.bundle else self.space
 
+    @property
+    def verdict(self) -> str:
+        """The verdict of its signature."""
+        return self.signature.verdict.value
+
     def to_dict(self) -> dict[str, Any]:
         """Return where it is and the seven facts of its signature, flat."""
         place = {"type": self.type, "id": self.id, "space": self.space, "bundle": self.bundle, "path": self.path}
@@ -45,7 +54,71 @@ class VerifiedItem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Unchecked:
+class Violation(Report):
+    """An item that is not as the manifest of its space lists it, or the manifest itself.
+
+    Attributes:
+        type, id: Of the item; empty for the manifest itself.
+        space, bundle: Where it is.
+        path: The file, which may be gone, or the folder of the manifest.
+        digest: SHA-256 of the file, as it is listed where it is gone; or of all files of the manifest, of what was last
+            seen of it where it is gone. Empty where there never was any.
+        line: Always 1.
+        verdict: ``violation``, in the place of a verdict.
+    """
+
+    type: str
+    id: str
+    space: str
+    bundle: str
+    path: str
+    digest: str
+    line: int = 1
+    verdict: str = "violation"
+
+    @property
+    def ref(self) -> str:
+        """``type:id``, or ``manifest``."""
+        return f"{self.type}:{self.id}" if self.id else "manifest"
+
+    @property
+    def source(self) -> str:
+        """``project``, ``user`` or ``system:<bundle>``."""
+        return f"{self.space}:{self.bundle}" if self.bundle else self.space
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """An item that does not meet what is demanded, or a violation of a manifest.
+
+    Attributes:
+        item: What it is about.
+        code: The reason code of the verdict, or that of the policy's demand, or that of the manifest's check.
+        reason: The same in words.
+        fix: The command that fixes it, for a shell; after ``  # `` what to know before it is run.
+        baselined: Whether the baseline accepts it.
+    """
+
+    item: VerifiedItem | Violation
+    code: str
+    reason: str
+    fix: str
+    baselined: bool = False
+
+    @property
+    def key(self) -> str:
+        """The identity of the finding, 64 hex digits: item, source, bytes and code; a change makes another finding."""
+        parts = (self.item.source, self.item.ref, self.item.digest, self.code)
+        return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the facts of the item, ``code`` and ``reason`` of the finding, ``fix``, ``baselined`` and ``key``."""
+        mine = {"code": self.code, "reason": self.reason, "fix": self.fix, "baselined": self.baselined, "key": self.key}
+        return self.item.to_dict() | mine
+
+
+@dataclass(frozen=True, slots=True)
+class Unchecked(Report):
     """A file or target on which there is no verdict, and why; ``str`` is the sentence."""
 
     message: str
@@ -56,35 +129,42 @@ class Unchecked:
     def __str__(self) -> str:
         return self.message
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the four attributes."""
-        return {"code": self.code, "message": self.message, "hint": self.hint, "path": self.path}
+
+Outcome = VerifiedItem | Unchecked
+"""What reading one file comes to."""
 
 
 @dataclass(frozen=True, slots=True)
-class VerifyReport:
-    """Every verdict asked for, what could not be checked at all, and keys or bundles that could not be used.
+class VerifyReport(Report):
+    """What a verification came to.
 
-    ``manifests`` has what was found in the manifest of each space of which everything was asked for, if there is or was
-    one. An item may be trusted and yet not be the one that is listed: all is well if no manifest has ``errors``.
+    An item may be trusted and yet not be the one that is listed: all is well if no manifest has ``errors``.
+
+    Attributes:
+        items: Every item asked for with its verdict; empty where a caller took them one by one.
+        counts: Number of items by verdict.
+        findings: How many findings there are that no baseline accepts, those of manifests among them.
+        baselined: How many it accepts.
+        unchecked: Files, targets and manifests that could not be checked.
+        warnings: Keys and bundles that could not be used, items that hide one of another signer, notes on manifests.
+        manifests: What was found in the manifest of each space of which everything was asked for, if it has or had one.
+        status: 0 all well, 1 findings, 2 something could not be checked, or there was nothing to check.
     """
 
     items: tuple[VerifiedItem, ...]
-    problems: tuple[str, ...] = ()
+    counts: Mapping[str, int]
+    findings: int = 0
+    baselined: int = 0
+    unchecked: tuple[Unchecked, ...] = ()
     warnings: tuple[str, ...] = ()
     manifests: tuple[ManifestReport, ...] = ()
+    status: int = 0
 
     @property
-    def counts(self) -> Mapping[str, int]:
-        """Number of items by verdict."""
-        return Counter(str(item.signature.verdict) for item in self.items)
+    def problems(self) -> tuple[str, ...]:
+        """A sentence for each file, target or manifest that could not be checked."""
+        return tuple(each.message for each in self.unchecked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return ``{"items": […], "counts": {verdict: n}, "problems": […], "warnings": […], "manifests": […]}``."""
-        return {
-            "items": [item.to_dict() for item in self.items],
-            "counts": dict(self.counts),
-            "problems": list(self.problems),
-            "warnings": list(self.warnings),
-            "manifests": [report.to_dict() for report in self.manifests],
-        }
+        """Return the attributes and ``problems``."""
+        return Report.to_dict(self) | {"problems": list(self.problems)}

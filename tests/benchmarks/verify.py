@@ -29,8 +29,8 @@ from rye import signing
 from rye._process import cores
 from rye.signing import EnvelopeFormat, Origin, SigningKey, Verdict
 from rye.spaces.layout import Layout
-from rye.verify.pool import start_checking
 from rye.verify.reports import VerifiedItem
+from rye.verify.stream import stream_outcomes
 
 RESULTS = Path(__file__).parent / "results"
 GOALS = {"v2": 0.8, "v1": 0.5}
@@ -77,7 +77,7 @@ def bare() -> Callable[[], None]:
 def full(layout: Layout, processes: int) -> Iterator[int]:
     """Verify every item of a layout, insist that all are trusted, and yield how many there were at every turn."""
     done = 0
-    for outcome in start_checking((), layout, space="project", digests=False, processes=processes):
+    for outcome in stream_outcomes((), layout, space="project", digests=False, processes=processes):
         assert isinstance(outcome, VerifiedItem)
         assert outcome.signature.verdict is Verdict.TRUSTED
         done += 1

@@ -24,7 +24,7 @@ from pathlib import Path
 from rye._process import Worker
 from rye.cli import main
 from rye.index import parallel_build as runs
-from rye.verify import pool as processes
+from rye.verify import stream as processes
 processes.cores = runs.cores = lambda: 3
 runs.ALONE_BELOW = 100
 done, ask = [], Worker.ask

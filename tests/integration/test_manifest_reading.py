@@ -13,8 +13,7 @@ import pytest
 
 from rye import Registry
 from rye.cli.app import main
-from rye.verify.reports import VerifiedItem
-from rye.verify.run import Finding
+from rye.verify.reports import Finding, VerifiedItem
 from tests.support.attacks import HELLO, TEXT
 from tests.support.spacesim import SpaceSim
 

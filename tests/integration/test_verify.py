@@ -212,7 +212,7 @@ def test_known_findings_pass_and_new_ones_fail(clean: tuple[Workshop, str], tmp_
     path = spoil(clean)
     assert verify(clean, "--baseline", known, "--write-baseline").status == 0
     done = verify(clean, "--baseline", known)
-    assert (done.status, done.out.splitlines()[-1].endswith("all passed, 1 known")) == (0, True)
+    assert (done.status, done.out.splitlines()[-1].endswith("all passed, 1 baselined")) == (0, True)
     path.write_bytes(path.read_bytes() + b"# yet more\n")
     assert verify(clean, "--baseline", known).status == 1
     assert verify(clean, "tool:demo/nosuch", "--baseline", f"{known}2", "--write-baseline").status == 2

@@ -15,8 +15,7 @@ from mcp import Client, types
 
 from rye import Registry, signing
 from rye.cli.app import main
-from rye.verify.manifests import Amiss
-from rye.verify.run import Finding
+from rye.verify.reports import Finding, Violation
 from tests.support.attacks import HELLO, TEXT
 from tests.support.mcp_server import text_of, with_client
 from tests.support.signed import ANN
@@ -63,7 +62,7 @@ def test_text_shows_the_item_its_reason_and_the_remedy(verify: Verify) -> None:
     status, text, _ = verify()
     head, reason, fix, manifest, counts = text.splitlines()
     assert status == 1
-    assert "amiss" in head
+    assert "violation" in head
     assert "tool:demo/hello" in head
     assert ".ai/tools/demo/hello.py:1" in head
     assert reason.endswith("[item-removed]")
@@ -85,7 +84,7 @@ def test_every_format_has_the_finding_with_file_rule_and_remedy(verify: Verify) 
     rows = [json.loads(line) for line in text.splitlines()]
     assert status == 1
     assert [row["kind"] for row in rows] == ["item", "finding", "summary"]
-    assert (rows[1]["code"], rows[1]["verdict"], rows[1]["id"]) == ("item-removed", "amiss", "demo/hello")
+    assert (rows[1]["code"], rows[1]["verdict"], rows[1]["id"]) == ("item-removed", "violation", "demo/hello")
     assert (rows[2]["items"], rows[2]["findings"]) == (1, 1)
 
     status, text, _ = verify("--format", "sarif")
@@ -102,7 +101,7 @@ def test_every_format_has_the_finding_with_file_rule_and_remedy(verify: Verify) 
     assert suite.findall("testcase/failure")[0].get("type") == "item-removed"
 
     _, text, _ = verify("--format", "github")
-    assert text.startswith("::error file=.ai/tools/demo/hello.py,line=1,title=rye%3A amiss [item-removed]::")
+    assert text.startswith("::error file=.ai/tools/demo/hello.py,line=1,title=rye%3A violation [item-removed]::")
 
 
 def test_json_has_it_among_manifests_and_counts_it(verify: Verify) -> None:
@@ -170,14 +169,14 @@ def test_a_bundle_or_project_named_by_its_folder_has_its_manifest_checked(
     assert main(["manifest", "write", "--bundle", str(shop)]) == 0
     sim.delete("system:shop", OTHER)
 
-    def amiss(*words: str) -> list[tuple[str, str]]:
+    def violations(*words: str) -> list[tuple[str, str]]:
         rows = [json.loads(line) for line in verify("--format", "jsonl", *words)[1].splitlines()]
-        return sorted((row["bundle"], row["code"]) for row in rows if row.get("verdict") == "amiss")
+        return sorted((row["bundle"], row["code"]) for row in rows if row.get("verdict") == "violation")
 
-    assert amiss(str(shop)) == [("shop", "item-removed")]
-    assert amiss(str(around)) == [("one", "item-removed"), ("two", "item-removed")]
-    assert amiss(str(around / "two" / ".ai")) == [("two", "item-removed")]
-    assert amiss(str(around / "two" / ".ai" / "tools")) == []
+    assert violations(str(shop)) == [("shop", "item-removed")]
+    assert violations(str(around)) == [("one", "item-removed"), ("two", "item-removed")]
+    assert violations(str(around / "two" / ".ai")) == [("two", "item-removed")]
+    assert violations(str(around / "two" / ".ai" / "tools")) == []
 
 
 def test_a_state_that_cannot_be_read_is_not_checked(verify: Verify, tmp_path: Path) -> None:
@@ -194,9 +193,9 @@ def test_the_python_api_answers_alike(sim: SpaceSim) -> None:
     run = Registry(sim.project, user=sim.user, bundles=()).check(space="project")
     *_, last = run
     assert isinstance(last, Finding)
-    assert isinstance(last.item, Amiss)
-    assert (last.code, last.state, run.status, run.tally.amiss) == ("item-removed", "amiss", 1, 1)
-    assert [report.source for report in run.reports] == ["project"]
+    assert isinstance(last.item, Violation)
+    assert (last.code, last.item.verdict, run.status, run.violations) == ("item-removed", "violation", 1, 1)
+    assert [report.source for report in run.manifests] == ["project"]
 
 
 States = Callable[[SpaceSim], None]
@@ -255,12 +254,12 @@ def test_every_way_of_asking_after_all_tells_what_the_manifest_is_against(
     for result in everything:
         answer = result.structured_content or {}
         for manifest in answer["manifests"]:
-            assert manifest.pop("amiss") == len(manifest["findings"])
+            assert manifest.pop("violations") == len(manifest["findings"])
         assert answer["manifests"] == said["manifests"]
         assert len(answer["problems"]) == len(said["problems"])
         codes = [found["code"] for manifest in said["manifests"] for found in manifest["findings"]]
         assert all(f"[{code}]" in text_of(result) for code in codes)
-        assert (f"{len(codes)} amiss by manifest" in text_of(result)) == bool(codes)
+        assert (f"{len(codes)} violations of manifests" in text_of(result)) == bool(codes)
         assert str(sim.folder / "state") not in json.dumps(answer)
     assert (one.structured_content or {})["manifests"] == []
 
@@ -279,7 +278,7 @@ def test_a_manifest_that_finds_much_is_told_in_bounds_by_mcp(sim: SpaceSim) -> N
 
     result = with_client(sim, talk, env={"RYE_STATE_DIR": str(sim.folder / "state")})
     (manifest,) = (result.structured_content or {})["manifests"]
-    assert (manifest["amiss"], len(manifest["findings"])) == (210, 200)
+    assert (manifest["violations"], len(manifest["findings"])) == (210, 200)
     assert "10 more findings of the manifest of project are not listed" in text_of(result)
     assert len(text_of(result).splitlines()) < 15
 

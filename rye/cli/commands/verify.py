@@ -14,7 +14,7 @@ from rye.cli.terminal import Terminal, ask_passphrase, note, say, say_json, show
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import Delegation, Layout, Policy, Progress, Root, Run
+    from rye.registry import Delegation, Layout, Policy, Progress, Root, Verification
 
 __all__ = ["manifest", "verify"]
 
@@ -47,10 +47,10 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
         return _answer(_run(place, target, options, progress), options, form)
 
 
-def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Run:
-    from rye.registry import start_run
+def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progress: Progress) -> Verification:
+    from rye.registry import start_verification
 
-    return start_run(
+    return start_verification(
         target,
         place.layout(),
         space=options["space"],
@@ -64,7 +64,7 @@ def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progres
     )
 
 
-def _answer(run: Run, options: dict[str, Any], form: str) -> int:
+def _answer(run: Verification, options: dict[str, Any], form: str) -> int:
     """Verify, write the answer while it comes, and return the exit status."""
     if options["write_baseline"]:
         return _write_baseline(run, options["baseline"])
@@ -101,7 +101,7 @@ def _policy(options: dict[str, Any]) -> Policy:
     return replace(policy, also=mine if options["require"] else replace(mine, require="signed"))
 
 
-def _write_baseline(run: Run, path: Path) -> int:
+def _write_baseline(run: Verification, path: Path) -> int:
     """Write the findings, unless something could not be checked: then some may be missing."""
     from rye.cli.render.verify import render_text
     from rye.registry import Baseline, Finding

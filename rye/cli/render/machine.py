@@ -12,7 +12,7 @@ from xml.sax.saxutils import quoteattr
 from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import json_text
-from rye.registry import POLICY_REASONS, REASONS, Amiss, Finding, Run, Unchecked, Verdict, VerifiedItem
+from rye.registry import POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem, Violation
 from rye.surface.text import plural
 
 __all__ = ["FORMATS"]
@@ -25,44 +25,31 @@ def _one(value: Any) -> str:
     return json_text(value, indent=None, ascii_only=True)
 
 
-def render_json(run: Run) -> Iterator[str]:
+def render_json(run: Verification) -> Iterator[str]:
     """Yield one JSON object, an item on each line, so that it need not be held in memory."""
-    unchecked: list[Unchecked] = []
     yield '{"items": ['
     before = ""
     for entry in run:
-        if isinstance(entry, Unchecked):
-            unchecked.append(entry)
-            continue
-        if isinstance(entry, Finding) and isinstance(entry.item, Amiss):
+        if isinstance(entry, Unchecked) or (isinstance(entry, Finding) and isinstance(entry.item, Violation)):
             continue
         if before:
             yield f"  {before},"
         before = _one(entry.to_dict())
     if before:
         yield f"  {before}"
-    rest = {
-        "manifests": [report.to_dict() for report in run.reports],
-        "counts": dict(run.tally.verdicts),
-        "findings": run.tally.findings,
-        "known": run.tally.known,
-        "problems": [each.message for each in unchecked],
-        "unchecked": [each.to_dict() for each in unchecked],
-        "warnings": list(run.warnings),
-        "status": run.status,
-    }
+    rest = {key: value for key, value in run.report().to_dict().items() if key != "items"}
     yield f"], {_one(rest)[1:]}"
 
 
-def render_jsonl(run: Run) -> Iterator[str]:
+def render_jsonl(run: Verification) -> Iterator[str]:
     """Yield an object for each item, finding and unchecked file as it comes, and the counts last."""
     for entry in run:
         kind = {VerifiedItem: "item", Finding: "finding", Unchecked: "unchecked"}[type(entry)]
         yield _one({"kind": kind} | entry.to_dict())
-    yield _one({"kind": "summary"} | run.tally.to_dict() | {"warnings": list(run.warnings), "status": run.status})
+    yield _one({"kind": "summary"} | run.summary())
 
 
-def render_github(run: Run) -> Iterator[str]:
+def render_github(run: Verification) -> Iterator[str]:
     """Yield a workflow command for each finding; GitHub shows it beside the line of the file."""
     for entry in run:
         if isinstance(entry, Unchecked):
@@ -73,16 +60,15 @@ def render_github(run: Run) -> Iterator[str]:
             facts = {
                 "file": shown_path(item.path),
                 "line": str(item.line),
-                "title": f"rye: {entry.state} [{entry.code}]",
+                "title": f"rye: {item.verdict} [{entry.code}]",
             }
             text = f"{item.ref}: {entry.reason}\nfix: {entry.fix}"
-            yield _command("notice" if entry.known else "error", facts, text)
+            yield _command("notice" if entry.baselined else "error", facts, text)
     for text in run.warnings:
         yield _command("warning", {"title": "rye"}, text)
-    tally = run.tally
     yield inline(
-        f"{plural(tally.items, 'item')}: {plural(tally.findings, 'finding')}, {tally.known} known, "
-        f"{tally.unchecked} not checked"
+        f"{plural(run.items, 'item')}: {plural(run.findings, 'finding')}, {run.baselined} baselined, "
+        f"{len(run.unchecked)} not checked"
     )
 
 
@@ -98,7 +84,7 @@ def _escaped(text: str, more: str) -> str:
     return lines
 
 
-def render_sarif(run: Run) -> Iterator[str]:
+def render_sarif(run: Verification) -> Iterator[str]:
     """Yield SARIF 2.1.0: a rule for each code, a result for each finding, accepted ones as suppressed."""
     from rye.registry import FINDINGS, Severity
 
@@ -149,12 +135,12 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": "error",
-        "message": {"text": inline(f"{item.ref} is {finding.state}: {finding.reason}. Fix: {finding.fix}")},
+        "message": {"text": inline(f"{item.ref} is {item.verdict}: {finding.reason}. Fix: {finding.fix}")},
         "locations": [location],
         "partialFingerprints": {"ryeFinding/v1": finding.key},
-        "properties": {"verdict": finding.state, "fix": finding.fix},
+        "properties": {"verdict": item.verdict, "fix": finding.fix},
     }
-    if finding.known:
+    if finding.baselined:
         result["suppressions"] = [{"kind": "external", "justification": "accepted by the baseline"}]
     return result
 
@@ -173,17 +159,16 @@ def _notice(entry: Unchecked) -> dict[str, Any]:
     return notice
 
 
-def render_junit(run: Run) -> Iterator[str]:
+def render_junit(run: Verification) -> Iterator[str]:
     """Yield JUnit's XML: a test case for each item. The counts stand first, so the cases wait in a temporary file."""
     with SpooledTemporaryFile(_MEMORY, "w+", encoding="ascii") as cases:
         for entry in run:
             cases.write(_case(entry))
-        tally = run.tally
-        cases_in_all = tally.items + tally.amiss + tally.unchecked
-        counts = f'tests="{cases_in_all}" failures="{tally.findings}" errors="{tally.unchecked}"'
+        cases_in_all = run.items + run.violations + len(run.unchecked)
+        counts = f'tests="{cases_in_all}" failures="{run.findings}" errors="{len(run.unchecked)}"'
         yield '<?xml version="1.0" encoding="UTF-8"?>'
         yield f'<testsuites name="rye verify" {counts}>'
-        yield f'<testsuite name="rye verify" {counts} skipped="{tally.known}">'
+        yield f'<testsuite name="rye verify" {counts} skipped="{run.baselined}">'
         cases.seek(0)
         for line in cases:
             yield line.removesuffix("\n")
@@ -202,9 +187,9 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
     place = _attributes(classname=f"rye.{item.source}", name=item.ref, file=shown_path(item.path), line=str(item.line))
     if not isinstance(entry, Finding):
         return f"<testcase{place}/>\n"
-    if entry.known:
+    if entry.baselined:
         return f"<testcase{place}><skipped{_attributes(message='accepted by the baseline')}/></testcase>\n"
-    text = f"{entry.state}: {entry.reason}; fix: {entry.fix}"
+    text = f"{item.verdict}: {entry.reason}; fix: {entry.fix}"
     failure = f"<failure{_attributes(type=entry.code, message=entry.reason)}>{_xml(inline(text))}</failure>"
     return f"<testcase{place}>{failure}</testcase>\n"
 
@@ -245,7 +230,7 @@ def folder_uri() -> str:
     return f"file://{quote(os.fsencode(os.getcwd()), safe='/').rstrip('/')}/"  # noqa: PTH109 - as above
 
 
-FORMATS: Mapping[str, Callable[[Run], Iterator[str]]] = {
+FORMATS: Mapping[str, Callable[[Verification], Iterator[str]]] = {
     "json": render_json,
     "jsonl": render_jsonl,
     "sarif": render_sarif,

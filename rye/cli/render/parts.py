@@ -154,9 +154,9 @@ def remedy(loaded: LoadedItem) -> str:
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
-    from rye.registry import Fixing
+    from rye.registry import Fixes
 
-    return Fixing.find().of_item(loaded, loaded.signature.code)
+    return Fixes.find().of_item(loaded, loaded.signature.code)
 
 
 def shown_path(path: str) -> str:

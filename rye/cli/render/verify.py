@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 from rye._text import inline
 from rye.cli.render.parts import note_line, shown_path, warning_lines
 from rye.cli.terminal import VERDICT_MARKS, Terminal
-from rye.registry import Amiss, Finding, Unchecked
+from rye.registry import Finding, Unchecked, Violation
 from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import ManifestReport, ManifestWritten, Run, VerifiedItem
+    from rye.registry import ManifestReport, ManifestWritten, Verification, VerifiedItem
 
 __all__ = ["render_checked", "render_hints", "render_text", "render_written"]
 
@@ -20,7 +20,7 @@ _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 
 
 def render_text(
-    run: Run,
+    run: Verification,
     terminal: Terminal,
     *,
     verbose: bool,
@@ -42,21 +42,20 @@ def render_text(
         elif isinstance(entry, Finding):
             if keep is not None:
                 keep(entry)
-            if verbose or not entry.known:
+            if verbose or not entry.baselined:
                 yield from _finding(entry, terminal)
         elif verbose:
             yield _head(entry, terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
-    for report in run.reports:
+    for report in run.manifests:
         yield outcome(report, terminal)
     yield _summary(run, terminal)
 
 
-def _head(item: VerifiedItem | Amiss, terminal: Terminal) -> str:
-    state = item.state if isinstance(item, Amiss) else item.signature.verdict.value
+def _head(item: VerifiedItem | Violation, terminal: Terminal) -> str:
     columns = (
-        terminal.verdict(state, width=_VERDICT_WIDTH),
+        terminal.verdict(item.verdict, width=_VERDICT_WIDTH),
         terminal.style(inline(item.ref), "cyan"),
         source_name(item.space, item.bundle),
         terminal.dim(f"{inline(shown_path(item.path))}:{item.line}"),
@@ -66,24 +65,23 @@ def _head(item: VerifiedItem | Amiss, terminal: Terminal) -> str:
 
 def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
-    known = " (known)" if finding.known else ""
+    known = " (baselined)" if finding.baselined else ""
     yield f"    {inline(finding.reason)} [{inline(finding.code)}]{known}"
     yield f"    {note_line('fix', finding.fix, terminal)}"
 
 
-def _summary(run: Run, terminal: Terminal) -> str:
-    tally = run.tally
-    by_verdict = ", ".join(f"{tally.verdicts[each]} {each}" for each in VERDICT_MARKS if tally.verdicts[each])
+def _summary(run: Verification, terminal: Terminal) -> str:
+    by_verdict = ", ".join(f"{run.counts[each]} {each}" for each in VERDICT_MARKS if run.counts[each])
     words = "all passed"
-    if not tally.items:
-        words = "nothing has changed" if run.checking.passed_over else "nothing to verify"
-    if tally.findings:
-        words = f"{tally.findings} failed" if tally.items else f"{words}, {tally.findings} failed"
-    if tally.known:
-        words += f", {tally.known} known"
-    if tally.unchecked:
-        words += f", {tally.unchecked} not checked"
-    counted = plural(tally.items, "item") + (f": {by_verdict}" if by_verdict else "")
+    if not run.items:
+        words = "nothing has changed" if run.passed_over else "nothing to verify"
+    if run.findings:
+        words = f"{run.findings} failed" if run.items else f"{words}, {run.findings} failed"
+    if run.baselined:
+        words += f", {run.baselined} baselined"
+    if run.unchecked:
+        words += f", {len(run.unchecked)} not checked"
+    counted = plural(run.items, "item") + (f": {by_verdict}" if by_verdict else "")
     return f"{counted} -- {terminal.style(words, 'red' if run.status else 'green')}"
 
 

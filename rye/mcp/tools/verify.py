@@ -30,11 +30,14 @@ _PARAMETERS = (
     Parameter("offset", "Items to skip.", {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000}),
 )
 
+_LEFT_OUT = ("findings", "baselined", "unchecked", "status")
+"""What only matters where something is demanded: a tool call has neither policy nor baseline."""
+
 _DESCRIPTION = """\
 Verify signatures of one item, a namespace or, with signed manifests, all.
 Use it before relying on several; rye_search finds items, rye_load reads one.
 Read-only.
-Answers counts, what is amiss by manifests, a line per item, worst first: trusted; untrusted (key does not count); \
+Answers counts, violations of manifests, a line per item, worst first: trusted; untrusted (key does not count); \
 partial, misplaced (not all of it, or not here); tampered; unsigned.
 Errors: code and valid values.
 Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
@@ -44,7 +47,13 @@ def _output() -> dict[str, Any]:
     from rye.verify.reports import VerifyReport
 
     number = {"type": "integer"}
-    return schema_of(VerifyReport, total=number, next_offset={"type": ["integer", "null"]}, manifests={"type": "array"})
+    more: dict[str, Any] = {
+        "total": number,
+        "next_offset": {"type": ["integer", "null"]},
+        "manifests": {"type": "array"},
+    }
+    schema = schema_of(VerifyReport, **more)
+    return schema | {"properties": {key: each for key, each in schema["properties"].items() if key not in _LEFT_OUT}}
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
@@ -65,27 +74,19 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
 
 def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments: Mapping[str, Any]) -> VerifyReport:
     """Verify one by one, so that an abandoned call stops; return all, worst first."""
+    from dataclasses import replace
+
     from rye.signing import Verdict
-    from rye.verify.reports import Unchecked, VerifiedItem, VerifyReport
 
     everything = targets == read_target("*")
-    run = registry.check(*(() if everything else targets), space=arguments["space"])
-    items: list[VerifiedItem] = []
-    problems: list[str] = []
-    for entry in run:
-        work.call.check()
-        if isinstance(entry, Unchecked):
-            problems += [entry.message] if entry.code != "no-match" else []
-            continue
-        item = entry if isinstance(entry, VerifiedItem) else entry.item
-        if isinstance(item, VerifiedItem):
-            items.append(item)
-    if not items and not problems and not everything:
+    report = registry.check(*(() if everything else targets), space=arguments["space"]).complete(work.call.check)
+    unchecked = tuple(each for each in report.unchecked if each.code != "no-match")
+    if not report.items and not unchecked and not everything:
         message = f"nothing matches {arguments['target']!r} in space {arguments['space']}"
         raise NotFoundError("item-not-found", message, hint="rye_search lists what there is")
     order = {each: -number for number, each in enumerate(Verdict)}
-    items.sort(key=lambda item: (order[item.signature.verdict], item.ref))
-    return VerifyReport(tuple(items), tuple(problems), run.warnings, run.reports)
+    items = sorted(report.items, key=lambda item: (order[item.signature.verdict], item.ref))
+    return replace(report, items=tuple(items), unchecked=unchecked)
 
 
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
@@ -94,11 +95,13 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     end = offset + limit
     data = replace(report, items=report.items[offset:end]).to_dict()
     listed = [tidy(item) for item in data.pop("items")]
+    for key in _LEFT_OUT:
+        del data[key]
     beyond = len(report.problems) - MAX_ENTRIES
     if beyond > 0:
         data["warnings"].append(f"{beyond} more problems are not listed; verify a namespace at a time")
     for manifest in data["manifests"]:
-        manifest["amiss"] = sum(found["severity"] == "error" for found in manifest["findings"])
+        manifest["violations"] = sum(found["severity"] == "error" for found in manifest["findings"])
         if (beyond := len(manifest["findings"]) - MAX_ENTRIES) > 0:
             data["warnings"].append(f"{beyond} more findings of the manifest of {manifest['source']} are not listed")
     rest: dict[str, Any] = tidy(data)
@@ -111,8 +114,8 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
 
 
 def _text(data: Mapping[str, Any]) -> str:
-    amiss = sum(manifest["amiss"] for manifest in data["manifests"])
-    counted = [*data["counts"].items(), *([("amiss by manifest", amiss)] if amiss else [])]
+    violations = sum(manifest["violations"] for manifest in data["manifests"])
+    counted = [*data["counts"].items(), *([("violations of manifests", violations)] if violations else [])]
     counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
     lines = [header(len(data["items"]), data["total"], "items", counts), *_manifest_lines(data["manifests"])]
     for item in data["items"]:
@@ -131,9 +134,9 @@ def _manifest_lines(manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         source = short(manifest["source"])
         errors = [found for found in manifest["findings"] if found["severity"] == "error"]
         said = [f"{source}: {found['message']} [{found['code']}]" for found in errors]
-        yield from said_of("amiss", said, "the structured answer lists them")
+        yield from said_of("violation", said, "the structured answer lists them")
         what = f"version {manifest['version']}, {manifest['listed']} items listed" if manifest["version"] else "none"
-        yield f"manifest of {source}: {what} -- {manifest['amiss'] or 'nothing'} amiss"
+        yield f"manifest of {source}: {what} -- violations: {manifest['violations']}"
 
 
 TOOL = Tool(

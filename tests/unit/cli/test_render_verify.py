@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import re
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -18,29 +16,13 @@ from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
 from rye.manifest import FINDINGS, Severity
 from rye.signing import REASONS, Verdict
-from rye.spaces import Root
-from rye.verify.manifests import Manifests
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
-from rye.verify.reports import Unchecked, VerifiedItem
-from rye.verify.run import Baseline, Finding, Run, find
-from tests.support.signed import NOW
+from rye.verify.reports import Finding, Unchecked, VerifiedItem
+from rye.verify.run import Baseline, Verification
+from tests.support.outcomes import verification as run
 from tests.unit.cli.samples import ESCAPED, HOSTILE, signature
 
 SCHEMA = json.loads((Path(__file__).parents[2] / "assets" / "sarif" / "sarif-2.1.0.json").read_text(encoding="utf-8"))
-
-
-@dataclass
-class Outcomes:
-    """A run's files with verdicts made by hand."""
-
-    entries: tuple[VerifiedItem | Unchecked, ...]
-    warnings: tuple[str, ...] = ()
-    passed_over: int = 0
-    whole: tuple[Root, ...] = ()
-    seen: list[object] = field(default_factory=list)
-
-    def __iter__(self) -> Iterator[VerifiedItem | Unchecked]:
-        yield from self.entries
 
 
 def item(code: str = "ok", name: str = "demo/deploy", **facts: Any) -> VerifiedItem:
@@ -51,14 +33,7 @@ def item(code: str = "ok", name: str = "demo/deploy", **facts: Any) -> VerifiedI
     return VerifiedItem(**place | facts, signature=signature(verdict, code=code, reason=words), digest="d" * 64)
 
 
-def run(*entries: VerifiedItem | Unchecked, warnings: tuple[str, ...] = (), **more: Any) -> Run:
-    """Return a run over these."""
-    policy, baseline = more.pop("policy", Policy()), more.pop("baseline", Baseline())
-    outcomes: Any = Outcomes(entries, warnings, **more)
-    return Run(outcomes, policy, baseline, NOW, Manifests(outcomes))
-
-
-def written(form: str, made: Run) -> str:
+def written(form: str, made: Verification) -> str:
     """Return what a format writes."""
     return "".join(f"{line}\n" for line in FORMATS[form](made))
 
@@ -114,7 +89,7 @@ def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
         (run(item("digest"), LOST), 2, "1 item: 1 tampered -- 1 failed, 1 not checked"),
     ],
 )
-def test_well_findings_and_not_checked_are_never_confused(made: Run, status: int, words: str) -> None:
+def test_well_findings_and_not_checked_are_never_confused(made: Verification, status: int, words: str) -> None:
     """Each has its status, and the summary says the same."""
     assert list(render_text(made, PLAIN, verbose=False, complain=lambda _: None))[-1] == words
     assert made.status == status
@@ -163,7 +138,7 @@ def test_no_format_writes_a_character_that_does_something(form: str) -> None:
         run(HOSTILE_ITEM, LOST, warnings=(HOSTILE,)),
     ],
 )
-def test_sarif_fits_its_schema(made: Run) -> None:
+def test_sarif_fits_its_schema(made: Verification) -> None:
     """Every document is valid SARIF 2.1.0."""
     Draft4Validator(SCHEMA).validate(json.loads(written("sarif", made)))
 
@@ -215,7 +190,7 @@ def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
 def test_what_the_baseline_accepts_is_marked_in_every_format() -> None:
     """Known findings are suppressed, skipped or notices, and do not fail."""
     bad = item("digest")
-    (finding,) = find([bad], Policy(), Baseline(), run().tally, now=NOW)
+    (finding,) = run(bad)
     assert isinstance(finding, Finding)
     made = {form: run(bad, baseline=Baseline(frozenset({finding.key}))) for form in FORMATS}
     texts = {form: written(form, each) for form, each in made.items()}
@@ -235,11 +210,11 @@ def test_every_policy_code_has_its_rule() -> None:
 
 def test_an_id_cannot_put_a_command_into_what_fixes_it() -> None:
     """The reference is quoted for the shell; items of the user and of a bundle get their own command."""
-    found = list(find([item("no-envelope", "a/$(rm x)")], Policy(), Baseline(), run().tally, now=NOW))
+    found = list(run(item("no-envelope", "a/$(rm x)")))
     assert isinstance(found[0], Finding)
     assert found[0].fix == "rye sign 'tool:a/$(rm x)'"
     user = item("no-envelope", "a/b", space="user")
     bundled = item("no-envelope", "a/b", space="system", bundle="x", path="/b x/tools/a/b.py")
-    fixes = [each.fix for each in find([user, bundled], Policy(), Baseline(), run().tally, now=NOW)]  # type: ignore[union-attr]
+    fixes = [each.fix for each in run(user, bundled)]  # type: ignore[union-attr]
     assert fixes[0] == "rye sign tool:a/b --space user"
     assert fixes[1].startswith("rye sign --bundle '/b x' --new-key  # ")

@@ -11,8 +11,8 @@ from rye.cli import main
 from rye.errors import SigningError
 from rye.spaces.layout import Layout
 from rye.spaces.targets import read_targets
-from rye.verify.pool import start_checking
 from rye.verify.reports import Unchecked
+from rye.verify.stream import stream_outcomes
 from tests.support.signed import ANN
 from tests.support.spacesim import SpaceSim
 
@@ -40,7 +40,7 @@ def layout(sim: SpaceSim) -> Layout:
 
 def faults(sim: SpaceSim, text: str) -> list[str]:
     """Return the codes of what could not be checked when that is asked for."""
-    return [each.code for each in start_checking((text,), layout(sim)) if isinstance(each, Unchecked)]
+    return [each.code for each in stream_outcomes((text,), layout(sim)) if isinstance(each, Unchecked)]
 
 
 @pytest.mark.parametrize(

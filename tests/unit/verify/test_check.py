@@ -18,9 +18,10 @@ from rye.signing import EnvelopeFormat, Origin, TrustSet
 from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
 from rye.spaces.layout import Layout
 from rye.verify.check import Verifier
-from rye.verify.pool import _CHUNK, SERIAL_BELOW, start_checking, verify_files
-from rye.verify.reports import Unchecked, VerifiedItem
-from rye.verify.run import Baseline, Finding
+from rye.verify.pool import _CHUNK, SERIAL_BELOW, verify_files
+from rye.verify.reports import Finding, Unchecked, VerifiedItem
+from rye.verify.run import Baseline
+from rye.verify.stream import stream_outcomes
 from tests.support.files import lay
 from tests.support.signed import ASSETS, GOLDEN, NOW, TRUST
 from tests.support.spacesim import SpaceSim
@@ -99,7 +100,7 @@ def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: Spac
     sim.add("project", "knowledge/new.md", broken)
     sim.write("project", "knowledge/older.md", broken)
     sim.sign("project", "knowledge/older.md", form=EnvelopeFormat.V1)
-    outcomes = list(start_checking(("knowledge",), layout(sim), space="project"))
+    outcomes = list(stream_outcomes(("knowledge",), layout(sim), space="project"))
     (item,) = [each for each in outcomes if isinstance(each, VerifiedItem)]
     (problem,) = [each for each in outcomes if isinstance(each, Unchecked)]
     assert (item.id, item.signature.code) == ("new", "ok")

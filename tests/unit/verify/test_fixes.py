@@ -22,10 +22,9 @@ from rye.cli.app import root
 from rye.manifest import FINDINGS
 from rye.manifest import Finding as Found
 from rye.signing import REASONS, Verdict
-from rye.verify.fixes import Fixing
-from rye.verify.manifests import Amiss
+from rye.verify.fixes import Fixes
 from rye.verify.policy import POLICY_REASONS
-from rye.verify.reports import VerifiedItem
+from rye.verify.reports import VerifiedItem, Violation
 from tests.unit.cli.samples import signature
 
 BASH = shutil.which("bash")
@@ -59,24 +58,24 @@ def item(code: str, name: str = "demo/a", *, space: str = "project", base: str =
     return VerifiedItem("tool", name, space, bundle, path, signature(verdict, code=code, signer="ab" * 32))
 
 
-def amiss(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Amiss, Found]:
+def violation(code: str, name: str = "demo/a", *, space: str = "project", base: str = "/p") -> tuple[Violation, Found]:
     """Return what a manifest has against an item, or against itself."""
     path = f"tools/{name}.py" if code.startswith("item-") else ""
     found = Found(code, "words", path, "tool", name)
     full = f"{base}/.ai/{path or 'config/manifest'}"
-    return Amiss("tool", name, space, "shop" if space == "system" else "", full, ""), found
+    return Violation("tool", name, space, "shop" if space == "system" else "", full, ""), found
 
 
 def commands() -> Iterator[tuple[str, str]]:
     """Yield every code in every space with its command, in a repository and outside of one."""
     for space in ("project", "user", "system"):
-        for fixing in (Fixing("/p", "/p"), Fixing("/elsewhere", "/other"), Fixing("")):
+        for fixes in (Fixes("/p", "/p"), Fixes("/elsewhere", "/other"), Fixes("")):
             for code in CODES:
-                yield code, fixing.of_item(item(code, space=space), code)
+                yield code, fixes.of_item(item(code, space=space), code)
             for code in POLICY_REASONS:
-                yield code, fixing.of_item(item(code, space=space), code, formats=("v1",))
+                yield code, fixes.of_item(item(code, space=space), code, formats=("v1",))
             for code in FINDINGS:
-                yield code, fixing.of_manifest(*amiss(code, space=space))
+                yield code, fixes.of_manifest(*violation(code, space=space))
 
 
 def parse(words: list[str]) -> Mapping[str, object]:
@@ -112,15 +111,15 @@ def test_a_command_that_does_not_parse_is_noticed() -> None:
 
 def test_options_lead_to_where_the_item_is() -> None:
     """Another project and the user's space are named; what is found from here is not."""
-    here = Fixing("/p", "/p")
+    here = Fixes("/p", "/p")
     assert here.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
-    assert Fixing("/p").of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
+    assert Fixes("/p").of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
     there = replace(here, project="/p/inner")
     assert there.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a --project /p"
     assert here.of_item(item("no-envelope", space="user"), "no-envelope") == "rye sign tool:demo/a --space user"
     bundle = here.of_item(item("no-envelope", space="system", base="/b b"), "no-envelope")
     assert bundle.startswith("rye sign --bundle '/b b/.ai' --new-key  # ")
-    written = here.of_manifest(*amiss("item-unlisted", space="user"))
+    written = here.of_manifest(*violation("item-unlisted", space="user"))
     assert written.startswith("rye manifest write --space user  # ")
     assert here.of_item(item("envelope"), "envelope", formats=("v1",)) == "rye sign tool:demo/a --format v1"
     assert here.of_item(item("ok"), "ok") == ""
@@ -129,7 +128,7 @@ def test_options_lead_to_where_the_item_is() -> None:
 @pytest.mark.parametrize("name", HOSTILE)
 def test_a_hostile_name_in_what_fixes_it(name: str) -> None:
     """It is one argument: no option, no pattern, no second command; by its path where it would be a pattern."""
-    fix = Fixing("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
+    fix = Fixes("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
     if quote(name).startswith("$'"):
         return  # shlex does not read these; bash does, below
     params = parse(shlex.split(fix, comments=True)[1:])
@@ -153,7 +152,7 @@ def test_a_hostile_name_in_a_command_that_is_run(name: str, tmp_path: Path) -> N
     for path in (victim, other):
         path.write_text("edited\n", encoding="utf-8")
     found = item("digest", name, base=str(tmp_path / "-p $(x)"))
-    fix = Fixing(str(tmp_path), "").of_item(found, "digest")
+    fix = Fixes(str(tmp_path), "").of_item(found, "digest")
     done = subprocess.run(
         ["bash", "--noprofile", "--norc", "-c", inline(fix)], cwd=tmp_path, capture_output=True, text=True, check=False
     )

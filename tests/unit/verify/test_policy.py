@@ -10,8 +10,8 @@ import pytest
 from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
 from rye.signing import Signature, Verdict
 from rye.verify.policy import Demand, Policy, load_policy
-from rye.verify.reports import VerifiedItem
-from rye.verify.run import Baseline, Finding, Tally, find
+from rye.verify.reports import Finding, VerifiedItem
+from tests.support.outcomes import verification
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 KEY = "4b987fd4e40303ac" + "0" * 48
@@ -33,7 +33,7 @@ def written(folder: Path, text: str | bytes) -> Path:
 
 def codes(policy: Policy, *items: VerifiedItem) -> list[str]:
     """Return the code of each item's finding, empty where it is well."""
-    found = find(items, policy, Baseline(), Tally(), now=NOW)
+    found = verification(*items, policy=policy, now=NOW)
     return [each.code if isinstance(each, Finding) else "" for each in found]
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rye.errors import ItemError
 from rye.spaces import Root, Space, walk, walk_along
-from rye.verify.check import with_twins
+from rye.verify.check import with_duplicates
 from tests.support.files import lay
 
 
@@ -14,7 +14,7 @@ def ambiguous(folder: Path, *names: str) -> set[str]:
     """Lay files, and return the paths that have a twin."""
     lay(folder, dict.fromkeys(names, "x"))
     root = Root(Space.PROJECT, folder)
-    found = list(with_twins(walk_along(root)))
+    found = list(with_duplicates(walk_along(root)))
     files = [each for each in found if not isinstance(each, ItemError)]
     assert sorted(files) == list(walk(root)[0])
     errors = [each for each in found if isinstance(each, ItemError)]

@@ -1,0 +1,203 @@
+"""The verdicts on what some texts name, from the bytes of the files and without the index, as a stream."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from rye import signing, spaces
+from rye._process import cores
+from rye.errors import ItemError
+from rye.signing import TrustScope, TrustSet
+from rye.spaces import ItemFile, Root, Space
+from rye.spaces.layout import Layout
+from rye.spaces.targets import Target, read_targets
+from rye.verify.check import Shadowing, Verifier, with_duplicates
+from rye.verify.pool import verify_files
+from rye.verify.reports import Outcome, Unchecked, VerifiedItem
+
+__all__ = ["OutcomeStream", "Progress", "stream_outcomes"]
+
+Progress = Callable[[int, int, str], None]
+"""Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
+
+Wanted = Callable[[Root, ItemFile], bool]
+LeftOut = Callable[[Root, ItemFile], None]
+
+
+@dataclass(slots=True)
+class OutcomeStream:
+    """What the texts name: iterate over it once for a verdict, or the reason for none, on each file.
+
+    Attributes:
+        layout: The spaces, with those that a path among the texts added.
+        targets: What the texts name.
+        verifier: What judges the files: trust set and moment.
+        warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
+        self_vouched: A sentence on each bundle, named by a caller or a path, whose keys only itself vouches for.
+        passed_over: Number of files that were named but, being unchanged, left out; known at the end.
+        wanted: Tells which of the named files to verify; None for all.
+        processes: How many may work.
+        progress: Called while it goes on.
+    """
+
+    layout: Layout
+    targets: tuple[Target, ...]
+    verifier: Verifier
+    warnings: tuple[str, ...]
+    self_vouched: tuple[str, ...] = ()
+    passed_over: int = 0
+    wanted: Wanted | None = None
+    processes: int = 1
+    progress: Progress | None = None
+    _all_named: bool = True
+    _problems: list[Unchecked] = field(default_factory=list)
+    _left_out: LeftOut | None = None
+    _observed: tuple[Root, ...] = ()
+
+    def observe(self, left_out: LeftOut, roots: Sequence[Root]) -> None:
+        """Give every item its ``digest``, and call ``left_out`` with each file of some roots that was not named."""
+        self.verifier = replace(self.verifier, digests=True)
+        self._left_out, self._observed = left_out, tuple(roots)
+
+    @property
+    def roots(self) -> tuple[Root, ...]:
+        """The roots that are looked at."""
+        return tuple(root for root in self.layout.roots if any(root in target.roots for target in self.targets))
+
+    @property
+    def whole(self) -> tuple[Root, ...]:
+        """Those of them of which everything was named."""
+        return tuple(root for root in self.roots if any(root in target.whole for target in self.targets))
+
+    def __iter__(self) -> Iterator[Outcome]:
+        """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
+        matched: set[str] = set()
+        roots = self.roots
+        outcomes = verify_files(self._files(roots, matched), roots, self.verifier, processes=self.processes)
+        shadowing = Shadowing([root for root in self.layout.roots if not _is_other(root)], self.verifier)
+        for done, outcome in enumerate(outcomes, 1):
+            if isinstance(outcome, VerifiedItem):
+                shadowing.look(outcome)
+            yield outcome
+            if self.progress is not None:
+                self.progress(done, 0, "")
+        self.warnings += shadowing.warnings
+        yield from self._problems
+        if not self._all_named:
+            for target in self.targets:
+                if target.text not in matched and not target.problems:
+                    yield Unchecked(
+                        f"nothing matches {target.text!r}", "no-match", "rye search --ids lists what there is"
+                    )
+
+    def _files(self, roots: tuple[Root, ...], matched: set[str]) -> Iterator[tuple[int, ItemFile]]:
+        """Yield the files of the roots that any target names, noting which targets did and what could not be listed."""
+        for number, root in enumerate(roots):
+            targets = [target for target in self.targets if root in target.roots]
+            empty = _is_other(root)
+            for file in with_duplicates(spaces.walk_along(root)):
+                if isinstance(file, ItemError):
+                    rel = str(file.details["path"])
+                    # a manifest is of all that is in the root, whatever was named
+                    if root not in self._observed and not any(target.covers(root, rel) for target in targets):
+                        continue
+                    path, empty = f"{root.path}/{rel}", False
+                    self._problems.append(Unchecked(f"{root.source}: {file.message}", file.code, file.hint, path))
+                    continue
+                empty = False
+                if not self._all_named:
+                    naming = [target.text for target in targets if target.accepts(root, file)]
+                    if not naming:
+                        self._leave_out(root, file)
+                        continue
+                    matched.update(naming)
+                if self.wanted is None or self.wanted(root, file):
+                    yield number, file
+                else:
+                    self.passed_over += 1
+                    self._leave_out(root, file)
+            if empty:
+                self.warnings += (f"{root.source}: there are no items in {root.path}",)
+
+    def _leave_out(self, root: Root, file: ItemFile) -> None:
+        if self._left_out is not None and root in self._observed:
+            self._left_out(root, file)
+
+
+def stream_outcomes(
+    texts: tuple[str, ...],
+    layout: Layout,
+    *,
+    space: str = "all",
+    named_trust: Sequence[Path] = (),
+    wanted: Callable[[Sequence[Root]], Wanted] | None = None,
+    digests: bool = True,
+    processes: int | None = 1,
+    progress: Progress | None = None,
+) -> OutcomeStream:
+    """Prepare the verification of what the texts name; nothing but trust files is read before it is iterated over.
+
+    Args:
+        texts: Paths, references or scopes; none means everything.
+        layout: The spaces.
+        space: Which of them to look in.
+        named_trust: Trust files that count as the user's own.
+        wanted: Given the roots, returns what tells which of the named files to verify; None for all.
+        digests: Whether trusted items have a ``digest``, too.
+        processes: How many may work; None for one on each processor.
+        progress: Called while it goes on.
+
+    Raises:
+        ArgumentError: A text names nothing that could exist.
+    """
+    targets = read_targets(texts, layout, space)
+    everywhere = layout.in_space(space)
+    by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
+    named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
+    extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
+    load = extended.load_trust(named_trust)
+    unread = {each.message: each for each in load.doubts}
+    stream = OutcomeStream(
+        extended,
+        targets,
+        Verifier(load.trust, signing.system_clock(), digests),
+        (*layout.warnings, *(text for text in load.warnings if text not in unread), *filter(None, [load.emptiness])),
+        processes=cores() if processes is None else max(1, processes),
+        progress=progress,
+        _all_named=not texts,
+        _problems=[
+            # whatever key such a file revokes, nothing can be checked in full
+            *(
+                Unchecked(f"{text}; which key it is about, and may revoke, is not known", fault.code, fault.hint, path)
+                for text, fault, path in ((text, each.fault, str(each.path)) for text, each in unread.items())
+            ),
+            *dict.fromkeys(
+                Unchecked(problem.message, problem.code, problem.hint, str(problem.details["path"]))
+                for target in targets
+                for problem in target.problems
+            ),
+        ],
+    )
+    by_name = dict.fromkeys((*layout.named, *extended.roots[len(layout.roots) :]))
+    stream.self_vouched = tuple(_self_vouched((root for root in by_name if root in stream.roots), load.trust))
+    if wanted is not None:
+        stream.wanted = wanted(stream.roots)
+    return stream
+
+
+def _is_other(root: Root) -> bool:
+    """Return whether a root is a project named by its path, whose items hide none of the layout's."""
+    return root.space is Space.PROJECT and bool(root.bundle)
+
+
+def _self_vouched(roots: Iterable[Root], trust: TrustSet) -> Iterator[str]:
+    """Say of each bundle whose own keys, and nobody else, vouch for its items."""
+    for root in roots:
+        own = [entry for entry in trust.entries if entry.scope is TrustScope.BUNDLE and entry.bundle == root.bundle]
+        if any(not any(each.scope.is_anchor for each in trust.named(entry.fingerprint)) for entry in own):
+            yield (
+                f"{root.source}: nobody but the bundle itself vouches for its keys: name a key that you know with "
+                "--signer, or demand one with --policy"
+            )

@@ -1,0 +1,36 @@
+"""Verifications of verdicts that are made by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from rye.spaces import Root
+from rye.verify.manifests import Manifests
+from rye.verify.policy import Policy
+from rye.verify.reports import Outcome
+from rye.verify.run import Baseline, Verification
+from tests.support.signed import NOW
+
+
+@dataclass
+class Outcomes:
+    """A stream of files with verdicts."""
+
+    entries: tuple[Outcome, ...]
+    warnings: tuple[str, ...] = ()
+    passed_over: int = 0
+    whole: tuple[Root, ...] = ()
+
+    def __iter__(self) -> Iterator[Outcome]:
+        yield from self.entries
+
+
+def verification(
+    *entries: Outcome, policy: Policy | None = None, baseline: Baseline | None = None, **more: Any
+) -> Verification:
+    """Return a verification of these."""
+    now = more.pop("now", NOW)
+    outcomes: Any = Outcomes(entries, **more)
+    return Verification(outcomes, policy or Policy(), baseline or Baseline(), now, Manifests(outcomes))
