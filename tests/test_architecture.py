@@ -110,7 +110,6 @@ LONG_FILES: Mapping[str, str] = {
     "rye/registry/registry.py": "the façade: every method has its arguments documented where users look",
     "rye/registry/state.py": "still to be simplified",
     "rye/search/explain.py": "still to be simplified",
-    "rye/search/highlight.py": "still to be simplified",
     "rye/search/sections.py": "still to be simplified",
     "rye/search/semantic.py": "still to be simplified",
 }

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rye.parameters import MAX_LIMIT
-from rye.search.plan import Unfinished
+from rye.search.plan import PrefixQuery
 
 if TYPE_CHECKING:
     from rye.registry.registry import Registry
@@ -71,4 +71,4 @@ def search_typed(registry: Registry, text: str, **options: Any) -> SearchRespons
     Raises:
         ArgumentError: As a search.
     """
-    return registry.search(Unfinished(text), lenient=True, **options)
+    return registry.search(PrefixQuery(text), lenient=True, **options)

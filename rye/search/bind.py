@@ -37,10 +37,10 @@ from rye.search.bound import (
     TextPattern,
     without,
 )
-from rye.search.compare import EXAMPLES, readable
 from rye.search.expand import How, Pattern
 from rye.search.fields import (
     ALIASES,
+    EXAMPLES,
     KEYWORD_FIELDS,
     RELATION_FIELDS,
     STATES,
@@ -49,6 +49,7 @@ from rye.search.fields import (
     canonical,
     kind_of,
     nearest,
+    readable,
 )
 
 

@@ -1,4 +1,4 @@
-"""Which characters of an item's texts matched, and the passage of its body that shows the match best."""
+"""Highlighting: which characters of an item's texts matched, and the passage of its body that shows the match best."""
 
 from __future__ import annotations
 
@@ -20,12 +20,8 @@ from rye.search.bound import Phrase
 from rye.search.match import Matcher
 from rye.search.phrase import Spans
 
-__all__ = ["Ranges", "Sought", "mark"]
-
-
-# -- Which characters of a text are the words that a query asks for.
 _FEW_WORDS = 64
-"""Of more words than these none is looked for by itself."""
+"""Up to so many words are each looked for literally; of more, every chunk of a text is looked up."""
 
 MOST = 10_000
 """Words that are marked in one text, the first ones."""
@@ -36,13 +32,24 @@ LOOKED_AT = 100_000
 Range = tuple[int, int]
 Ranges = tuple[Range, ...]
 
-_CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+PREVIEW_LENGTH = 200
+LEAD = 50
+"""Characters of a preview that lead up to the first mark, at most."""
 
+_CHANGEABLE = re.compile(r"[\x00-\x7f]?[^\x00-\x7f]+")
+_BLANK = re.compile(r"\s")
+_WIDE = re.compile(r"\s{2,}|\A\s")
+"""White space that becomes shorter when every run of it becomes one space, and none is left at the beginning."""
+
+_SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
+"""Numbers of the fields that have one value, an attribute of the item."""
+
+_BODY = TEXT_FIELDS.index("content")
 _CAPITALS = frozenset(ascii_uppercase)
 _ALNUM = frozenset(ascii_letters + digits)
 
 
-class _Spans(dict[str, Ranges]):
+class _ChunkRanges(dict[str, Ranges]):
     """The ranges of terms in each chunk of text, made when a chunk is first met: chunks recur on a page."""
 
     def __init__(self, terms: frozenset[str]) -> None:
@@ -59,24 +66,20 @@ class _Spans(dict[str, Ranges]):
 
 
 class Sought:
-    """What to mark in texts: terms wherever they stand, and positions.
-
-    Args:
-        terms: The terms.
-        places: The ``(first, last)`` positions.
+    """What to mark in texts: terms wherever they stand, and ``(first, last)`` positions.
 
     Attributes:
         literal: Those of the terms that an ASCII text may have; None if they are too many to look for each, or if one
             may be cut.
-        spans: Where the terms are in a chunk.
+        ranges: Where the terms are in a chunk.
     """
 
-    __slots__ = ("literal", "places", "spans", "terms")
+    __slots__ = ("literal", "positions", "ranges", "terms")
 
-    def __init__(self, terms: frozenset[str], places: Sequence[Range] = ()) -> None:
+    def __init__(self, terms: frozenset[str], positions: Sequence[Range] = ()) -> None:
         self.terms = terms
-        self.places = places
-        self.spans = _Spans(terms)
+        self.positions = positions
+        self.ranges = _ChunkRanges(terms)
         plain = tuple(term for term in terms if term.isascii())
         few = len(plain) <= _FEW_WORDS and max(map(len, plain), default=0) < analysis.MAX_TERM
         self.literal = plain if few else None
@@ -85,7 +88,9 @@ class Sought:
 def mark(text: str, sought: Sought) -> Ranges:
     """Return the character ranges of a text to mark, ascending, apart from each other."""
     normalized = text if text.isascii() else analysis.normalize(text)
-    found = sorted(islice(_placed(normalized, sought), MOST) if sought.places else _worded(normalized, sought))
+    found = sorted(
+        islice(_at_positions(normalized, sought), MOST) if sought.positions else _of_terms(normalized, sought)
+    )
     if found and normalized is not text and normalized != text:
         original = _Original(text)
         found = [(original.start(start), original.end(end)) for start, end in found]
@@ -98,10 +103,10 @@ def mark(text: str, sought: Sought) -> Ranges:
     return tuple(merged)
 
 
-def _worded(normalized: str, sought: Sought) -> list[Range]:
-    """Return the ranges of words wherever they stand, maybe some of them within others."""
+def _of_terms(normalized: str, sought: Sought) -> list[Range]:
+    """Return the ranges of terms wherever they stand, maybe some of them within others."""
     if sought.literal is None or not normalized.isascii():
-        return _in_chunks(normalized, sought.spans)
+        return _in_chunks(normalized, sought.ranges)
     lowered = joined = normalized.lower()
     for joiner in analysis.JOINERS:
         joined = joined.replace(joiner, "")
@@ -109,8 +114,8 @@ def _worded(normalized: str, sought: Sought) -> list[Range]:
     # What is no joined form stands there literally. If taking out what joins does not make a word occur more often, no
     # joined form has it: a whole segment overlaps with no other occurrence.
     if len(joined) < len(lowered) and any(joined.count(word) != lowered.count(word) for word in here):
-        return _in_chunks(normalized, sought.spans)
-    return _around(normalized, lowered, here, sought.spans)
+        return _in_chunks(normalized, sought.ranges)
+    return _around(normalized, lowered, here, sought.ranges)
 
 
 def _in_chunks(normalized: str, spans: Mapping[str, Ranges]) -> list[Range]:
@@ -155,9 +160,9 @@ def _every(word: str, text: str) -> Iterator[Range]:
         place = text.find(word, place + 1)
 
 
-def _placed(normalized: str, sought: Sought) -> Iterator[Range]:
-    """Yield the ranges of words, and of the parts that stand at certain positions."""
-    inside = {position for first, last in sought.places for position in range(first, last + 1)}
+def _at_positions(normalized: str, sought: Sought) -> Iterator[Range]:
+    """Yield the ranges of words, and of the parts at the positions that matched."""
+    inside = {position for first, last in sought.positions for position in range(first, last + 1)}
     position, end = 0, math.inf if sought.terms else max(inside)
     for base, chunk in analysis.locate_chunks(normalized):
         if position > end:
@@ -225,20 +230,6 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
     yield begin, text[begin:]
 
 
-PREVIEW_LENGTH = 200
-LEAD = 50
-"""Characters of a preview that lead up to the first mark, at most."""
-
-_BLANK = re.compile(r"\s")
-_WIDE = re.compile(r"\s{2,}|\A\s")
-"""White space of which something is lost when every run of it becomes one blank, and none is left at the beginning."""
-
-_SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
-"""Numbers of the fields that have one value, an attribute of the item."""
-
-_BODY = TEXT_FIELDS.index("content")
-
-
 @dataclass(frozen=True, slots=True)
 class Matched:
     """What of an item matched.
@@ -285,7 +276,7 @@ class Matches:
                 self._spans[number] = self._matchers[number].spans(self._docs)
             for field, spans in self._spans[number][doc].items():
                 if number in fields.get(field, ()):
-                    sought[field] = Sought(sought[field].terms, (*sought[field].places, *map(tuple, spans.tolist())))
+                    sought[field] = Sought(sought[field].terms, (*sought[field].positions, *map(tuple, spans.tolist())))
         return sought
 
     def _sought(self, numbers: tuple[int, ...]) -> Sought:
@@ -297,7 +288,7 @@ class Matches:
 
 
 def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section: int | None = None) -> Matched:
-    """Return what the positive leaves of a query matched in one item.
+    """Return what a query matched in one item.
 
     Args:
         item: The item as it is on disk now.
@@ -318,29 +309,21 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
     return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
 
 
-def places(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Ranges:
-    """Return the character ranges of an item's body that leaves matched; arguments as for :func:`matched`."""
+def body_ranges(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Ranges:
+    """Return the character ranges of an item's body that matched; arguments as for :func:`matched`."""
     wanted = matches.wanted(doc, positions_hold=same_bytes)
     return mark(item.body, wanted[_BODY]) if _BODY in wanted else ()
 
 
 def passage(text: str, ranges: Ranges) -> str:
-    """Return the best passage of a text, its white space made single.
-
-    Args:
-        text: The text.
-        ranges: What matched in it, ascending.
-    """
-    begin = max(0, _best_start(ranges) - LEAD) if ranges else 0
-    if begin:
-        space = _BLANK.search(text, begin, begin + LEAD)
-        begin = space.end() if space else begin
+    """Return the best passage of a text, with single spaces, given the ascending ranges that matched in it."""
+    begin = _passage_start(text, ranges) if ranges else 0
     return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
 
 
 def _mark_body(item: Item, wanted: Sought, within: tuple[int, int] | None) -> Ranges:
     """Return what to mark in the body; words are looked for only where the passage will be."""
-    if within is None or wanted.places:
+    if within is None or wanted.positions:
         return mark(item.body, wanted)
     start, end = within
     return tuple((start + first, start + last) for first, last in mark(item.body[start:end], wanted))
@@ -360,7 +343,7 @@ def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
 
 
 def _preview(item: Item, ranges: Ranges, within: tuple[int, int] | None = None) -> tuple[str, Ranges]:
-    """Return the best passage of the body, its white space made single, and the ranges to mark in it.
+    """Return the best passage of the body, with single spaces, and the ranges to mark in it.
 
     Args:
         item: The item.
@@ -374,24 +357,20 @@ def _preview(item: Item, ranges: Ranges, within: tuple[int, int] | None = None) 
             return _squeeze(body[within[0] : min(within[1], within[0] + 4 * PREVIEW_LENGTH)], (), PREVIEW_LENGTH)
     if not ranges:
         return _squeeze(item.description or body[: 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)
-    start = _best_start(ranges)
-    first = within[0] if within else 0
-    begin = max(first, start - LEAD)
-    if begin > first:
-        space = _BLANK.search(body, begin, start)
-        begin = space.end() if space else begin
+    begin = _passage_start(body, ranges, within[0] if within else 0)
     stop = min(len(body), begin + 4 * PREVIEW_LENGTH)
     inside = tuple((a - begin, min(b, stop) - begin) for a, b in ranges if begin <= a < stop)
     return _squeeze(body[begin:stop], inside, PREVIEW_LENGTH)
 
 
-def _best_start(ranges: Ranges) -> int:
-    """Return where the window with the most marks begins, what leads up to it left out; the first among equals."""
+def _passage_start(text: str, ranges: Ranges, first: int = 0) -> int:
+    """Return where the passage with the most marks begins, the first among equals, with what leads up to it."""
     starts = [start for start, _ in ranges]
-    if starts[-1] < starts[0] + PREVIEW_LENGTH - LEAD:
-        return starts[0]
     counts = [bisect_left(starts, start + PREVIEW_LENGTH - LEAD) - i for i, start in enumerate(starts)]
-    return starts[counts.index(max(counts))]
+    best = starts[counts.index(max(counts))]
+    begin = max(first, best - LEAD)
+    space = _BLANK.search(text, begin, best) if begin > first else None
+    return space.end() if space else begin
 
 
 def _squeeze(text: str, ranges: Ranges, limit: int) -> tuple[str, Ranges]:

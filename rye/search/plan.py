@@ -22,15 +22,14 @@ from rye.search.request import Request
 from rye.search.score import Evaluation
 
 
-# -- A query that somebody is still typing: the word that it ends in may go on.
-class Unfinished(str):
-    """The text of a query whose last word is that word or the beginning of one; it names what it names as it is."""
+class PrefixQuery(str):
+    """The text of a query for search as you type: its last word is a word or the beginning of one."""
 
     __slots__ = ()
 
 
-def going_on(node: ast.Node, text: str) -> ast.Node | None:
-    """Return a query in which the word that its text ends in may go on; None where it ends in none."""
+def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
+    """Return a query that takes the word its text ends in also as a prefix; None where it ends in no word."""
     operands = node.operands if isinstance(node, ast.And) else (node,)
     last = operands[-1]
     word = last.operand if isinstance(last, ast.Field) else last
@@ -70,7 +69,7 @@ class Plan:
         dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
         asked: The query with question marks and ``type:id`` read as prose, for where it finds nothing as written.
-        begun: What the first stage looks for instead of ``main`` where the query is still typed.
+        prefixed: What the first stage looks for instead of ``main`` in search as you type.
     """
 
     main: ast.Node
@@ -81,7 +80,7 @@ class Plan:
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
     asked: Plan | None = None
-    begun: ast.Node | None = None
+    prefixed: ast.Node | None = None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with a hit answers.
@@ -90,7 +89,7 @@ class Plan:
             unknown: Whether the dictionary has nothing that a word stands for.
             read: Returns what stage ``any`` looks for.
         """
-        yield Stage("all", self.begun or self.main)
+        yield Stage("all", self.prefixed or self.main)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
@@ -154,10 +153,10 @@ def _without_types(node: ast.Node) -> tuple[ast.Node, list[ast.Dropped]]:
 def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> Plan:
     """Apply what else the request says to a query as it was read."""
     dropped, warnings = list(left_out), list[str]()
-    begun = going_on(main, request.query) if isinstance(request.query, Unfinished) else None
+    prefixed = _with_prefix(main, request.query) if isinstance(request.query, PrefixQuery) else None
     bag: tuple[ast.Word, ...] = ()
     if request.proximity is not None:
-        main, begun = _near(main, request.proximity), begun and _near(begun, request.proximity)
+        main, prefixed = _near(main, request.proximity), prefixed and _near(prefixed, request.proximity)
     elif not request.fuzzy:
         found = query.loosen(main) if request.lenient else query.as_words(main)
         bag = tuple(dict.fromkeys(found or ()))
@@ -165,11 +164,11 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
         fuzzed = _fuzz(main, request.fuzzy_distance)
         if fuzzed == main and not isinstance(main, ast.Everything):
             warnings.append("fuzzy had no effect: the query has no plain word in a text field")
-        main, begun = fuzzed, begun and _fuzz(begun, request.fuzzy_distance)
+        main, prefixed = fuzzed, prefixed and _fuzz(prefixed, request.fuzzy_distance)
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
     words = bag if request.relax else ()
-    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), begun=begun)
+    return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), prefixed=prefixed)
 
 
 def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:
@@ -218,7 +217,6 @@ def _near(node: ast.Node, distance: int) -> ast.Node:
     raise ArgumentError("bad-proximity", message, hint="write NEAR into the query: a NEAR/5 b")
 
 
-# -- Items that a query names: by id or name, as the whole query or inside a sentence.
 _ENDS = "?!.,;: "
 _MARKS = frozenset('"\\')
 
@@ -283,7 +281,6 @@ def _tells(text: str, words: Sequence[ast.Word], dictionary: Dictionary) -> bool
     return all(dictionary.frequency(part) <= rarest for part in analysis.parts(text))
 
 
-# -- What the caller may have meant: the query with words the dictionary lacks replaced by the nearest that it
 _ALL_FIELDS = np.ones(len(INDEXED_FIELDS), bool)
 
 

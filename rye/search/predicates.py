@@ -20,8 +20,8 @@ from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, verdict_column
 from rye.items.scope import Scope
 from rye.search import bound
-from rye.search.compare import between
 from rye.search.expand import similar
+from rye.search.fields import between
 from rye.search.graph import Graph, graph_of
 from rye.search.succession import Succession
 from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering_verify

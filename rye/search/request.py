@@ -25,10 +25,10 @@ from rye.parameters import (
     refuse,
 )
 from rye.search import bound
-from rye.search.compare import EXAMPLES, readable
 from rye.search.facets import Wanted, read_facets
 from rye.search.fields import (
     ALIASES,
+    EXAMPLES,
     KEYWORD_FIELDS,
     RELATION_FIELDS,
     STATES,
@@ -36,6 +36,7 @@ from rye.search.fields import (
     UNORDERED,
     kind_of,
     nearest,
+    readable,
 )
 from rye.search.fusion import Fusion
 

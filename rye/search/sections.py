@@ -33,7 +33,7 @@ from rye.search.docset import Docs
 from rye.search.engine import Search, SearchContext
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.fusion import by_similarity, fuse, keyword_score, reaching
-from rye.search.highlight import Matches, Ranges, passage, places
+from rye.search.highlight import Matches, Ranges, body_ranges, passage
 from rye.search.order import ranked
 from rye.search.page import Hydrated, Hydrator
 from rye.search.plan import Plan, make_plan
@@ -379,7 +379,7 @@ class SectionSearch:
             yield keyword_scores(source.spots, found)
 
     def _places(self, source: _Source, matches: Matches) -> Ranges:
-        return places(source.item, source.doc, matches, same_bytes=source.hydrated.same_bytes)
+        return body_ranges(source.item, source.doc, matches, same_bytes=source.hydrated.same_bytes)
 
     def _similarities(self, source: _Source, near: Near) -> Floats:
         """Return the cosine of each chunk; of a file that changed they are made from what it says now."""

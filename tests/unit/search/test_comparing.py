@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.schema import fold_value
-from rye.search.compare import between, readable
-from rye.search.fields import kind_of
+from rye.search.fields import between, kind_of, readable
 from tests.support.naive_values import in_range
 from tests.support.strategies import DATES, VERSIONS
 
