@@ -16,7 +16,7 @@ from rye._process import leave
 from rye.cli.commands import COMMANDS
 from rye.cli.commands.service import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal
-from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, silence
+from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
 
 __all__ = ["main", "root"]
@@ -89,26 +89,26 @@ def main(args: Sequence[str] | None = None) -> int:
     """
     words = list(sys.argv[1:] if args is None else args)
     prepare_streams()
-    return _ending_orderly(lambda: _answered(words))
+    return _until_signalled(lambda: _exit_status(words))
 
 
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 class _Terminated(BaseException):
-    """This process was told to end, by a signal whose number is the argument."""
+    """A signal to end has arrived."""
 
 
-def _ending_orderly(work: Callable[[], int]) -> int:
-    """Let a signal to end do so by that signal, but only once helpers are dismissed and half-written files gone."""
-    status, told, is_done = 0, list[int](), False
+def _until_signalled(work: Callable[[], int]) -> int:
+    """On SIGTERM or SIGHUP: stop the worker processes, remove temporary files, then die by that signal."""
+    status, received, is_done = 0, list[int](), False
 
     def stop(number: int, *_: object) -> None:
         for each in mine:
             signal.signal(each, signal.SIG_IGN)
-        told.append(number)  # what is raised may be lost, as in what Python calls while it frees something
+        received.append(number)  # the exception may be lost, as in a finalizer
         if not is_done:
-            raise _Terminated(number)
+            raise _Terminated
 
     is_main = threading.current_thread() is threading.main_thread()
     mine = [number for number in _ENDING if is_main and signal.getsignal(number) is signal.SIG_DFL]
@@ -124,14 +124,14 @@ def _ending_orderly(work: Callable[[], int]) -> int:
     finally:
         for number in mine:
             signal.signal(number, signal.SIG_DFL)
-    if told:
+    if received:
         silence(sys.stdout, sys.stderr)
         leave()
-        os.kill(os.getpid(), told[0])
+        os.kill(os.getpid(), received[0])
     return status
 
 
-def _answered(words: list[str]) -> int:
+def _exit_status(words: list[str]) -> int:
     status = 0
     try:
         status = _guarded(words)
@@ -173,7 +173,10 @@ def _as_rye_error(error: Exception) -> RyeError:
     if isinstance(error, RyeError):
         return error
     if isinstance(error, click.ClickException):
-        return _usage_error(error)
+        hint = getattr(error, "hint", "")
+        if not hint and isinstance(error, click.UsageError) and error.ctx is not None:
+            hint = f"{error.ctx.command_path} --help"
+        return ArgumentError("usage", error.format_message(), hint=hint)
     if os.environ.get("RYE_DEBUG", "") not in {"", "0"}:
         import traceback
 
@@ -194,13 +197,6 @@ def _run(words: list[str]) -> int:
     return int(status or 0)
 
 
-def _usage_error(error: click.ClickException) -> RyeError:
-    hint = getattr(error, "hint", "")
-    if not hint and isinstance(error, click.UsageError) and error.ctx is not None:
-        hint = f"{error.ctx.command_path} --help"
-    return ArgumentError("usage", error.format_message(), hint=hint)
-
-
 def _unexpected(error: Exception) -> RyeError:
     if isinstance(error, OSError) and error.strerror:
         named = f": {error.filename}" if error.filename else ""
@@ -213,33 +209,32 @@ def _unexpected(error: Exception) -> RyeError:
 
 
 def _report(error: RyeError, words: Sequence[str]) -> int:
+    """Write an error in the form that the words ask for; a private key that it quotes is blanked out."""
     from rye.registry import hide_keys
 
     error.message, error.hint = hide_keys(error.message), hide_keys(error.hint)
-    error.details = {
-        name: [hide_keys(each) if isinstance(each, str) else each for each in value]
-        if isinstance(value, list | tuple)
-        else hide_keys(value)
-        if isinstance(value, str)
-        else value
-        for name, value in error.details.items()
-    }
-    options = words[: words.index("--")] if "--" in words else words
-    wanted = _json_wanted(options)
-    if sys.stdout is not None and wanted:
-        say_json({"error": error.to_dict()}, lines=wanted == "jsonl")
+    error.details = {name: _without_keys(value) for name, value in error.details.items()}
+    form = _json_form(words[: words.index("--")] if "--" in words else words)
+    if sys.stdout is not None and form:
+        say_json({"error": error.to_dict()}, lines=form == "jsonl")
         return _ERROR
     from rye.cli.render.parts import render_error
 
-    for line in render_error(error, Terminal.of(sys.stderr)):
-        note(line)
+    show((), render_error(error, Terminal.of(sys.stderr)))
     return _ERROR
 
 
-def _json_wanted(options: Sequence[str]) -> str:
-    """Return ``json`` or ``jsonl`` where the words ask for an answer in that form."""
+def _without_keys(value: Any) -> Any:
+    from rye.registry import hide_keys
+
+    if isinstance(value, list | tuple):
+        return [_without_keys(each) for each in value]
+    return hide_keys(value) if isinstance(value, str) else value
+
+
+def _json_form(options: Sequence[str]) -> str:
+    """Return ``json`` or ``jsonl`` where the options ask for an answer in that form."""
     for form in ("json", "jsonl"):
-        pairs = set(pairwise(options))
-        if f"--{form}" in options or f"--format={form}" in options or ("--format", form) in pairs:
+        if f"--{form}" in options or f"--format={form}" in options or ("--format", form) in pairwise(options):
             return form
     return ""

@@ -17,21 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["DRAWINGS", "render_item", "render_list", "render_refs"]
 
-_SHOWN = {
-    "author",
-    "category",
-    "created",
-    "created_at",
-    "description",
-    "id",
-    "name",
-    "tags",
-    "title",
-    "type",
-    "updated",
-    "updated_at",
-    "version",
+_LISTED_BEFORE = {
+    *("author", "category", "created", "created_at", "description", "id", "name"),
+    *("tags", "title", "type", "updated", "updated_at", "version"),
 }
+"""Metadata that :func:`render_item` lists by itself."""
 
 _REMARKABLE = {"shadows", "shadowed by", "warning", "state", "see instead"}
 
@@ -79,7 +69,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "updated", item.updated
     yield "tags", ", ".join(item.tags)
     for name, value in item.metadata.items():
-        if name not in _SHOWN:
+        if name not in _LISTED_BEFORE:
             yield name, _value(value)
     yield "symbols", ", ".join(f"{symbol.name}:{symbol.line}" for symbol in item.symbols)
 
@@ -144,7 +134,8 @@ def render_refs(found: Relations, terminal: Terminal) -> Iterator[str]:
     yield _item(found.item, items, terminal)
     width = max((cells(each.kind) for each in found.relations), default=0)
     for relation in found.relations:
-        outward = _goes_out(relation, found.direction, items)
+        is_nearer = items[relation.item].distance < relation.distance
+        outward = is_nearer if found.direction == "both" else found.direction == "out"
         indent = "  " * relation.distance
         arrow = _ARROWS["out" if outward else "in"][0 if terminal.unicode else 1]
         near, far = (
@@ -152,13 +143,6 @@ def render_refs(found: Relations, terminal: Terminal) -> Iterator[str]:
         )
         between = "" if relation.distance == 1 else f"{inline(near)} {arrow} "
         yield f"{indent}{pad(relation.kind, width)} {between or f'{arrow} '}{_end(relation, far, items, terminal)}"
-
-
-def _goes_out(relation: Relation, direction: str, items: Mapping[str, RelatedItem]) -> bool:
-    """Return whether the nearer end of a relation is the item that refers."""
-    if direction != "both":
-        return direction == "out"
-    return items[relation.item].distance < relation.distance
 
 
 def _end(relation: Relation, far: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str:
@@ -177,24 +161,33 @@ def _item(ref: str, items: Mapping[str, RelatedItem], terminal: Terminal) -> str
     return "  ".join(filter(None, facts))
 
 
+def _graph(found: Relations) -> tuple[list[tuple[str, bool]], list[tuple[int, int, Relation]]]:
+    """Return nodes and edges of a drawing; the item asked about is node 0.
+
+    A node is what it is called and whether it exists; an ambiguous relation has an edge to each of its candidates.
+    """
+    nodes = {(found.item, True): 0}
+    edges: list[tuple[int, int, Relation]] = []
+    for relation in found.relations:
+        start = nodes.setdefault((relation.item, True), len(nodes))
+        names = (relation.target,) if relation.target else relation.candidates
+        ends = [(name, True) for name in names] or [(relation.written, False)]
+        edges += [(start, nodes.setdefault(end, len(nodes)), relation) for end in ends]
+    return list(nodes), edges
+
+
 def render_dot(found: Relations) -> Iterator[str]:
-    """Yield a directed graph in the DOT language; what is not there is dashed, as are ambiguous relations."""
-    nodes = _Nodes(found)
+    """Yield a directed graph in the DOT language; missing items and ambiguous relations are dashed."""
+    nodes, edges = _graph(found)
     yield "digraph rye {"
     yield "  rankdir=LR;"
     yield "  node [shape=box];"
-    lines = [_dot_edge(nodes, relation) for relation in found.relations]
-    for number, (label, there) in enumerate(nodes.labels):
-        style = "" if there else ", style=dashed"
-        yield f"  n{number} [label={_dot(label)}{style}];"
-    for line in lines:
-        yield from line
+    for number, (label, exists) in enumerate(nodes):
+        yield f"  n{number} [label={_dot(label)}{'' if exists else ', style=dashed'}];"
+    for start, end, relation in edges:
+        style = ", style=dashed" if relation.state == "ambiguous" else ""
+        yield f"  n{start} -> n{end} [label={_dot(relation.kind)}{style}];"
     yield "}"
-
-
-def _dot_edge(nodes: _Nodes, relation: Relation) -> list[str]:
-    style = ", style=dashed" if relation.state == "ambiguous" else ""
-    return [f"  n{start} -> n{end} [label={_dot(relation.kind)}{style}];" for start, end in nodes.ends_of(relation)]
 
 
 def _dot(text: str) -> str:
@@ -204,46 +197,18 @@ def _dot(text: str) -> str:
 
 
 def render_mermaid(found: Relations) -> Iterator[str]:
-    """Yield a flowchart in the language of Mermaid; what is not there is round, ambiguous relations are dotted."""
-    nodes = _Nodes(found)
+    """Yield a flowchart in the language of Mermaid; missing items are round, ambiguous relations are dotted."""
+    nodes, edges = _graph(found)
     yield "flowchart LR"
-    lines = [
-        f"  n{start} {'-.->' if relation.state == 'ambiguous' else '-->'}|{relation.kind}| n{end}"
-        for relation in found.relations
-        for start, end in nodes.ends_of(relation)
-    ]
-    for number, (label, there) in enumerate(nodes.labels):
-        opening, closing = ("[", "]") if there else ("(", ")")
+    for number, (label, exists) in enumerate(nodes):
+        opening, closing = ("[", "]") if exists else ("(", ")")
         yield f'  n{number}{opening}"{_mermaid(label)}"{closing}'
-    yield from lines
+    for start, end, relation in edges:
+        yield f"  n{start} {'-.->' if relation.state == 'ambiguous' else '-->'}|{relation.kind}| n{end}"
 
 
 def _mermaid(text: str) -> str:
     return _UNSAFE_IN_MERMAID.sub(lambda match: f"#{ord(match[0])};", inline(text))
-
-
-class _Nodes:
-    """Numbers for what stands in a drawing, given as it is met; the item asked about is the first."""
-
-    def __init__(self, found: Relations) -> None:
-        self._numbers: dict[tuple[str, bool], int] = {}
-        self._number(found.item, there=True)
-
-    @property
-    def labels(self) -> list[tuple[str, bool]]:
-        """What each is called, and whether it is there."""
-        return list(self._numbers)
-
-    def _number(self, label: str, *, there: bool) -> int:
-        return self._numbers.setdefault((label, there), len(self._numbers))
-
-    def ends_of(self, relation: Relation) -> list[tuple[int, int]]:
-        """Return where a relation begins and ends, once for each thing that it may mean."""
-        start = self._number(relation.item, there=True)
-        targets = (relation.target,) if relation.target else relation.candidates
-        if not targets:
-            return [(start, self._number(relation.written, there=False))]
-        return [(start, self._number(target, there=True)) for target in targets]
 
 
 DRAWINGS: Mapping[str, Callable[[Relations], Iterator[str]]] = {"dot": render_dot, "mermaid": render_mermaid}
