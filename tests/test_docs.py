@@ -35,7 +35,7 @@ from rye.query import ast as nodes
 from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
 from rye.query.limits import LIMITS
-from rye.search.explanation import REASONS as REASONS_WHY
+from rye.search.explain import MISS_REASONS
 from rye.search.facets import Figures
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import LeafTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
@@ -253,8 +253,8 @@ def test_every_reason_for_which_an_item_is_no_hit_is_documented() -> None:
     """The table on the page has exactly the codes there are."""
     table = {row[0].strip("`") for row in rows("looking-around") if len(row) == 2 and row[0].startswith("`")}
     figures = set(Figures.__slots__)
-    assert table & set(REASONS_WHY) == set(REASONS_WHY)
-    assert {name for code in table for name in code.replace("`", "").split(", ")} - set(REASONS_WHY) == figures
+    assert table & set(MISS_REASONS) == set(MISS_REASONS)
+    assert {name for code in table for name in code.replace("`", "").split(", ")} - set(MISS_REASONS) == figures
 
 
 def documented_codes() -> set[tuple[str, str]]:

@@ -153,7 +153,7 @@ def _why_lines(why: Mapping[str, Any]) -> Iterator[str]:
         yield f"   similarity {cosine} (near from {near['threshold']:g} on): {short(near['section'])}"
     for word, other in (("before", why["above"]), ("after", why["below"])):
         if other is not None:
-            yield f"   {word} it: {other['rank']}. {reference(other)}  {other['score']:.4g} (by {other['because']})"
+            yield f"   {word} it: {other['rank']}. {reference(other)}  {other['score']:.4g} (by {other['decided_by']})"
 
 
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:

@@ -40,7 +40,8 @@ if TYPE_CHECKING:
     from rye.registry.relations import RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
     from rye.registry.stats import SpaceStats, Stats
-    from rye.search.explanation import Clause, Contrast, Meant, Neighbour, Why, contrast
+    from rye.search.clauses import Clause
+    from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
     from rye.search.results import (
         HybridMatch,
@@ -72,18 +73,18 @@ if TYPE_CHECKING:
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "FINDINGS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS", "Baseline", "Choice",
-    "Clause", "Contrast", "Delegation", "Demand", "Facet", "Finding", "Fixes", "HybridMatch", "KeyFacts",
-    "Keyring", "Layout", "LeafTrace", "LoadedItem", "ManifestReport", "ManifestWritten", "Meant", "Neighbour",
-    "Parsed", "Passphrase", "Policy", "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation",
-    "Relations", "Replaced", "Root", "SearchResponse", "SearchResult", "SectionHit", "SectionResponse",
-    "Severity", "SignReport", "Signature", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan",
-    "TrustReport", "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem",
-    "Violation", "Why", "carry_out_all", "check_root", "check_signers", "concerns", "contrast", "cosign_root",
-    "dump", "find_root", "hide_keys", "last_moment", "list_items", "load_policy", "parse", "read_delegation",
-    "read_key_file", "read_root_keys", "read_signers", "refuse_key_text", "refuse_links", "reset_root",
-    "search_typed", "sign_bundle", "start_verification", "system_clock", "to_dict", "write_atomically",
-    "write_root", "write_secret",
+    "DEFAULT_KEY", "FINDINGS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS", "Baseline", "Choice", "Clause",
+    "Contrast", "Delegation", "Demand", "Facet", "Finding", "Fixes", "HybridMatch", "KeyFacts", "Keyring",
+    "Layout", "LeafTrace", "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase",
+    "Policy", "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root",
+    "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature",
+    "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan", "TrustReport",
+    "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem", "Violation", "Why",
+    "carry_out_all", "check_root", "check_signers", "concerns", "contrast", "cosign_root", "dump", "find_root",
+    "hide_keys", "last_moment", "list_items", "load_policy", "parse", "read_delegation", "read_key_file",
+    "read_root_keys", "read_signers", "refuse_key_text", "refuse_links", "reset_root", "search_typed",
+    "sign_bundle", "start_verification", "system_clock", "to_dict", "write_atomically", "write_root",
+    "write_secret",
 ]
 
 _NAMES = {
@@ -102,7 +103,8 @@ _NAMES = {
     "rye.registry.relations": "RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem RefreshReport SpaceStatus VectorReport",
     "rye.registry.stats": "SpaceStats Stats",
-    "rye.search.explanation": "Clause Contrast Meant Neighbour Why contrast",
+    "rye.search.clauses": "Clause",
+    "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
     "rye.search.facets": "Facet",
     "rye.search.results": "HybridMatch LeafTrace Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.signing": "REASONS Signature Verdict hide_keys last_moment refuse_key_text refuse_links system_clock "

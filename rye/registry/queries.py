@@ -9,8 +9,7 @@ from rye.index.reader import Part
 from rye.registry.lookup import find_item
 from rye.registry.state import State
 from rye.search.engine import SearchContext
-from rye.search.explain import Inquiry
-from rye.search.explanation import Reason, Why
+from rye.search.explain import Explainer, MissReason, Why
 from rye.search.request import Request
 from rye.search.results import SearchResponse
 from rye.search.similar import Likeness
@@ -54,21 +53,24 @@ def why_of(state: State, request: Request, item: str, world: Asked) -> Why:
         QueryError: As a search.
     """
     (part, local), *_ = copies = find_item(state.everywhere, item)
-    inquiry = Inquiry(request, world(state, request))
+    explainer = Explainer(request, world(state, request))
     searched = [(part, local) for part, local in copies if request.space in ("all", part.root.space)]
     if searched:
         here, local = searched[0]
-        found = inquiry.about(_same(inquiry, here), local)
+        found = explainer.explain(_same(explainer, here), local)
     else:
         wider = replace(request, space="all")
-        apart = Inquiry(wider, world(state, wider)).about(part, local)
-        stage, total = inquiry.counted()
+        wide = Explainer(wider, world(state, wider)).explain(part, local)
         message = f"it is in {part.root.source}, and {request.space} space was searched"
-        reasons = (Reason("space", request.space, message), *(each for each in apart.reasons if each.code != "stage"))
-        found = replace(apart, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
+        reasons = (
+            MissReason("space", request.space, message),
+            *(each for each in wide.reasons if each.code != "stage"),
+        )
+        stage, total = explainer.found.stage, explainer.total
+        found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
     return replace(found, warnings=(*state.warnings, *found.warnings))
 
 
-def _same(inquiry: Inquiry, part: Part) -> Part:
-    """Return the part of the inquiry's reader that has the same segment."""
-    return next(own for own in inquiry.reader.parts if own.segment is part.segment)
+def _same(explainer: Explainer, part: Part) -> Part:
+    """Return the part of the explainer's reader that has the same segment."""
+    return next(own for own in explainer.reader.parts if own.segment is part.segment)

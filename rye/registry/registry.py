@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
     from rye.registry.stats import Stats
-    from rye.search.explanation import Why
+    from rye.search.explain import Why
     from rye.search.results import SectionResponse
     from rye.verify.policy import Policy
     from rye.verify.reports import VerifyReport

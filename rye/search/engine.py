@@ -31,7 +31,7 @@ from rye.search.relax import Dictionary, Reading, read_prose
 from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
-from rye.search.semantic import ByMeaning, Near
+from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.signing import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
@@ -73,7 +73,7 @@ class Answer:
     scores: Floats
     exact: frozenset[int]
     hidden: dict[str, int]
-    near: Near | None = None
+    near: SemanticScores | None = None
 
     @property
     def total(self) -> int:
@@ -87,8 +87,8 @@ class Answer:
     def hits(self, start: int, stop: int) -> list[Hit]:
         """Return some of the hits, in order."""
         return [
-            Hit(int(doc), float(score), int(doc) in self.exact, self.near.closeness(int(doc)) if self.near else None)
-            for doc, score in zip(self.docs[start:stop], self.scores[start:stop], strict=True)
+            Hit(doc, score, doc in self.exact, self.near.of(doc) if self.near else None)
+            for doc, score in zip(self.docs[start:stop].tolist(), self.scores[start:stop].tolist(), strict=True)
         ]
 
 
@@ -195,12 +195,12 @@ class Search:
         """Return the documents that are listed only because superseded ones were asked for."""
         return self.reader.withdrawn if self.request.include_superseded else _NOTHING
 
-    def method(self, near: Near | None) -> str:
+    def method(self, near: SemanticScores | None) -> str:
         """Return what orders the hits."""
         mode = self.request.mode
         if near is None:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
-        return mode.fusion.fusion if near.asked.hybrid else "embedding"
+        return mode.fusion.fusion if near.hybrid else "embedding"
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
         """Return what to evaluate: where what may be prose finds nothing as it is written, it is read as prose."""
@@ -239,7 +239,7 @@ class Search:
         return self._ordered(stage.name, evaluation, found, exact=exact)
 
     def _ordered(
-        self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, near: Near | None = None
+        self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, near: SemanticScores | None = None
     ) -> Answer:
         """Return hits in order, by keyword scores unless near, without those that are to be hidden."""
         hidden: dict[str, int] = {}
@@ -263,29 +263,28 @@ class Search:
         order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request, reach=reach)
         return Answer(stage, evaluation, found, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
 
-    def asking(self, plan: Plan) -> ByMeaning:
-        """Return what asks by meaning."""
-        return ByMeaning(self.request, self.reader, plan, self.evaluate, boosts=self.context.boosts)
+    def semantic(self, plan: Plan) -> SemanticSearch:
+        """Return the search in semantic or hybrid mode."""
+        return SemanticSearch(self.request, self.reader, plan, self.evaluate, boosts=self.context.boosts)
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
         mode = self.request.mode
         if mode.name == "keyword":
             return None
-        asking = self.asking(plan)
-        near = asking.near(self.context.meaning, allowed)
-        self._warnings += asking.warnings
+        semantic = self.semantic(plan)
+        near = semantic.run(self.context.meaning, allowed)
+        self._warnings += semantic.warnings
         if near is None:
             return None
         asked = Docs(self.reader.size, numbers=near.docs)
         exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
-        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched])
-        found |= Docs(self.reader.size, numbers=exact)
+        found = near.hits() | Docs(self.reader.size, numbers=exact)
         answer = self._ordered(mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not mode.narrows:
-            self._warnings.append(asking.instead(near.nothing))
+            self._warnings.append(semantic.fallback_warning(near.why_no_hit()))
             return None
-        self._suggestion = asking.suggestion
+        self._suggestion = semantic.suggestion()
         return answer
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:

@@ -1,12 +1,12 @@
-"""Two scores made one: how well an item's words match a query, and how near its meaning is.
+"""Fusion of keyword scores and similarities into one score, and the conditions for a hit.
 
-Both are numbers from 0 to 1 that hang on the item and the query alone, not on what else was found, so they stay the
-same whatever filters and pages say. Weighted fusion is a weighted mean::
+Both are numbers from 0 to 1 that depend on the item and the query alone, not on the other hits, so filters and pages
+do not change them. Weighted fusion is a weighted mean::
 
     total = (w_semantic · similarity + w_keyword · SPREAD · keyword) / (w_semantic + w_keyword · SPREAD)
 
-Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) looks at ranks alone; it is divided by what the first of
-both lists gets, so that it ends at 1 as well::
+Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) uses ranks alone; it is divided by the score of an item
+that is first in both lists, so that its maximum is 1 as well::
 
     total = (1 / (k + rank_semantic) + 1 / (k + rank_keyword)) · (k + 1) / 2
 """
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,9 +28,9 @@ RRF_K = 60
 _NOISE = 1e-6
 
 SPREAD = 5.0
-"""How many times as far cosines lie apart as keyword scores do, so that a weight weighs what sets items apart.
+"""Ratio of the spreads of cosines and keyword scores: equal weights then have an equal influence on the order.
 
-The geometric mean of the ratios of their standard deviations over all items, nine files of queries on three sets: 4.8.
+Measured as the ratio of standard deviations over all items, geometric mean of nine query files on three sets: 4.8.
 """
 
 
@@ -54,28 +55,35 @@ class Fusion:
         return least > 0 or self.require_keyword_match or self.require_semantic_match
 
 
+class Condition(NamedTuple):
+    """One condition for a hit: the option that sets it, the least score, the scores, and which items meet it."""
+
+    option: str
+    least: float
+    scores: Floats
+    met: Bools
+
+
 @dataclass(frozen=True, eq=False)
-class Blend:
+class FusedScores:
     """The scores of some items, item by item.
 
     Attributes:
         similarity: Cosines; minus infinity where an item has no vector.
         keyword: Keyword scores; 0 where no word matches.
-        by_meaning, by_words: What each gives the total.
-        matched: Whether the item is a hit.
+        by_meaning, by_words: The part of the total that comes from each.
+        total: The sum of both, to order by.
+        conditions: What a hit has to meet.
+        matched: Whether the item is a hit, which is whether it meets all conditions.
     """
 
     similarity: Floats
     keyword: Floats
     by_meaning: Floats
     by_words: Floats
+    total: Floats
+    conditions: tuple[Condition, ...]
     matched: Bools
-
-    @property
-    def total(self) -> Floats:
-        """The scores to order by."""
-        total: Floats = self.by_meaning + self.by_words
-        return total
 
 
 def keyword_score(score: Floats, coverage: Floats) -> Floats:
@@ -87,24 +95,22 @@ def keyword_score(score: Floats, coverage: Floats) -> Floats:
     return found
 
 
-def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> Blend:
-    """Return scores of similarity alone, times the boost of each item's source; the threshold is for what is raw."""
-    nothing = np.zeros(len(similarity))
+def by_similarity(similarity: Floats, boosts: Floats, threshold: float) -> FusedScores:
+    """Score by similarity alone, times the boost of each item's source; the threshold is for the raw similarity."""
+    none = np.zeros(len(similarity))
     raised = np.maximum(similarity, 0.0) * boosts
-    return Blend(similarity, nothing, raised, nothing, reaching(similarity, threshold))
+    near = Condition("threshold", threshold, similarity, reaches(similarity, threshold))
+    return FusedScores(similarity, none, raised, none, raised, (near,), near.met)
 
 
-def reaching(similarity: Floats, threshold: float) -> Bools:
-    """Return which similarities are shown as a threshold or more."""
+def reaches(similarity: Floats, threshold: float) -> Bools:
+    """Return which similarities are shown as the threshold or more."""
     found: Bools = similarity >= _shown_as(threshold)
     return found
 
 
-def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) -> Blend:
-    """Return the fused scores of items.
-
-    A hit has a word of the query, or reaches the threshold.
-    """
+def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) -> FusedScores:
+    """Fuse similarities and keyword scores; a hit has a word of the query or reaches the threshold."""
     near = np.maximum(similarity, 0.0)
     if fusion.fusion == "rrf":
         by_meaning, by_words = _reciprocal(near, fusion.rrf_k), _reciprocal(keyword, fusion.rrf_k)
@@ -112,15 +118,22 @@ def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) 
         semantic_weight, keyword_weight = fusion.semantic_weight, fusion.keyword_weight * SPREAD
         both = semantic_weight + keyword_weight
         by_meaning, by_words = near * (semantic_weight / both), keyword * (keyword_weight / both)
-    worded, meant = keyword > 0, reaching(similarity, threshold)
-    matched = (worded | meant) & (near >= _percent_shown_as(fusion.min_semantic_score))
-    matched &= keyword >= _percent_shown_as(fusion.min_keyword_score)
-    matched &= by_meaning + by_words >= _percent_shown_as(fusion.min_combined_score)
+    total = by_meaning + by_words
+    worded, meant = keyword > 0, reaches(similarity, threshold)
+    conditions = [Condition("threshold", threshold, similarity, worded | meant)]
+    for option, least, scores in (
+        ("min_semantic_score", fusion.min_semantic_score, near),
+        ("min_keyword_score", fusion.min_keyword_score, keyword),
+        ("min_combined_score", fusion.min_combined_score, total),
+    ):
+        if least > 0:
+            conditions.append(Condition(option, least, scores, scores >= _percent_shown_as(least)))
     if fusion.require_keyword_match:
-        matched &= worded
+        conditions.append(Condition("require_keyword_match", 0.0, keyword, worded))
     if fusion.require_semantic_match:
-        matched &= meant
-    return Blend(similarity, keyword, by_meaning, by_words, matched)
+        conditions.append(Condition("require_semantic_match", threshold, similarity, meant))
+    matched = np.logical_and.reduce([condition.met for condition in conditions])
+    return FusedScores(similarity, keyword, by_meaning, by_words, total, tuple(conditions), matched)
 
 
 def _reciprocal(values: Floats, k: int) -> Floats:
@@ -132,12 +145,12 @@ def _reciprocal(values: Floats, k: int) -> Floats:
 
 
 def _shown_as(least: float) -> float:
-    """Return from which score on one is shown, with four decimals, as ``least`` or more: so a shown score is enough."""
+    """Return the lowest score that is shown, with four decimals, as ``least``: a shown score is enough for itself."""
     return (math.ceil(least * 1e4 - _NOISE) - 0.5) / 1e4
 
 
 def _percent_shown_as(least: float) -> float:
-    """Return the same for a score that is also shown as percent with one decimal, maybe of what four decimals left."""
+    """Return the same for a score that is also shown as percent with one decimal."""
     return min(_shown_as(least), _shown_as((math.ceil(least * 1e3 - _NOISE) - 0.5) / 1e3))
 
 

@@ -22,7 +22,7 @@ from rye.search.match import Matcher
 from rye.search.predicates import States
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
-from rye.search.semantic import Closeness
+from rye.search.semantic import HitScores
 from rye.signing import Evidence, Origin, Signature, TrustSet, judge, remembering_verify
 from rye.signing.reasons import cut_short
 from rye.spaces import Root
@@ -213,7 +213,7 @@ class Hit(NamedTuple):
     doc: int
     score: float
     exact: bool
-    closeness: Closeness | None = None
+    semantic: HitScores | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +232,7 @@ class PageBuilder:
         warnings, hiding, states = list[str](), list[str](), self.hydrator.states
         hydrated = self.hydrator.hydrate([hit.doc for hit in hits], warnings)
         read = [(hit, one) for hit, one in zip(hits, hydrated, strict=True) if one is not None]
-        matches = Matches(self._matchers(few=any(hit.closeness for hit in hits)), [hit.doc for hit in hits])
+        matches = Matches(self._matchers(few=any(hit.semantic for hit in hits)), [hit.doc for hit in hits])
         results = []
         for hit, one in read:
             sources = states.sources_of(one.kind, one.item_id, one.part)
@@ -240,14 +240,14 @@ class PageBuilder:
                 hiding += states.hiding(one.kind, one.item_id)
             if (files := sources.count(one.part.root.source)) > 1:
                 warnings.append(f"{one.name} is in {files} files of {one.part.root.source}; keep one of them")
-            section = hit.closeness.section if hit.closeness and one.same_bytes else None
+            section = hit.semantic.section if hit.semantic and one.same_bytes else None
             found = matched(one.read.item, hit.doc, matches, same_bytes=one.same_bytes, section=section)
             results.append(self._result(hit, one, sources, found))
         warnings += cut_short(list(dict.fromkeys(hiding)))
         return tuple(results), tuple(dict.fromkeys(warnings))
 
     def _result(self, hit: Hit, hydrated: Hydrated, sources: Sequence[str], found: Matched) -> SearchResult:
-        item, root, near = hydrated.read.item, hydrated.part.root, hit.closeness
+        item, root, near = hydrated.read.item, hydrated.part.root, hit.semantic
         shadows, shadowed_by = self.hydrator.states.sharing(sources, root.source)
         states, successor = self.hydrator.states.withdrawn(hit.doc)
         traces = self.evaluation.explain(hit.doc) if self.explain else None
@@ -277,7 +277,7 @@ class PageBuilder:
             successor=successor,
             explain=near.explain(traces) if near and traces is not None else traces,
             similarity=near.similarity if near else None,
-            hybrid=near.match(item) if near else None,
+            hybrid=near.hybrid_match(item) if near else None,
         )
 
     def _matchers(self, *, few: bool) -> list[Matcher]:

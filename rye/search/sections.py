@@ -32,7 +32,7 @@ from rye.search.bound import asks_verdict
 from rye.search.docset import Docs
 from rye.search.engine import Search, SearchContext
 from rye.search.fields import K1, TEXT_FIELDS
-from rye.search.fusion import by_similarity, fuse, keyword_score, reaching
+from rye.search.fusion import by_similarity, fuse, keyword_score, reaches
 from rye.search.highlight import Matches, Ranges, body_ranges, passage
 from rye.search.order import ranked
 from rye.search.page import Hydrated, Hydrator
@@ -41,7 +41,7 @@ from rye.search.relax import Dictionary
 from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
-from rye.search.semantic import Near, any_of
+from rye.search.semantic import SemanticScores, any_of
 from rye.signing import Verdict
 from rye.spaces import Root
 from rye.spaces.read import read_item
@@ -282,16 +282,16 @@ class SectionSearch:
 
     # candidates
 
-    def _near(self, plan: Plan, allowed: Docs) -> Near | None:
+    def _near(self, plan: Plan, allowed: Docs) -> SemanticScores | None:
         """Return what is near, or None where words have to do, for a reason that a warning names."""
         if self.request.search.mode.name == "keyword":
             return None
-        asking = self._search.asking(plan)
-        near = asking.near(self.context.meaning, allowed)
-        if near and not near.blend.matched.any():
-            asking.warnings.append(asking.instead(near.nothing))
+        semantic = self._search.semantic(plan)
+        near = semantic.run(self.context.meaning, allowed)
+        if near and not near.fused.matched.any():
+            semantic.warnings.append(semantic.fallback_warning(near.why_no_hit()))
             near = None
-        self._warnings += map(SearchWarning, asking.warnings)
+        self._warnings += map(SearchWarning, semantic.warnings)
         return near
 
     def _by_words(self, plan: Plan) -> Evaluation:
@@ -299,16 +299,16 @@ class SectionSearch:
         node = any_of(plan.words, lambda word: not known(word)) if plan.words else plan.main
         return self._search.evaluate(node, plan)
 
-    def _candidates(self, near: Near | None, evaluation: Evaluation, allowed: Docs) -> Ints:
+    def _candidates(self, near: SemanticScores | None, evaluation: Evaluation, allowed: Docs) -> Ints:
         """Return the documents that are best by meaning and those that are best by words, ascending."""
         if near is None:
             found = self._shown(evaluation.docs() & allowed).numbers
             return self._best(found, keyword_score(evaluation.scores(found), evaluation.coverage(found)))
-        found = self._shown(Docs(self.context.reader.size, numbers=near.docs[near.blend.matched])).numbers
+        found = self._shown(near.hits()).numbers
         at = np.searchsorted(near.docs, found)
-        similarity = near.blend.similarity[at]
-        meant = np.where(reaching(similarity, near.threshold), similarity, 0.0)
-        return unique(self._best(found, near.blend.keyword[at]), self._best(found, meant))
+        similarity = near.fused.similarity[at]
+        meant = np.where(reaches(similarity, near.threshold), similarity, 0.0)
+        return unique(self._best(found, near.fused.keyword[at]), self._best(found, meant))
 
     def _shown(self, found: Docs) -> Docs:
         if self.request.search.include_superseded:
@@ -335,7 +335,7 @@ class SectionSearch:
 
     # scores
 
-    def _chunks(self, sources: Sequence[_Source], near: Near | None, evaluation: Evaluation) -> list[_Chunk]:
+    def _chunks(self, sources: Sequence[_Source], near: SemanticScores | None, evaluation: Evaluation) -> list[_Chunk]:
         """Return all chunks that match, with their scores."""
         keyword = np.concatenate([np.empty(0), *self._worded(sources, evaluation)])
         if near is None:
@@ -344,10 +344,10 @@ class SectionSearch:
             similarity = np.concatenate([np.empty(0), *(self._similarities(source, near) for source in sources)])
             mode = self.request.search.mode
             if mode.name == "semantic":
-                blend = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
+                fused = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
             else:
-                blend = fuse(mode.fusion, similarity, keyword, near.threshold)
-            total, matched = blend.total, blend.matched
+                fused = fuse(mode.fusion, similarity, keyword, near.threshold)
+            total, matched = fused.total, fused.matched
         rows = zip(
             ((source, *place) for source in sources for place in _numbers(source)),
             np.round(total, 4).tolist(),
@@ -381,17 +381,17 @@ class SectionSearch:
     def _places(self, source: _Source, matches: Matches) -> Ranges:
         return body_ranges(source.item, source.doc, matches, same_bytes=source.hydrated.same_bytes)
 
-    def _similarities(self, source: _Source, near: Near) -> Floats:
+    def _similarities(self, source: _Source, near: SemanticScores) -> Floats:
         """Return the cosine of each chunk; of a file that changed they are made from what it says now."""
-        meaning = near.nearness.meaning
+        meaning = near.similarities.meaning
         if source.hydrated.same_bytes:
             own = meaning.vectors.rows_of(source.doc)
             sections, numbers = meaning.vectors.sections[own].tolist(), meaning.vectors.chunks[own].tolist()
-            known = dict(zip(zip(sections, numbers, strict=True), near.nearness.rows[own].tolist(), strict=True))
+            known = dict(zip(zip(sections, numbers, strict=True), near.similarities.rows[own].tolist(), strict=True))
         else:
             chunks = chunks_of(source.item)
             try:
-                cosines = (meaning.embedder.embed([chunk.text for chunk in chunks]) @ near.nearness.query).tolist()
+                cosines = (meaning.embedder.embed([chunk.text for chunk in chunks]) @ near.similarities.query).tolist()
             except UnavailableError as error:
                 self._warnings.append(f"{source.item.type}:{source.item.id} was matched by words: {error.message}")
                 return np.full(len(list(_numbers(source))), -np.inf)

@@ -1,11 +1,10 @@
-"""A request in semantic or hybrid mode → the scores of all items that count, or the reason why keywords must do."""
+"""Semantic and hybrid search: a request → the scores of all items, or the reason why keywords answer instead."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 
 import numpy as np
 from rapidfuzz.distance import OSA
@@ -21,63 +20,206 @@ from rye.query import ast
 from rye.search.bind import searched_fields
 from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
-from rye.search.fusion import Blend, by_similarity, fuse, keyword_score, percent, reaching
+from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
 from rye.search.plan import Plan
 from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.results import HybridMatch, LeafTrace
 from rye.search.score import Evaluation
 
-# -- What a search by meaning says of one hit of a page.
-HEADER_LENGTH = 120
-MEANING = "meaning"
-"""The field of a trace that stands for similarity."""
+_HEADER_LENGTH = 120
+"""Characters of the headings that a hybrid hit shows."""
+
+_WORD = re.compile(r"[^\W\d_]+")
+_LIVE = re.compile(r"\\(.)|[*?]")
+_MIN_TYPO_LENGTH = 6
+"""Letters of a word that may be a typo; shorter words are too similar to each other."""
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What was asked by meaning.
+def required_part(node: ast.Node) -> ast.Node:
+    """Return the part of a query that every hit must match; plain words need only be similar in meaning."""
+    match node:
+        case ast.Word() | ast.Fuzzy():
+            return ast.Everything(node.span)
+        case ast.Boost(operand=operand):
+            return required_part(operand)
+        case ast.And(operands=operands):
+            kept = tuple(one for one in map(required_part, operands) if not isinstance(one, ast.Everything))
+            if len(kept) < 2:
+                return kept[0] if kept else ast.Everything(node.span)
+            return replace(node, operands=kept)
+        case ast.Or(operands=operands):
+            choices = tuple(map(required_part, operands))
+            free = any(isinstance(one, ast.Everything) for one in choices)
+            return ast.Everything(node.span) if free else replace(node, operands=choices)
+        case _:
+            return node
+
+
+def texts_of(node: ast.Node) -> Iterator[str]:
+    """Yield the texts of a query in order, without excluded parts and conditions on keyword fields."""
+    match node:
+        case ast.Word(text=text) | ast.Fuzzy(text=text) | ast.Phrase(text=text):
+            yield text
+        case ast.Wildcard(pattern=pattern):
+            yield _LIVE.sub(r"\1", pattern)
+        case ast.And() | ast.Or() | ast.Near() | ast.Boost():
+            for operand in ast.children(node):
+                yield from texts_of(operand)
+        case ast.Field(name=name, operand=operand) if canonical(name) in TEXT_FIELDS:
+            yield from texts_of(operand)
+
+
+def has_boost(node: ast.Node) -> bool:
+    """Return whether a part of a query is boosted."""
+    return any(isinstance(one, ast.Boost) for one in ast.walk(node))
+
+
+def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Node:
+    """Return the OR of some words; unknown words are searched with typos forgiven."""
+    choices = tuple(ast.Fuzzy(word.text, span=word.span) if unknown(word.text) else word for word in words)
+    return choices[0] if len(choices) == 1 else ast.Or(choices)
+
+
+def fix_typos(text: str, typos: Mapping[str, str]) -> str:
+    """Replace the typos of a text by their corrections."""
+    return _WORD.sub(lambda match: typos.get(match.group(), match.group()), text) if typos else text
+
+
+def find_typos(words: Iterable[str], unknown: Callable[[str], bool], nearest: Callable[[str], str]) -> dict[str, str]:
+    """Return the typos among some words with their corrections: one edit away, with the same first letter.
+
+    The tokens of a mistyped word can mean anything, so its correction is embedded instead.
+
+    Args:
+        words: The words of a query.
+        unknown: Whether no item has a word.
+        nearest: Returns the nearest word that items have, or an empty string.
+    """
+    typos = {}
+    for word in dict.fromkeys(words):
+        if len(word) < _MIN_TYPO_LENGTH or not word.isalpha() or not unknown(word):
+            continue
+        folded, near = word.casefold(), nearest(word)
+        if near[:1] == folded[0] and OSA.distance(folded, near, score_cutoff=1) == 1:
+            typos[word] = near
+    return typos
+
+
+@dataclass(frozen=True, eq=False)
+class Similarities:
+    """The similarities of all items to a text.
 
     Attributes:
-        text: What was embedded.
-        near: How many items reach the threshold.
+        meaning: The model and the vectors.
+        query: Shape ``(dimensions,)``: the vector of the text.
+        rows: Shape ``(rows of the vectors,)``: cosines; minus infinity for items that are left out.
+        best: Shape ``(documents,)``: the highest cosine of each; minus infinity where it has no vector.
+    """
+
+    meaning: Meaning
+    query: Rows
+    rows: Rows
+    best: Floats
+
+    def section(self, doc: int) -> int:
+        """Return the ordinal of the most similar section, the first among equals; -1 without vectors."""
+        own = self.meaning.vectors.rows_of(doc)
+        return int(self.meaning.vectors.sections[own[np.argmax(self.rows[own])]]) if len(own) else -1
+
+
+def similarities(meaning: Meaning, text: str, allowed: Bools) -> Similarities:
+    """Embed a text and compare it with the vectors of some documents.
+
+    Raises:
+        UnavailableError: The model cannot be used now, or its answer is no vector of length 1.
+    """
+    query = meaning.query(text)
+    rows = meaning.vectors.similarities(query, allowed)
+    return Similarities(meaning, query, rows, meaning.vectors.best(rows).astype(np.float64))
+
+
+@dataclass(frozen=True, eq=False)
+class SemanticScores:
+    """The scores of all items that scope, filters and query leave.
+
+    Attributes:
+        text: What was embedded, as explanations show it.
         hybrid: Whether keyword scores count as well.
+        threshold: The similarity of a semantic match.
+        similarities: The similarities of the items.
+        evaluation: Gives keyword scores and highlights; in semantic mode it is that of the required part alone.
+        docs: Shape ``(n,)``: the documents, ascending.
+        fused: Their scores.
+        none_left: Why there is no document, if there is none.
     """
 
     text: str
-    near: int
     hybrid: bool
+    threshold: float
+    similarities: Similarities
+    evaluation: Evaluation
+    docs: Ints
+    fused: FusedScores
+    none_left: str = ""
 
-    @cached_property
-    def words(self) -> frozenset[str]:
-        """The parts of its words."""
-        return frozenset(analysis.parts(self.text))
+    def hits(self) -> Docs:
+        """Return the documents that meet all conditions."""
+        return Docs(self.similarities.meaning.vectors.size, numbers=self.docs[self.fused.matched])
+
+    def scores(self, docs: Ints) -> Floats:
+        """Return the scores of some of the documents."""
+        found: Floats = self.fused.total[np.searchsorted(self.docs, docs)]
+        return found
+
+    def of(self, doc: int) -> HitScores:
+        """Return the scores of one of the documents."""
+        at = int(np.searchsorted(self.docs, doc))
+        similarity = float(self.fused.similarity[at])
+        return HitScores(
+            whole=self,
+            similarity=round(similarity, 4) if np.isfinite(similarity) else None,
+            keyword=float(self.fused.keyword[at]),
+            by_meaning=float(self.fused.by_meaning[at]),
+            by_words=float(self.fused.by_words[at]),
+            section=self.similarities.section(doc),
+        )
+
+    def why_no_hit(self) -> str:
+        """Return why there may be no hit."""
+        best = self.fused.similarity.max(initial=-np.inf)
+        if not len(self.docs):
+            return self.none_left
+        if not np.isfinite(best):
+            return "no item that counts has a vector yet"
+        return f"no item is as near as {self.threshold:g}; the nearest item is at {best:.2f}"
 
 
 @dataclass(frozen=True, slots=True)
-class Closeness:
-    """How near one hit is, and why it has its score.
+class HitScores:
+    """The scores of one item.
 
     Attributes:
-        asked: To what.
+        whole: Those of all items.
         similarity: Its cosine; None without a vector.
         keyword: Its keyword score.
-        by_meaning, by_words: What each gives its score.
-        section: Ordinal of the nearest section; -1 without a vector.
+        by_meaning, by_words: What each contributes to its score.
+        section: Ordinal of the most similar section; -1 without a vector.
     """
 
-    asked: Asked
+    whole: SemanticScores
     similarity: float | None
     keyword: float
     by_meaning: float
     by_words: float
     section: int
 
-    def match(self, item: Item) -> HybridMatch | None:
-        """Return what a hybrid search tells of its hit."""
-        if not self.asked.hybrid:
+    def hybrid_match(self, item: Item) -> HybridMatch | None:
+        """Return how a hit of a hybrid search came about; None in semantic mode."""
+        if not self.whole.hybrid:
             return None
-        symbols = [symbol for symbol in item.symbols if not self.asked.words.isdisjoint(analysis.parts(symbol.name))]
+        words = frozenset(analysis.parts(self.whole.text))
+        symbols = [symbol for symbol in item.symbols if not words.isdisjoint(analysis.parts(symbol.name))]
         return HybridMatch(
             total=percent(self.by_meaning + self.by_words),
             semantic=percent(max(self.similarity or 0.0, 0.0)),
@@ -88,34 +230,34 @@ class Closeness:
         )
 
     def header(self, item: Item) -> str:
-        """Return the headings of the nearest section of the item, or its description where it has none."""
+        """Return the headings of the item's most similar section, or its description where it has none."""
         path = item.sections[self.section].heading_path if 0 <= self.section < len(item.sections) else ()
         header = " ".join((" > ".join(path) or item.description).split())
-        return header if len(header) <= HEADER_LENGTH else f"{header[: HEADER_LENGTH - 1]}…"
+        return header if len(header) <= _HEADER_LENGTH else f"{header[: _HEADER_LENGTH - 1]}…"
 
-    def explain(self, traces: Iterable[LeafTrace]) -> tuple[LeafTrace, ...]:
-        """Return what leaves and meaning contribute; it sums to the score.
+    def explain(self, traces: Sequence[LeafTrace]) -> tuple[LeafTrace, ...]:
+        """Return the contributions of meaning and of the term queries; they sum to the score.
 
         Args:
-            traces: What each field gave each leaf of the keyword score.
+            traces: Those of the keyword score, which are scaled to what it contributes.
         """
-        known = tuple(traces)
-        whole = sum(trace.contribution for trace in known)
-        by_words = self.by_words / whole if whole > 0 else 0.0
+        sum_of_words = sum(trace.contribution for trace in traces)
+        share = self.by_words / sum_of_words if sum_of_words > 0 else 0.0
         scaled = [
             replace(
                 trace,
-                contribution=trace.contribution * by_words,
-                weight=trace.weight * by_words,
-                unboosted=trace.unboosted * by_words,
+                contribution=trace.contribution * share,
+                weight=trace.weight * share,
+                unboosted=trace.unboosted * share,
             )
-            for trace in known
-            if by_words > 0
+            for trace in traces
+            if share > 0
         ]
-        near = self.similarity or 0.0
-        most = self.by_meaning / near if near > 0 else 0.0
-        text, df = self.asked.text, self.asked.near
-        return (LeafTrace(text, MEANING, df, 1.0, 1.0, near, self.by_meaning, weight=most, unboosted=most), *scaled)
+        similarity, whole = self.similarity or 0.0, self.whole
+        most = self.by_meaning / similarity if similarity > 0 else 0.0
+        near = int(reaches(whole.fused.similarity, whole.threshold).sum())
+        by_meaning = LeafTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, self.by_meaning, most, most)
+        return (by_meaning, *scaled)
 
 
 def _lines(symbol: Symbol) -> str:
@@ -123,184 +265,21 @@ def _lines(symbol: Symbol) -> str:
     return f"{symbol.name}@L{symbol.line}{end}"
 
 
-# -- What a query says, what it demands, and how near the items are to what it says.
-_WORD = re.compile(r"[^\W\d_]+")
-_LIVE = re.compile(r"\\(.)|[*?]")
-_LONG_ENOUGH = 6
-"""Letters a word has that is taken for another one mistyped; shorter words are too near to each other."""
-
-
-def demands(node: ast.Node) -> ast.Node:
-    """Return what a query demands of an item, whatever the item means."""
-    match node:
-        case ast.Word() | ast.Fuzzy():
-            return ast.Everything(node.span)
-        case ast.Boost(operand=operand):
-            return demands(operand)
-        case ast.And(operands=operands):
-            kept = tuple(one for one in map(demands, operands) if not isinstance(one, ast.Everything))
-            if len(kept) < 2:
-                return kept[0] if kept else ast.Everything(node.span)
-            return replace(node, operands=kept)
-        case ast.Or(operands=operands):
-            choices = tuple(map(demands, operands))
-            free = any(isinstance(one, ast.Everything) for one in choices)
-            return ast.Everything(node.span) if free else replace(node, operands=choices)
-        case _:
-            return node
-
-
-def says(node: ast.Node) -> Iterator[str]:
-    """Yield the texts of a query in order, but for what is excluded and what is compared with keyword fields."""
-    match node:
-        case ast.Word(text=text) | ast.Fuzzy(text=text) | ast.Phrase(text=text):
-            yield text
-        case ast.Wildcard(pattern=pattern):
-            yield _LIVE.sub(r"\1", pattern)
-        case ast.And() | ast.Or() | ast.Near() | ast.Boost():
-            for operand in ast.children(node):
-                yield from says(operand)
-        case ast.Field(name=name, operand=operand) if canonical(name) in TEXT_FIELDS:
-            yield from says(operand)
-
-
-def has_boost(node: ast.Node) -> bool:
-    """Return whether part of a query is to count more or less than the rest."""
-    return any(isinstance(one, ast.Boost) for one in ast.walk(node))
-
-
-def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Node:
-    """Return the query for any of some words; those that are unknown forgive typos."""
-    choices = tuple(ast.Fuzzy(word.text, span=word.span) if unknown(word.text) else word for word in words)
-    return choices[0] if len(choices) == 1 else ast.Or(choices)
-
-
-def fixed(text: str, slips: Mapping[str, str]) -> str:
-    """Return a text with the words that are slips replaced."""
-    return _WORD.sub(lambda match: slips.get(match.group(), match.group()), text) if slips else text
-
-
-def mistyped(words: Iterable[str], unknown: Callable[[str], bool], nearest: Callable[[str], str]) -> dict[str, str]:
-    """Return words that no item has, each with the word one slip of the fingers away that begins with the same letter.
-
-    Tokens of a mistyped word mean anything, so what it was meant to be is embedded instead.
+class SemanticSearch:
+    """One request in semantic or hybrid mode.
 
     Args:
-        words: The words of a query.
-        unknown: Whether no item has a word.
-        nearest: Returns the nearest word that items have, or nothing.
-    """
-    slips = {}
-    for word in dict.fromkeys(words):
-        if len(word) < _LONG_ENOUGH or not word.isalpha() or not unknown(word):
-            continue
-        folded, near = word.casefold(), nearest(word)
-        if near[:1] == folded[0] and OSA.distance(folded, near, score_cutoff=1) == 1:
-            slips[word] = near
-    return slips
-
-
-@dataclass(frozen=True, eq=False)
-class Nearness:
-    """How near the items of a reader are to a text.
-
-    Attributes:
-        meaning: The model and the vectors.
-        query: Shape ``(dimensions,)``: the vector of the text.
-        rows: Shape ``(rows of the vectors,)``: cosines; minus infinity for items that do not count.
-    """
-
-    meaning: Meaning
-    query: Rows
-    rows: Rows
-
-    @classmethod
-    def of(cls, meaning: Meaning, text: str, allowed: Bools) -> Nearness:
-        """Ask the model.
-
-        Raises:
-            UnavailableError: It cannot be used now, or answers with what is no vector of length 1.
-        """
-        query = meaning.query(text)
-        return cls(meaning, query, meaning.vectors.similarities(query, allowed))
-
-    @cached_property
-    def best(self) -> Floats:
-        """Shape ``(documents,)``: the highest cosine of each; minus infinity where it has no vector."""
-        best: Floats = self.meaning.vectors.best(self.rows).astype(np.float64)
-        return best
-
-    def section(self, doc: int) -> int:
-        """Return the ordinal of the section that is nearest, the first among equals; -1 without vectors."""
-        own = self.meaning.vectors.rows_of(doc)
-        return int(self.meaning.vectors.sections[own[np.argmax(self.rows[own])]]) if len(own) else -1
-
-
-@dataclass(frozen=True, eq=False)
-class Near:
-    """What is known of the items that count.
-
-    Attributes:
-        asked: What was asked by meaning.
-        threshold: The similarity of a semantic match.
-        nearness: How near the items are.
-        evaluation: Where keyword scores and highlights come from: in semantic mode only what the query demands.
-        docs: Shape ``(n,)``: the documents that count, ascending.
-        blend: Their scores.
-        lacking: Why there is no document that counts, if there is none.
-    """
-
-    asked: Asked
-    threshold: float
-    nearness: Nearness
-    evaluation: Evaluation
-    docs: Ints
-    blend: Blend
-    lacking: str = ""
-
-    def scores(self, docs: Ints) -> Floats:
-        """Return the scores of some of the documents."""
-        spread = np.zeros(self.nearness.meaning.vectors.size)
-        spread[self.docs] = self.blend.total
-        found: Floats = spread[docs]
-        return found
-
-    def closeness(self, doc: int) -> Closeness:
-        """Return what there is to say of one of the documents."""
-        at = int(np.searchsorted(self.docs, doc))
-        similarity = float(self.blend.similarity[at])
-        return Closeness(
-            asked=self.asked,
-            similarity=round(similarity, 4) if np.isfinite(similarity) else None,
-            keyword=float(self.blend.keyword[at]),
-            by_meaning=float(self.blend.by_meaning[at]),
-            by_words=float(self.blend.by_words[at]),
-            section=self.nearness.section(doc),
-        )
-
-    @property
-    def nothing(self) -> str:
-        """Why there may be no hit."""
-        best = self.blend.similarity.max(initial=-np.inf)
-        if not len(self.docs):
-            return self.lacking
-        if not np.isfinite(best):
-            return "no item that counts has a vector yet"
-        return f"no item is as near as {self.threshold:g}; the nearest item is at {best:.2f}"
-
-
-class ByMeaning:
-    """One request by meaning.
-
-    Args:
-        request: Its mode is not keyword.
+        request: The request; its mode is not keyword.
         reader: What is searched.
         plan: The query as planned.
         evaluate: Binds a query and prepares its evaluation.
         boosts: The user's own factors by source.
 
     Attributes:
-        warnings: What to say of it.
+        required: The part of the query that every hit must match.
+        worded: The query of keyword scores: any of the words, or the query as it is.
+        text: The text to embed: a query of plain words as it is, else its texts; without typos.
+        warnings: Warnings about the search.
     """
 
     def __init__(
@@ -312,119 +291,93 @@ class ByMeaning:
         *,
         boosts: Mapping[str, float],
     ) -> None:
-        self.request = request
-        self.reader = reader
-        self.plan = plan
-        self.evaluate = evaluate
+        self.request, self.reader, self.plan, self.evaluate = request, reader, plan, evaluate
         self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
+        dictionary = Dictionary(reader, searched_fields(request.level))
 
-    def near(self, meaning: Callable[[], Meaning], allowed: Docs) -> Near | None:
-        """Return the scores of what is allowed and has what the query demands; None where keywords have to do.
+        def unknown(word: str) -> bool:
+            return plan.forgiving and not dictionary.knows(word)
+
+        def nearest(word: str) -> str:
+            parts = analysis.parts(word)
+            return dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
+
+        words = plan.words
+        self.required = ast.Everything() if words else required_part(plan.main)
+        self.worded = any_of(words, unknown) if words else plan.main
+        self._texts = [word.text for word in words] or list(texts_of(plan.main))
+        self._typos = find_typos((word for text in self._texts for word in text.split()), unknown, nearest)
+        self.text = fix_typos(request.query if words else " ".join(self._texts), self._typos)
+
+    def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
+        """Score the allowed items that match the required part; None, with a warning, where keywords have to answer.
 
         Raises:
             QueryError: The query names what does not exist.
         """
         mode, plan = self.request.mode, self.plan
-        if self._slips:
-            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._slips.items())
+        if self._typos:
+            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._typos.items())
             self.warnings.append(f"by meaning, {read}: no item has the word as written")
-        wordless = sum(not analysis.parts(text) for text in self._said)
+        wordless = sum(not analysis.parts(text) for text in self._texts)
         if wordless:
             self.evaluate(self.worded, plan)  # which refuses them, or leaves them out
-        if wordless == len(self._said):
-            self.warnings.append(self.instead("the query has no word that means something"))
+        if wordless == len(self._texts):
+            self.warnings.append(self.fallback_warning("the query has no word that means something"))
             return None
-        evaluation = self.evaluate(self.demanded, plan)
-        lacking = self._lacking(self.demanded, allowed)
-        if plan.fixed or not isinstance(self.demanded, ast.Everything):
+        evaluation = self.evaluate(self.required, plan)
+        none_left = self._why_none_left(allowed)
+        if plan.fixed or not isinstance(self.required, ast.Everything):
             allowed &= evaluation.docs()
         try:
-            known = meaning()
-            nearness = Nearness.of(known, self.text, allowed.mask)
+            meaning = load()
+            found = similarities(meaning, self.text, allowed.mask)
         except (UnavailableError, EnvironmentFault) as error:
-            self.warnings.append(self.instead(f"{error.message}; {error.hint}" if error.hint else error.message))
+            cause = f"{error.message}; {error.hint}" if error.hint else error.message
+            self.warnings.append(self.fallback_warning(cause))
             return None
-        self.warnings += [*known.warnings, *self._idle()]
-        docs = allowed.numbers
-        if mode.name == "hybrid":
+        self.warnings += [*meaning.warnings, *self._ineffective()]
+        hybrid, docs = mode.name == "hybrid", allowed.numbers
+        if hybrid:
             evaluation = self.evaluate(self.worded, plan)
-        threshold = known.embedder.threshold if mode.threshold is None else mode.threshold
-        blend = self._blend(evaluation, nearness.best[docs], docs, threshold)
-        asked = Asked(self.text, int(reaching(blend.similarity, threshold).sum()), mode.name == "hybrid")
-        return Near(asked, threshold, nearness, evaluation, docs, blend, lacking)
+        threshold = meaning.embedder.threshold if mode.threshold is None else mode.threshold
+        fused = self._fuse(evaluation, found.best[docs], docs, threshold)
+        return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
 
-    def _lacking(self, demanded: ast.Node, allowed: Docs) -> str:
-        """Say what leaves no item, if none is left: what is asked of all, or what the query demands of these."""
+    def _why_none_left(self, allowed: Docs) -> str:
         if not allowed:
             return "scope, space and filters leave no item"
-        own = [] if isinstance(demanded, ast.Everything) else [str(demanded)]
+        own = [] if isinstance(self.required, ast.Everything) else [str(self.required)]
         also = [f"{name}:({parsed.text})" for name, parsed in self.plan.fixed]
         return f"no item has what the query demands: {' '.join(own + also)}"
 
-    def apart(self, near: Near, doc: int) -> Near:
-        """Return the scores with one document more, as if scope, filters and query let it count.
+    def with_item(self, found: SemanticScores, doc: int) -> SemanticScores:
+        """Return the scores with one document more, as if scope, filters and query did not leave it out.
 
         Raises:
             UnavailableError: The embedder cannot be used now.
         """
         mask = np.zeros(self.reader.size, bool)
         mask[doc] = True
-        alone = Nearness.of(near.nearness.meaning, near.asked.text, mask)
-        docs = unique(near.docs, np.asarray([doc]))
+        alone = similarities(found.similarities.meaning, found.text, mask)
+        docs = unique(found.docs, np.asarray([doc]))
         similarity = np.full(len(docs), alone.best[doc])
-        similarity[np.searchsorted(docs, near.docs)] = near.blend.similarity
-        blend = self._blend(near.evaluation, similarity, docs, near.threshold)
-        return replace(near, nearness=alone, docs=docs, blend=blend)
+        similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity
+        fused = self._fuse(found.evaluation, similarity, docs, found.threshold)
+        return replace(found, similarities=alone, docs=docs, fused=fused)
 
-    def instead(self, cause: str) -> str:
+    def fallback_warning(self, cause: str) -> str:
         """Return the sentence that says why keywords answer."""
-        name = self.request.mode.name
-        more = "" if self.request.mode.plain else "; options of that mode do not apply"
-        return f"keyword results instead of {name} ones: {cause}{more}"
+        mode = self.request.mode
+        more = "" if mode.plain else "; options of that mode do not apply"
+        return f"keyword results instead of {mode.name} ones: {cause}{more}"
 
-    @cached_property
-    def demanded(self) -> ast.Node:
-        """What of the query an item must have, whatever it means."""
-        return ast.Everything() if self.plan.words else demands(self.plan.main)
-
-    @cached_property
-    def worded(self) -> ast.Node:
-        """What keyword scores come from: any of the words, or the query as it is."""
-        words = self.plan.words
-        return any_of(words, self._unknown) if words else self.plan.main
-
-    @cached_property
-    def _slips(self) -> dict[str, str]:
-        words = (word for text in self._said for word in text.split())
-        return mistyped(words, self._unknown, self._nearest)
-
-    @cached_property
-    def _said(self) -> list[str]:
-        return [word.text for word in self.plan.words] or list(says(self.plan.main))
-
-    @cached_property
-    def text(self) -> str:
-        """What is embedded: a query of plain words as it is, else what it says; slips of the fingers fixed."""
-        return fixed(self.request.query if self.plan.words else " ".join(self._said), self._slips)
-
-    @property
     def suggestion(self) -> str:
-        """The query with its slips fixed; empty where there is nothing to fix."""
-        return fixed(self.request.query, self._slips) if self._slips else ""
+        """Return the query with its typos fixed; empty where there is none."""
+        return fix_typos(self.request.query, self._typos) if self._typos else ""
 
-    @cached_property
-    def _dictionary(self) -> Dictionary:
-        return Dictionary(self.reader, searched_fields(self.request.level))
-
-    def _unknown(self, word: str) -> bool:
-        return self.plan.forgiving and not self._dictionary.knows(word)
-
-    def _nearest(self, word: str) -> str:
-        parts = analysis.parts(word)
-        return self._dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
-
-    def _blend(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> Blend:
+    def _fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
         mode = self.request.mode
         if mode.name == "semantic":
             factors = np.asarray([self.boosts[part.root.space] for part in self.reader.parts] or [1.0])
@@ -436,10 +389,10 @@ class ByMeaning:
             keyword *= evaluation.docs().mask[docs]
         return fuse(mode.fusion, similarity, keyword, threshold)
 
-    def _idle(self) -> Iterator[str]:
-        """Yield what of the request has no effect on similarities."""
+    def _ineffective(self) -> Iterator[str]:
+        """Yield a warning for each part of the request that has no effect on similarities."""
         if self.request.mode.name == "semantic":
             request, main = self.request, self.plan.main
             forgiving = not request.fuzzy and any(isinstance(one, ast.Fuzzy) for one in ast.walk(main))
-            idle = {"level": request.level, "fuzzy": request.fuzzy, "^": has_boost(main), "~": forgiving}
-            yield from (f"{name} has no effect in semantic mode" for name, given in idle.items() if given)
+            given = {"level": request.level, "fuzzy": request.fuzzy, "^": has_boost(main), "~": forgiving}
+            yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)

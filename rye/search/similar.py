@@ -25,10 +25,10 @@ from rye.search.docset import Docs
 from rye.search.engine import Search
 from rye.search.expand import How, Pattern, document_frequencies
 from rye.search.fields import K1, Weights, weights_for
-from rye.search.fusion import Fusion, by_similarity, fuse, reaching
+from rye.search.fusion import Fusion, by_similarity, fuse
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
-from rye.search.semantic import Asked, Near, Nearness
+from rye.search.semantic import SemanticScores, similarities
 from rye.spaces.read import read_item
 
 MAX_TELLING = 25
@@ -109,34 +109,33 @@ class Likeness(Search):
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         near = self._near(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None
-        found = Docs(self.reader.size, numbers=near.docs[near.blend.matched]) if near else evaluation.docs() & allowed
+        found = near.hits() if near else evaluation.docs() & allowed
         answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), near=near)
-        method = "rrf" if near and near.asked.hybrid else self.method(near)
+        method = "rrf" if near and near.hybrid else self.method(near)
         page = self.respond(answer, f"{kind}:{item_id}", "similar", method=method)
         return replace(page, warnings=(*self._warnings, *page.warnings))
 
-    def _near(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> Near | None:
+    def _near(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:
         """Return how near the items are to what one says; None where only words can tell, which becomes a warning."""
         path, kind = part.segment.paths[local], ItemType(TYPE_NAMES[part.segment.types[local]])
         try:
             item = read_item(part.root, path, kind, part.segment.ids[local]).item
             text = "\n".join((item.title or item.name, item.description, item.body))[:_SAID]
-            known = self.context.meaning()
-            nearness = Nearness.of(known, text, allowed.mask)
+            meaning = self.context.meaning()
+            found = similarities(meaning, text, allowed.mask)
         except (UnavailableError, EnvironmentFault, ItemError) as error:
             why = f"{error.message}; {error.hint}" if error.hint else error.message
             self._warnings.append(f"items that share words instead of such that mean the same: {why}")
             return None
-        self._warnings += known.warnings
-        docs, threshold = allowed.numbers, known.embedder.threshold
-        similarity, hybrid = nearness.best[docs], self.request.mode.name == "hybrid"
+        self._warnings += meaning.warnings
+        docs, threshold = allowed.numbers, meaning.embedder.threshold
+        similarity, hybrid = found.best[docs], self.request.mode.name == "hybrid"
         if hybrid:
             shared = evaluation.scores(docs) if evaluation.scored() else np.zeros(len(docs))
-            blend = fuse(Fusion("rrf"), similarity, shared, threshold)
+            fused = fuse(Fusion("rrf"), similarity, shared, threshold)
         else:
-            blend = by_similarity(similarity, np.ones(len(docs)), threshold)
-        asked = Asked(f"like {kind}:{item.id}", int(reaching(similarity, threshold).sum()), hybrid)
-        return Near(asked, threshold, nearness, evaluation, docs, blend)
+            fused = by_similarity(similarity, np.ones(len(docs)), threshold)
+        return SemanticScores(f"like {kind}:{item.id}", hybrid, threshold, found, evaluation, docs, fused)
 
 
 def _query(words: Sequence[Telling]) -> bound.Bound:

@@ -12,7 +12,8 @@ from hypothesis import HealthCheck, given, settings
 from rye import Registry, SearchResponse
 from rye.query import parse
 from rye.search import expand
-from rye.search.explanation import REASONS, Clause, Why
+from rye.search.clauses import Clause
+from rye.search.explain import MISS_REASONS, Why
 from tests.support.embedders import Hashed
 from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder
@@ -78,7 +79,7 @@ def check_reasons(why: Why, case: Case, corpus: Corpus, number: int) -> None:
     """Hold the reasons against what scope, filters, states and query say of the item, each by itself."""
     doc, options = corpus.docs[number], case.options
     codes = {reason.code for reason in why.reasons}
-    assert codes <= set(REASONS)
+    assert codes <= set(MISS_REASONS)
     assert why.found == (not codes)
     main, *further = (clause.matched for clause in why.clauses)
     exact = why.stage == "all" and fold(options.text.strip()) in {fold(doc.item.id), fold(doc.item.name)}
@@ -188,4 +189,4 @@ def test_every_reason_occurs(tmp_path: Path) -> None:
     assert "builds in content" in asked["excluded"].reasons[0].message
     assert asked["filter"].reasons[0].message == "author is ann"
     assert asked["limit"].total == 10
-    assert set(asked) == set(REASONS)
+    assert set(asked) == set(MISS_REASONS)

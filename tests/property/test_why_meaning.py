@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse
-from rye.search.explanation import REASONS, Why
+from rye.search.explain import MISS_REASONS, Why
 from tests.support.embedders import Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -78,7 +78,7 @@ def check(found: SearchResponse, why: Why, cosines: dict[tuple[str, str], float 
     key = why.type, why.id
     assert why.rank == (places.index(key) + 1 if key in places else None)
     codes = {reason.code for reason in why.reasons}
-    assert codes <= set(REASONS)
+    assert codes <= set(MISS_REASONS)
     assert why.found == (not codes)
     assert (why.meaning is None) == (found.search_type == "keyword")
     if why.meaning is None:

@@ -28,13 +28,13 @@ if TYPE_CHECKING:
         Contrast,
         Facet,
         LeafTrace,
-        Meant,
         Neighbour,
         Parsed,
         SearchResponse,
         SearchResult,
         SectionHit,
         SectionResponse,
+        SimilarityReport,
         Why,
     )
 
@@ -64,8 +64,6 @@ def render_search(
     An explained hit has its score taken apart, and what puts it before the next one; with ``shared_words`` only the
     words that it shares with the item it is similar to.
     """
-    from rye.registry import contrast
-
     hits = response.results
     yield terminal.style(header(len(hits), response.total, "results", response.stage), bold=True)
     digits = len(str(response.offset + len(hits)))
@@ -78,6 +76,8 @@ def render_search(
         elif hit.explain is not None:
             yield from _explained(hit, terminal, _INDENT)
             if hit.explain and at + 1 < len(hits):
+                from rye.registry import contrast
+
                 apart = _contrast(contrast(hit, hits[at + 1], sort_by=sort_by), sort_by=sort_by)
                 yield _INDENT + terminal.dim(f"before {rank + 1}.: {apart}")
     yield from _facets(response.facets, terminal)
@@ -212,10 +212,10 @@ def _words(words: Mapping[str, int], terminal: Terminal) -> str:
 
 def _contrast(found: Contrast, *, sort_by: str = "score") -> str:
     """Return why one hit comes before another in the order that was asked for."""
-    if found.because != "score":
-        return _DECIDED[found.because].format(_COMPARED[sort_by])
-    shares = [f"{_short(leaf)} in {inline(field)} {gap:+.4f}" for leaf, field, gap in found.shares]
-    return f"{found.gap:+.4f}" + (f": {', '.join(shares)}" if shares else "")
+    if found.decided_by != "score":
+        return _DECIDED[found.decided_by].format(_COMPARED[sort_by])
+    shares = [f"{_short(each.leaf)} in {inline(each.field)} {each.difference:+.4f}" for each in found.shares]
+    return f"{found.difference:+.4f}" + (f": {', '.join(shares)}" if shares else "")
 
 
 def _short(text: str, longest: int = 32) -> str:
@@ -265,7 +265,7 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
         yield from _clause(below, terminal, f"{indent}  ")
 
 
-def _meaning(meant: Meant, terminal: Terminal) -> str:
+def _meaning(meant: SimilarityReport, terminal: Terminal) -> str:
     """Return how near the item is, and what similarity and words give its score."""
     near = "no vector" if meant.similarity is None else f"similarity {meant.similarity:.4f}"
     where = f" at {inline(meant.section)}" if meant.section else ""

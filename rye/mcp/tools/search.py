@@ -15,7 +15,7 @@ from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, T
 
 if TYPE_CHECKING:
     from rye.registry import Registry
-    from rye.search.explanation import Why
+    from rye.search.explain import Why
 
 __all__ = ["TOOL", "only_trusted"]
 

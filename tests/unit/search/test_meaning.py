@@ -1,11 +1,11 @@
-"""What a query says by meaning, what it demands all the same, and which words are slips of the fingers."""
+"""The texts of a query that are embedded, the part that every hit must match, and typos."""
 
 from __future__ import annotations
 
 import pytest
 
 from rye.query import parse
-from rye.search.semantic import demands, fixed, has_boost, mistyped, says
+from rye.search.semantic import find_typos, fix_typos, has_boost, required_part, texts_of
 
 READ = [
     ("deploy the server", "deploy the server", ""),
@@ -31,8 +31,8 @@ READ = [
 def test_plain_words_are_said_and_all_else_is_demanded(text: str, said: str, demanded: str) -> None:
     """No part of a query is left without effect."""
     node = parse(text).ast
-    assert " ".join(says(node)) == said
-    assert demands(node) == parse(demanded).ast or str(demands(node)) == str(parse(demanded).ast)
+    assert " ".join(texts_of(node)) == said
+    assert required_part(node) == parse(demanded).ast or str(required_part(node)) == str(parse(demanded).ast)
 
 
 def test_boosts_are_noticed() -> None:
@@ -57,11 +57,11 @@ def test_boosts_are_noticed() -> None:
 )
 def test_a_slip_is_one_edit_in_a_long_word_behind_its_first_letter(word: str, near: str, *, taken: bool) -> None:
     """Short words and other beginnings are words of their own."""
-    slips = mistyped([word, word], lambda _: True, lambda _: near)
-    assert slips == ({word: near} if taken else {})
-    assert mistyped([word], lambda _: False, lambda _: near) == {}
+    typos = find_typos([word, word], lambda _: True, lambda _: near)
+    assert typos == ({word: near} if taken else {})
+    assert find_typos([word], lambda _: False, lambda _: near) == {}
 
 
 def test_fixing_leaves_the_rest_as_it_is() -> None:
     """Only whole words are replaced."""
-    assert fixed('"Qualjty, qualjty!" (Qualjty)', {"Qualjty": "quality"}) == '"quality, qualjty!" (quality)'
+    assert fix_typos('"Qualjty, qualjty!" (Qualjty)', {"Qualjty": "quality"}) == '"quality, qualjty!" (quality)'

@@ -1,0 +1,213 @@
+"""The clauses of a query and whether one item matches each: a query taken apart by the evaluator that answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from rye._report import Report
+from rye.index.reader import Reader
+from rye.index.verdict_cache import VERDICT_NAMES
+from rye.query import ast
+from rye.search import bound
+from rye.search.bind import Context, bind
+from rye.search.facets import values_of
+from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, Weights, canonical
+from rye.search.match import Matcher
+from rye.search.phrase import Effort
+from rye.search.predicates import States
+from rye.search.score import Evaluation
+
+_FIELD_NAMES = tuple(TEXT_FIELDS)
+_LISTED = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Clause(Report):
+    """One part of a query, and whether the item matches it.
+
+    Attributes:
+        text: Canonical text.
+        kind: ``and``, ``or``, ``not``, ``text`` (found in texts), ``condition`` (compared as a whole), ``everything``,
+            or ``dropped`` by lenient reading.
+        matched: Whether the item matches; what was dropped counts neither way.
+        words: Of ``text``, by field the words of the item that matched, and how often each occurs.
+        note: For a part that does not match as it should, what the item has instead.
+        clauses: The parts it is made of.
+    """
+
+    text: str
+    kind: str
+    matched: bool
+    words: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    note: str = ""
+    clauses: tuple[Clause, ...] = ()
+
+
+def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, str]]:
+    """Yield the smallest parts for which a clause does not match as wanted, each with ``no-match`` or ``excluded``.
+
+    Args:
+        clause: Any clause; one that is as wanted has no culprits.
+        wanted: Whether it should match.
+    """
+    if clause.kind == "dropped" or clause.matched == wanted:
+        return
+    if clause.kind == "not":
+        yield from culprits(clause.clauses[0], wanted=not wanted)
+    elif clause.clauses:
+        for below in clause.clauses:
+            yield from culprits(below, wanted=wanted)
+    else:
+        yield clause, "no-match" if wanted else "excluded"
+
+
+def _in_no_field(node: ast.Node) -> ast.Node:
+    return node
+
+
+@dataclass(frozen=True, slots=True)
+class ClauseExplainer:
+    """Takes queries apart for one item.
+
+    Attributes:
+        reader, weights, states: Those of the search.
+        context: Returns what binding a node needs.
+        doc: The item.
+    """
+
+    reader: Reader
+    weights: Weights
+    states: States
+    context: Callable[[ast.Node], Context]
+    doc: int
+
+    def explain(
+        self, node: ast.Node, in_field: Callable[[ast.Node], ast.Node] = _in_no_field, *, negated: bool = False
+    ) -> Clause:
+        """Return a part of a query as a clause.
+
+        Args:
+            node: The part.
+            in_field: Puts a node into the field that the part stands in.
+            negated: Whether the part stands under an odd number of NOTs.
+        """
+        match node:
+            case ast.And(operands=operands) | ast.Or(operands=operands):
+                below = tuple(self.explain(operand, in_field, negated=negated) for operand in operands)
+                matched = [clause.matched for clause in below if clause.kind != "dropped"]
+                kind, combine = ("and", all) if isinstance(node, ast.And) else ("or", any)
+                if not matched:
+                    kind, combine = "dropped", any
+                return Clause(_text(in_field(node)), kind, combine(matched), clauses=below)
+            case ast.Not(operand=operand):
+                inner = self.explain(operand, in_field, negated=not negated)
+                kind = "dropped" if inner.kind == "dropped" else "not"
+                return Clause(_text(in_field(node)), kind, kind == "not" and not inner.matched, clauses=(inner,))
+            case ast.Boost(operand=operand):
+                return replace(self.explain(operand, in_field, negated=negated), text=_text(in_field(node)))
+            case ast.Field(operand=ast.And() | ast.Or() | ast.Not() | ast.Boost() | ast.Field() as operand):
+                return self.explain(operand, lambda inner: in_field(replace(node, operand=inner)), negated=negated)
+        return self._explain_smallest(in_field(node), negated=negated)
+
+    def matches(self, node: bound.Bound) -> bool:
+        """Return whether the item matches a bound query."""
+        return bool(Evaluation(self.reader, node, self.weights, self.states).docs().mask[self.doc])
+
+    def _explain_smallest(self, node: ast.Node, *, negated: bool) -> Clause:
+        part = bind(node, self.context(node))
+        if part is None:
+            return Clause(_text(node), "dropped", matched=False, note="left out")
+        evaluation = Evaluation(self.reader, bound.Not(part) if negated else part, self.weights, self.states)
+        matched = bool(evaluation.docs().mask[self.doc]) != negated
+        if not isinstance(part, bound.TermQuery):
+            kind = "everything" if isinstance(part, bound.Everything) else "condition"
+            return Clause(_text(node), kind, matched, note=self.values(part))
+        (matcher,) = evaluation.matchers()
+        if not matched:
+            return Clause(_text(node), "text", matched=False, note=self._why_no_match(matcher))
+        fields = set(matcher.slots_of(np.asarray([self.doc])).fields.tolist())
+        words = {
+            _FIELD_NAMES[number]: terms
+            for number, terms in sorted(matcher.words_in(self.doc).items())
+            if number in fields
+        }
+        return Clause(_text(node), "text", matched=True, words=words)
+
+    def _why_no_match(self, matcher: Matcher) -> str:
+        query = matcher.query
+        joined = query.pattern.joined if isinstance(query.pattern, bound.Phrase) else None
+        missing = [pattern.text for pattern, fields in matcher.terms_in(self.doc).items() if not fields]
+        missing = [text for text in missing if joined is None or text != joined.text]
+        if not missing:
+            return "its words are there, but not next to each other or near enough in one field"
+        note = f"no word for {', '.join(map(repr, missing[:_LISTED]))}"
+        if not query.fields.all():
+            everywhere = replace(query, fields=np.ones(len(_FIELD_NAMES), bool))
+            elsewhere = Matcher(self.reader, everywhere, Effort(), excluded=matcher.excluded).words_in(self.doc)
+            names = ", ".join(_FIELD_NAMES[number] for number in sorted(elsewhere))
+            note += f" in {query.name or 'the fields of this level'}" + (f"; there is in {names}" if names else "")
+        if matcher.cut():
+            note += "; it stands for too many words, of which the most frequent were looked up"
+        return note if matcher.docs() else f"{note}; no searched item matches"
+
+    def values(self, node: bound.Bound) -> str:
+        """Return what the item has in the fields of a condition."""
+        names = dict.fromkeys(_condition_fields(node))
+        return "; ".join(self._states() if name == "state" else f"{name} is {self._value(name)}" for name in names)
+
+    def _states(self) -> str:
+        names = [name for name in STATES if name not in VERDICT_NAMES and name != "signed"]
+        found = [name for name in names if self.states.having(name)[self.doc]]
+        return f"it is {', '.join(found)}" if found else "it is in no such state"
+
+    def _value(self, name: str) -> str:
+        if name in RELATION_FIELDS:
+            return self._related(name)
+        if name in {"is", "verdict"}:
+            return VERDICT_NAMES[int(self.states.verdicts()[self.doc])]
+        if name == "signer":
+            return _listed([name for name in self.states.signers(np.asarray([self.doc])) if name])
+        part, local = self.reader.locate(self.doc)
+        found = values_of(part.segment, name).of(local)
+        if name == "updated" and not found:
+            found = values_of(part.segment, "created").of(local)
+        return _listed(found)
+
+    def _related(self, name: str) -> str:
+        """Return the item's references as written; of those that refer to it only how many there are."""
+        graph, doc = self.states.graph(), self.states.there(self.doc)
+        if name == "references":
+            return _listed(graph.written_in(doc))
+        others = graph.naming(np.asarray([doc])).docs
+        count = len(set(graph.names.items_of(others).tolist()))
+        return f"{count} item{'s' * (count != 1)}, as rye refs tells" if count else "missing"
+
+
+def _listed(found: Sequence[str]) -> str:
+    more = [f"and {len(found) - _LISTED} more"] if len(found) > _LISTED else []
+    return ", ".join([*found[:_LISTED], *more]) or "missing"
+
+
+def _text(node: ast.Node) -> str:
+    return str(node) or "*"
+
+
+def _condition_fields(node: bound.Bound) -> Iterator[str]:
+    """Yield the names of the fields that a condition is about."""
+    match node:
+        case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
+            yield canonical(name)
+        case bound.State(name=name):
+            yield "verdict" if name == "signed" or name in VERDICT_NAMES else "state"
+        case bound.Refers(name=name):
+            yield name
+        case bound.Changed():
+            yield "updated"
+        case bound.Not(operand=operand):
+            yield from _condition_fields(operand)
+        case bound.All(operands=operands) | bound.Any(operands=operands):
+            for operand in operands:
+                yield from _condition_fields(operand)
