@@ -6,7 +6,7 @@ in through :class:`rye.index.refresh.SpaceIndex`; what queries read comes out th
 
     index = SpaceIndex(root, folder)
     snapshot = index.refresh().snapshot
-    docs, tf, positions = Reader([(root, snapshot)]).postings("title", "deploy")
+    tools = Reader([(root, snapshot)]).having("type", "tool")
 """
 
 __all__ = ["reader", "refresh"]  # modules, each loaded when it is first needed

@@ -8,19 +8,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from operator import attrgetter
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index.arrays import Bools, Ints
-from rye.index.postings import POSITION_BITS
-from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
-from rye.index.segment import Segment
+from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.index.store import Listed, Snapshot
 from rye.spaces import Root
 
@@ -29,43 +25,25 @@ Floats = npt.NDArray[np.float64]
 _NONE: Ints = np.empty(0, np.int64)
 
 
-class Postings(NamedTuple):
-    """The postings of one term in one field.
+class Part:
+    """One segment within a reader.
 
     Attributes:
-        docs: Shape ``(n,)``, ascending global document numbers.
-        tf: Shape ``(n,)``, occurrences per document.
-        positions: ``n`` arrays of ascending positions.
+        root, snapshot: Where it belongs.
+        base: The global number of its first document.
+        segment: Its arrays.
+        live: Shape ``(docs,)``: which of its documents are not deleted.
+        intact: Whether none of its documents is deleted.
     """
 
-    docs: npt.NDArray[np.int32]
-    tf: Ints
-    positions: list[Ints]
-
-
-@dataclass(frozen=True, eq=False)
-class Part:
-    """One segment within a reader; ``base`` is the global number of its first document."""
-
-    root: Root
-    snapshot: Snapshot
-    listed: Listed
-    base: int
-
-    @cached_property
-    def segment(self) -> Segment:
-        """Its arrays."""
-        return self.listed.segment
-
-    @cached_property
-    def live(self) -> Bools:
-        """Shape ``(docs,)``: which of its documents are not deleted."""
-        return self.listed.live
-
-    @cached_property
-    def intact(self) -> bool:
-        """Whether none of its documents is deleted."""
-        return not self.listed.row.deleted
+    def __init__(self, root: Root, snapshot: Snapshot, listed: Listed, base: int) -> None:
+        self.root = root
+        self.snapshot = snapshot
+        self.listed = listed
+        self.base = base
+        self.segment = listed.segment
+        self.live = listed.live
+        self.intact = not listed.row.deleted
 
     def file(self, extension: str) -> Path:
         """Return the path of a further file that lives and dies with the segment."""
@@ -88,6 +66,7 @@ class Reader:
                 base += listed.segment.docs
         self.parts = tuple(parts)
         self.size = base
+        self._bases = np.asarray([part.base for part in parts], np.int64)
 
     @cached_property
     def live(self) -> Bools:
@@ -108,29 +87,6 @@ class Reader:
             total += lengths.sum(axis=1, dtype=np.float64)
             having += np.count_nonzero(lengths, axis=1)
         return np.where(having > 0, total / np.maximum(having, 1), 1.0)
-
-    def postings(self, field: str, term: str) -> Postings:
-        """Return the postings of a term in a field over all segments.
-
-        Args:
-            field: One of ``TEXT_FIELDS``.
-            term: A folded term; one that does not occur gives empty arrays.
-        """
-        docs, frequencies = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
-        positions: list[Ints] = []
-        for part in self.parts:
-            number = part.segment.terms.find(term)
-            if number < 0:
-                continue
-            found, _ = part.segment.postings(np.asarray([number]))
-            keep = part.segment.posting_field[found] == FIELD_NUMBER[field]
-            found = found[keep & part.live[part.segment.posting_doc[found]]]
-            keys, of = part.segment.occurrences(found)
-            places = keys & ((1 << POSITION_BITS) - 1)
-            docs.append((part.segment.posting_doc[found] + part.base).astype(np.int32))
-            frequencies.append(part.segment.frequencies(found))
-            positions += np.split(places, np.flatnonzero(np.diff(of)) + 1) if len(found) else []
-        return Postings(np.concatenate(docs), np.concatenate(frequencies), positions)
 
     def locate(self, doc: int) -> tuple[Part, int]:
         """Return the part that holds a global document number, and its number there."""
@@ -166,10 +122,6 @@ class Reader:
     def in_one_part(self, docs: Ints) -> bool:
         """Return whether some documents, ascending, all lie in one part."""
         return len(self.parts) == 1 or not len(docs) or len({*self.part_numbers(docs[[0, -1]]).tolist()}) == 1
-
-    @cached_property
-    def _bases(self) -> Ints:
-        return np.asarray([part.base for part in self.parts], np.int64)
 
     def ranks(self, docs: Ints, *, by_name: bool = False) -> Ints:
         """Return the place of some documents within their parts, by id, type and path, or else by name before that."""

@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.index import container
-from rye.index.arrays import Bools, pack
+from rye.index.arrays import Array, Bools, pack
 from rye.index.container import Container, DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.segment import Segment
@@ -32,8 +31,7 @@ VERDICT_NAMES = tuple(str(verdict) for verdict in Verdict)
 VERDICT_NUMBER = {name: number for number, name in enumerate(VERDICT_NAMES)}
 
 
-@dataclass(frozen=True, eq=False)
-class VerdictColumn:
+class VerdictColumn(NamedTuple):
     """Shape ``(docs,)`` each: verdict number, and number of the signer in ``signers``."""
 
     verdicts: npt.NDArray[np.uint8]
@@ -52,39 +50,34 @@ def verdict_column(path: Path, segment: Segment, root: Root, *, trust: TrustSet,
         now: The time that expiry is judged at.
     """
     try:
-        return _read(path, segment.docs)
-    except DamagedError:
-        arrays = _judge_all(segment, root, trust, now)
-    try:
-        temporary = path.with_suffix(".tmp")
-        temporary.unlink(missing_ok=True)
-        container.write(temporary, arrays, {})
-        temporary.replace(path)
-        return _read(path, segment.docs)
-    except (OSError, DamagedError) as error:
-        logger.info("verdicts not kept: %s", error)
-        return _column(arrays, memoryview(arrays["signer.buffer"].tobytes()))
-
-
-def _read(path: Path, docs: int) -> VerdictColumn:
-    file = Container(path)
-    names = ("verdicts", "signer_of", "signer.offsets")
-    try:
-        arrays = {name: file.array(name) for name in names}
+        file = Container(path)
+        arrays = {name: file.array(name) for name in ("verdicts", "signer_of", "signer.offsets")}
         column = _column(arrays, file.buffer("signer.buffer"))
-    except (KeyError, ValueError) as error:
-        raise DamagedError(str(error)) from error
-    if len(column.verdicts) != docs:
-        message = f"{path.name}: verdicts on {len(column.verdicts)} documents, not {docs}"
-        raise DamagedError(message)
+    except (DamagedError, KeyError, ValueError):
+        column = None
+    if column is None or len(column.verdicts) != segment.docs:
+        arrays = _judge_all(segment, root, trust, now)
+        _keep(path, arrays, {})
+        column = _column(arrays, memoryview(arrays["signer.buffer"].tobytes()))
     return column
 
 
-def _column(arrays: dict[str, npt.NDArray[Any]], buffer: memoryview) -> VerdictColumn:
+def _column(arrays: Mapping[str, Array], buffer: memoryview) -> VerdictColumn:
     return VerdictColumn(arrays["verdicts"], arrays["signer_of"], Strings(arrays["signer.offsets"], buffer))
 
 
-def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, npt.NDArray[Any]]:
+def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, str]) -> None:
+    """Write arrays for the next process; what cannot be written is made again each time."""
+    temporary = path.with_suffix(".tmp")
+    try:
+        temporary.unlink(missing_ok=True)
+        container.write(temporary, arrays, meta)
+        temporary.replace(path)
+    except OSError as error:
+        logger.info("%s not kept: %s", path.name, error)
+
+
+def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, Array]:
     """Judge every document that a key of the set may have signed, and of all others one of each kind."""
     numbers: dict[str, int] = {}
 
@@ -111,12 +104,12 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     }
 
 
-# -- Sets of documents that take long to work out, kept in a file between processes.
 Masks = Mapping[str, Bools]
+"""Sets of documents, by name."""
 
 
 def kept_masks(path: Path, names: Sequence[str], size: int, *, of: str, make: Callable[[], Masks]) -> Masks:
-    """Return masks over documents, read from ``path`` or made anew and written there.
+    """Return sets of documents that take long to work out, read from ``path`` or made anew and written there.
 
     Args:
         path: Their file; the last one made of anything else is replaced.
@@ -126,29 +119,15 @@ def kept_masks(path: Path, names: Sequence[str], size: int, *, of: str, make: Ca
         make: Returns them.
     """
     try:
-        return _read_masks(path, names, size, of)
-    except DamagedError:
-        masks = make()
-    temporary = path.with_suffix(".tmp")
-    try:
-        temporary.unlink(missing_ok=True)
-        container.write(temporary, {name: np.packbits(masks[name]) for name in names}, {"of": of})
-        temporary.replace(path)
-    except OSError as error:
-        logger.info("%s not kept: %s", ", ".join(names), error)
-    return masks
-
-
-def _read_masks(path: Path, names: Sequence[str], size: int, of: str) -> Masks:
-    try:
         file = Container(path)
-        if file.meta["of"] != of:
-            message = f"{path.name} is of something else"
-            raise DamagedError(message)
         packed = [file.array(name) for name in names]
-    except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise DamagedError(str(error)) from error
-    if any(bits.dtype != np.uint8 or bits.shape != (-(-size // 8),) for bits in packed):
-        message = f"{path.name} is not of {size} documents"
-        raise DamagedError(message)
-    return {name: np.unpackbits(bits, count=size).view(bool) for name, bits in zip(names, packed, strict=True)}
+        fits = file.meta["of"] == of and all(
+            bits.dtype == np.uint8 and bits.shape == (-(-size // 8),) for bits in packed
+        )
+    except (DamagedError, KeyError, TypeError, ValueError, OverflowError):
+        fits = False
+    if fits:
+        return {name: np.unpackbits(bits, count=size).view(bool) for name, bits in zip(names, packed, strict=True)}
+    masks = make()
+    _keep(path, {name: np.packbits(masks[name]) for name in names}, {"of": of})
+    return masks

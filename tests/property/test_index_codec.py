@@ -21,7 +21,7 @@ from rye.items.model import Item
 from tests.support.naive_analysis import FieldText, analyze, levenshtein
 from tests.support.naive_docs import text_values
 from tests.support.strategies import items
-from tests.unit.index.segments import ROOT, keyword_entries, place, snapshot
+from tests.unit.index.segments import ROOT, keyword_entries, place, postings, snapshot
 
 Test = Callable[[FieldText], bool]
 
@@ -160,7 +160,7 @@ def test_whoosh_reads_the_postings_that_rye_reads(
         for name in TEXT_FIELDS:
             for raw in opened.lexicon(name):
                 term = raw.decode()
-                mine = reader.postings(name, term)
+                mine = postings(reader, name, term)
                 matcher = opened.postings(name, term)
                 theirs = {}
                 while matcher.is_active():

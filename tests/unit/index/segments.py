@@ -5,15 +5,17 @@ from __future__ import annotations
 import secrets
 from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from rye.index.analysis import stem
 from rye.index.file_list import FileList, Files, SegmentRow
 from rye.index.postings import POSITION_BITS
 from rye.index.reader import Reader
 from rye.index.schema import (
+    FIELD_NUMBER,
     MAX_METADATA_VALUES,
     RESERVED_KEYS,
     SEPARATOR,
@@ -107,6 +109,33 @@ def snapshot(
 def reader(folder: Path, *groups: Sequence[Item], gone: Collection[tuple[int, int]] = (), root: Root = ROOT) -> Reader:
     """Return a reader over one root with one segment per group."""
     return Reader([(root, snapshot(folder, groups, gone, root))])
+
+
+class Postings(NamedTuple):
+    """The postings of one term in one field: ascending global documents, occurrences in each, and their positions."""
+
+    docs: npt.NDArray[np.int32]
+    tf: npt.NDArray[np.int64]
+    positions: list[npt.NDArray[np.int64]]
+
+
+def postings(reader: Reader, field: str, term: str) -> Postings:
+    """Return the postings of a folded term in a field over all segments of a reader, through their public side."""
+    docs, frequencies = [np.empty(0, np.int32)], [np.empty(0, np.int64)]
+    positions: list[npt.NDArray[np.int64]] = []
+    for part in reader.parts:
+        number = part.segment.terms.find(term)
+        if number < 0:
+            continue
+        found, _ = part.segment.postings(np.asarray([number]))
+        keep = part.segment.posting_field[found] == FIELD_NUMBER[field]
+        found = found[keep & part.live[part.segment.posting_doc[found]]]
+        keys, of = part.segment.occurrences(found)
+        places = keys & ((1 << POSITION_BITS) - 1)
+        docs.append((part.segment.posting_doc[found] + part.base).astype(np.int32))
+        frequencies.append(part.segment.frequencies(found))
+        positions += np.split(places, np.flatnonzero(np.diff(of)) + 1) if len(found) else []
+    return Postings(np.concatenate(docs), np.concatenate(frequencies), positions)
 
 
 def dump(segment: Segment) -> Dump:

@@ -22,6 +22,7 @@ from rye.items import ItemType
 from rye.spaces import Root, Space
 from rye.spaces.read import read_item
 from tests.support.files import lay
+from tests.unit.index.segments import postings
 
 FILES = {
     "tools/ops/deploy.py": '"""Deploy a build."""\n',
@@ -68,7 +69,7 @@ def holding(found: RefreshReport, root: Root, term: str) -> list[str]:
     """Return the ids of the items whose body has a term."""
     assert found.snapshot is not None
     reader = Reader([(root, found.snapshot)])
-    return sorted(reader.key_of(doc)[1] for doc in reader.postings("content", term).docs.tolist())
+    return sorted(reader.key_of(doc)[1] for doc in postings(reader, "content", term).docs.tolist())
 
 
 ALL = ["directive:release", "knowledge:guide", "tool:ops/deploy"]

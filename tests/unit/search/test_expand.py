@@ -15,7 +15,7 @@ from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.search import expand as expanding
 from rye.search.expand import How, Pattern, Terms, automatic_distance, document_frequencies, expand, similar
 from tests.support import naive_analysis
-from tests.unit.index.segments import item, reader
+from tests.unit.index.segments import item, postings, reader
 
 EVERY = np.ones(len(TEXT_FIELDS), bool)
 
@@ -140,7 +140,7 @@ def test_of_too_many_terms_the_most_frequent_are_kept(  # noqa: PLR0917
     over = reader(tmp_path_factory.mktemp("cut"), *laid, gone=gone)
     fields = np.isin(TEXT_FIELDS, names)
     whole = weights(expand(over, pattern, fields), over)
-    holders = {term: [over.postings(name, term).docs.tolist() for name in names] for term in whole}
+    holders = {term: [postings(over, name, term).docs.tolist() for name in names] for term in whole}
     frequency = {term: len({doc for docs in found for doc in docs}) for term, found in holders.items()}
     ranked = sorted(
         (term for term in whole if frequency[term]), key=lambda term: (term != pattern.text, -frequency[term], term)
