@@ -302,7 +302,7 @@ def await_answer(answer: Future[R]) -> R:
         try:
             return answer.result(_POLL)
         except TimeoutError:
-            check()
+            check_cancelled()
 
 
 def cores() -> int:
@@ -342,13 +342,13 @@ def stoppable(cancelled: Cancelled | None) -> Iterator[None]:
     """Let what is done in this context by this thread be stopped."""
     token = _ASKED.set(cancelled)
     try:
-        check()
+        check_cancelled()
         yield
     finally:
         _ASKED.reset(token)
 
 
-def check() -> None:
+def check_cancelled() -> None:
     """Stop here if the work has been cancelled.
 
     Raises:

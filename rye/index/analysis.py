@@ -102,7 +102,7 @@ def _pattern_for(text: str) -> re.Pattern[str]:
 
 
 def chunks(normalized: str) -> list[str]:
-    """Split normalized text into chunks, in order."""
+    """Return the chunks of normalized text, in order."""
     return _pattern_for(normalized).findall(normalized)
 
 

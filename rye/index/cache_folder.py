@@ -23,8 +23,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from rye import _process as stopping
-from rye._process import remove_at_end
+from rye._process import check_cancelled, remove_at_end
 from rye.errors import EnvironmentFault
 
 logger = logging.getLogger(__name__)
@@ -173,7 +172,7 @@ def hold_lock(folder: Path, name: str, *, wait: float = 0.0) -> Iterator[bool]:
     with write_faults(folder):
         lock = _lock(folder, name)
         while lock is None and time.monotonic() < deadline:
-            stopping.check()
+            check_cancelled()
             time.sleep(_POLL)
             lock = _lock(folder, name)
     try:

@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from rye import _process as stopping
+from rye._process import check_cancelled
 from rye.index.arrays import Array
 from rye.index.terms import Strings
 
@@ -113,7 +113,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
     offset = 0
     ready = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     for name, array in ready.items():
-        stopping.check()
+        check_cancelled()
         table[name] = [array.dtype.str, list(array.shape), offset, zlib.crc32(_bytes(array))]
         offset += -(-array.nbytes // _ALIGN) * _ALIGN
     header = json.dumps({"version": FORMAT_VERSION, "meta": meta, "arrays": table, "bytes": offset}).encode()
@@ -122,7 +122,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
         handle.write(header)
         handle.write(b"\0" * (_data_start(len(header)) - handle.tell()))
         for array in ready.values():
-            stopping.check()
+            check_cancelled()
             handle.write(_bytes(array))
             handle.write(b"\0" * (-array.nbytes % _ALIGN))
         large = lasting and handle.tell() > FULL_CHECK_BYTES
@@ -199,7 +199,7 @@ class Container:
             DamagedError: An array does not match its checksum.
         """
         for name, row in self._table.items():
-            stopping.check()
+            check_cancelled()
             if zlib.crc32(_bytes(self.array(name))) != row[3]:
                 raise self._damaged(f"array {name!r} does not match its checksum")
         if len(self._map) > FULL_CHECK_BYTES and hasattr(mmap, "MADV_DONTNEED"):

@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye import _process as stopping
+from rye._process import check_cancelled
 from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, ranges, ranked, smallest, unique
 from rye.index.docvalues import CompressedStrings
 from rye.index.postings import slot_keys
@@ -57,16 +57,16 @@ def to_merge(sizes: Sequence[int], deleted: Sequence[int]) -> list[int]:
 
 def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     """Write one segment holding the live documents of several, in their order; return how many they are."""
-    stopping.check()
+    check_cancelled()
     segments = [segment for segment, _ in parts]
     keeps = [np.flatnonzero(live) for _, live in parts]
     bases: list[int] = ends_of([len(keep) for keep in keeps]).tolist()
     docs = bases[-1]
     renumber = [np.where(live, np.cumsum(live) - 1 + base, -1) for (_, live), base in zip(parts, bases, strict=False)]
     arrays, tf_bits = _postings(segments, renumber, docs)
-    stopping.check()
+    check_cancelled()
     arrays |= _keywords(segments, renumber)
-    stopping.check()
+    check_cancelled()
     edges, columns = EdgeWriter(), Columns()
     for segment, keep, numbers in zip(segments, keeps, renumber, strict=True):
         edges.take(segment.edges, numbers)
@@ -83,9 +83,9 @@ def _union(tables: Sequence[Strings | CompressedStrings], used: Sequence[Bools])
         [text for text, keep in zip(table.everything, flags.tolist(), strict=True) if keep]
         for table, flags in zip(tables, used, strict=True)
     ]
-    stopping.check()
+    check_cancelled()
     ordered, numbers = ranked(list(chain.from_iterable(kept)))
-    stopping.check()
+    check_cancelled()
     maps = []
     for flags, own in zip(used, np.split(numbers, np.cumsum(list(map(len, kept)))), strict=False):
         new = np.full(len(flags), -1, np.int64)
@@ -153,11 +153,11 @@ def _piece(sources: Sequence[_MergedSegment], low: int, high: int) -> tuple[Arra
     """Return slot and tf of the postings of the merged terms ``[low, high)``, and their positions."""
     found = []
     for source in sources:
-        stopping.check()
+        check_cancelled()
         if (row := source.postings(low, high)) is not None:
             found.append(row)
     term, slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
-    stopping.check()
+    check_cancelled()
     order = np.argsort(term, kind="stable")
     starts = (np.cumsum(tf) - tf)[order]
     tf = tf[order]

@@ -22,8 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye import _process as stopping
-from rye._process import await_answer, cores, serve, spread, start_workers
+from rye._process import await_answer, check_cancelled, cores, serve, spread, start_workers
 from rye.errors import ItemError
 from rye.index import container
 from rye.index.arrays import Arrays
@@ -158,7 +157,7 @@ def _read(
     same: list[str] = []
     problems: list[Problem] = []
     for done, file in enumerate(piece.files):
-        stopping.check()
+        check_cancelled()
         if report is not None:
             report(done)
         try:
@@ -211,7 +210,7 @@ def join(runs: Sequence[Path], path: Path, *, processes: int) -> int:
                 answers = [worker.ask(list(runs)) for worker in workers]
             postings, columns = PostingWriter(), Columns()
             for run in opened:
-                stopping.check()
+                check_cancelled()
                 postings.take(run)
                 columns.take(run, np.arange(len(run.types)))
             arrays, tf_bits = postings.arrays()
@@ -229,7 +228,7 @@ def join(runs: Sequence[Path], path: Path, *, processes: int) -> int:
 def _open_runs(runs: Sequence[Path]) -> list[Documents]:
     opened = []
     for run in runs:
-        stopping.check()
+        check_cancelled()
         opened.append(Documents(run))
     return opened
 
@@ -238,7 +237,7 @@ def _keywords_and_edges(runs: Sequence[Documents]) -> Arrays:
     """Return the arrays of the keyword terms and references of runs."""
     writer = DocumentWriter()
     for run in runs:
-        stopping.check()
+        check_cancelled()
         writer.take(run)
     return writer.keywords_and_edges()
 

@@ -21,8 +21,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rye import _process as stopping
 from rye import spaces
+from rye._process import check_cancelled
 from rye.errors import EnvironmentFault
 from rye.index.cache_folder import write_faults
 from rye.index.container import SYMPTOMS, DamagedError
@@ -348,9 +348,9 @@ def damage_text(error: Exception) -> str:
 
 
 def _walk(root: Root) -> _Walked:
-    stopping.check()
+    check_cancelled()
     paths, stats, problems = spaces.walk_stat(root)
-    stopping.check()
+    check_cancelled()
     found = tuple(Problem(error.details.get("path", ""), error.code, error.message) for error in problems)
     return _Walked(Files(paths, stats_of(stats)), found)
 

@@ -266,7 +266,7 @@ class Segment(Documents):
         owners = np.searchsorted(self.term_postings, chosen.astype(self.term_postings.dtype), side="right") - 1
         terms, which = np.unique(owners, return_inverse=True)
         starts, stops = _bounds(self.term_postings, terms)
-        before = ends_of(self.frequencies(slice(starts[0], stops[0]) if len(terms) == 1 else ranges(starts, stops)))
+        before = ends_of(self.frequencies(ranges(starts, stops)))
         first = np.cumsum(stops - starts) - (stops - starts)
         within = before[chosen - starts[which] + first[which]] - before[first][which]
         begins: Ints = self._term_positions[terms].astype(np.int64)[which] + within

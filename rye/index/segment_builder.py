@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rye import _process as stopping
+from rye._process import check_cancelled
 from rye.index import container
 from rye.index.arrays import Arrays, Ints, pack_strings, ranked, smallest
 from rye.index.bulk_analysis import Interned
@@ -166,7 +166,7 @@ class SegmentBuilder:
         """Write the segment to a new file and return how many documents it holds."""
         self._read()
         texts, tf_bits = self._postings.arrays()
-        stopping.check()
+        check_cancelled()
         arrays = texts | self._documents.keywords_and_edges() | self._documents.columns.arrays()
         write_segment(path, arrays, len(self), tf_bits)
         return len(self)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye import _process as stopping
+from rye._process import check_cancelled
 from rye.index import container
 from rye.index.analysis import VALUE_GAP, stem_arrays
 from rye.index.arrays import Array, Arrays, Ints, Numbers, ends_of, fresh, pack_strings, ranges, ranked, smallest
@@ -71,7 +71,7 @@ class Columns:
     def arrays(self) -> Arrays:
         """Return the arrays of a segment."""
         arrays = self.run_arrays()
-        stopping.check()
+        check_cancelled()
         return arrays | rank_arrays(self.ids, self.types, self.paths)
 
 
@@ -88,7 +88,7 @@ def pack_terms(ordered: list[str], counts: Ints, postings: Sequence[Array], docs
     slots, tf, positions = postings
     ends = ends_of(counts)
     packed, bits = pack_postings(slots, tf, docs)
-    stopping.check()
+    check_cancelled()
     arrays = {
         **pack_strings("term", ordered),
         "term.postings": smallest(ends),
@@ -96,9 +96,9 @@ def pack_terms(ordered: list[str], counts: Ints, postings: Sequence[Array], docs
         **packed,
         **pack_positions(positions),
     }
-    stopping.check()
+    check_cancelled()
     arrays |= stem_arrays(ordered)
-    stopping.check()
+    check_cancelled()
     return arrays | term_arrays(ordered, ends, slots >> FIELD_BITS), bits
 
 
@@ -204,14 +204,14 @@ class PostingWriter:
 
     def arrays(self) -> tuple[Arrays, int]:
         """Return the arrays of terms, postings, positions and lengths, and the bits that tf has; nothing is kept."""
-        stopping.check()
+        check_cancelled()
         ordered, ranks = ranked(self._release_words())
-        stopping.check()
+        check_cancelled()
         width = (self._docs << FIELD_BITS).bit_length()
         counts = np.zeros(len(ordered), np.int64)
         found = []
         for keys, positions in self._in_order(ranks << width, width):
-            stopping.check()
+            check_cancelled()
             first = np.flatnonzero(fresh(keys))
             posting, tf = keys[first], np.diff(first, append=len(keys))
             counts += np.bincount(posting >> width, minlength=len(ordered))

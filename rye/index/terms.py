@@ -45,6 +45,7 @@ _STEP = 32
 _MANY = 16
 """Above a share of one in ``_MANY``, strings are matched where they are instead of copied first."""
 
+_SPECIAL = frozenset(b"*?\\")
 _FIRST_WIDE = 0x80
 _LONGEST = 255
 
@@ -58,25 +59,21 @@ class GlobMatcher(NamedTuple):
     pieces: tuple[Piece, ...]
 
     @classmethod
-    def read(cls, glob: str) -> GlobMatcher:
-        """Take a glob apart into code points; any text is one. A newline is a space, as it is in a table."""
+    def read(cls, units: Iterable[int]) -> GlobMatcher:
+        """Take a glob apart: any code points, or bytes of UTF-8, where a question mark is right for ASCII only."""
         pieces: list[list[int | None]] = [[]]
         escaped = False
-        for ch in glob.replace("\n", " "):
-            if escaped or ch not in "*?\\":
-                pieces[-1].append(ord(ch))
+        for unit in units:
+            if escaped or unit not in _SPECIAL:
+                pieces[-1].append(unit)
                 escaped = False
-            elif ch == "\\":
+            elif unit == ord("\\"):
                 escaped = True
-            elif ch == "*":
+            elif unit == ord("*"):
                 pieces.append([])
             else:
                 pieces[-1].append(None)
         return cls(tuple(map(tuple, pieces)))
-
-    def in_bytes(self) -> GlobMatcher:
-        """Return the same over UTF-8; a question mark is then one byte, and so right for ASCII only."""
-        return GlobMatcher(tuple(tuple(unit for point in piece for unit in _utf8(point)) for piece in self.pieces))
 
     def beginning(self) -> Piece:
         """Return what every match begins with."""
@@ -128,10 +125,6 @@ class GlobMatcher(NamedTuple):
             which, at = which[fits], at[fits]
         which = which[at + len(last) <= ends[which]]
         return _standing(text, _given(last), ends - len(last), which)
-
-
-def _utf8(point: int | None) -> Piece:
-    return (None,) if point is None else tuple(chr(point).encode("utf-8", "surrogatepass"))
 
 
 def _is_given(unit: int | None) -> bool:
@@ -253,8 +246,8 @@ class Strings(SortedStrings):
         points elsewhere.
         """
         low, high = within if within is not None else (0, len(self))
-        points = GlobMatcher.read(glob)
-        parsed = points.in_bytes()
+        glob = glob.replace("\n", " ")  # as in the table
+        parsed = GlobMatcher.read(glob.encode("utf-8", "surrogatepass"))
         prefix = bytes(unit for unit in parsed.beginning() if unit is not None)
         if prefix:
             first, last = self.prefix_range(prefix)
@@ -273,7 +266,7 @@ class Strings(SortedStrings):
             return ids
         wide = self._holding(parsed.longest_run(), low, high)
         wide = wide[self._wide[wide]]
-        return np.sort(np.concatenate([ids, wide[points.matches(*self._as_points(wide))]]))
+        return np.sort(np.concatenate([ids, wide[GlobMatcher.read(map(ord, glob)).matches(*self._as_points(wide))]]))
 
     def _holding(self, needle: Piece, low: int, high: int) -> Ints:
         """Return the ids in a range of the strings, each with its newline, that hold some bytes."""

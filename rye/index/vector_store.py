@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye import _process as stopping
 from rye import items, spaces
+from rye._process import check_cancelled, stoppable
 from rye._report import Report
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
@@ -208,7 +208,7 @@ class SpaceVectors:
         report(0, len(missing))
         try:
             for batch in self._batches(documents, missing):
-                stopping.check()
+                check_cancelled()
                 chunks = [some for _, some in batch]
                 rows = self._embedder.embed([chunk.text for some in chunks for chunk in some])
                 if rows.shape[1] != len(probe):
@@ -227,7 +227,7 @@ class SpaceVectors:
         """Write what was collected, if anything was, also when the rest is not to be made any more."""
         if writer.size:
             writer.add_probe(probe)
-            with stopping.stoppable(None):
+            with stoppable(None):
                 self._add_shard(writer)
 
     def _add_shard(self, writer: ShardWriter) -> None:

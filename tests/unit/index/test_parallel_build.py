@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rye import _process as _helpers
-from rye import _process as stopping
 from rye import spaces
+from rye._process import stoppable
 from rye.errors import CancelledError, EnvironmentFault
 from rye.index import container
 from rye.index import parallel_build as runs
@@ -140,7 +140,7 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
     with build(work(root, folder), processes=2) as found:
         assert found.write is not None
         with (
-            stopping.stoppable(lambda: time.monotonic() > began + 0.3),
+            stoppable(lambda: time.monotonic() > began + 0.3),
             pytest.raises(CancelledError),
         ):
             found.write(folder / "segment")
