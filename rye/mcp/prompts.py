@@ -12,7 +12,8 @@ from rye._text import block
 from rye.errors import ArgumentError, RyeError
 from rye.mcp.resources import described, shelf_page
 from rye.mcp.text import short, verdict
-from rye.mcp.tools.load import MAX_CONTENT, part_of_content, require_trusted
+from rye.mcp.tools.load import part_of_content, require_trusted
+from rye.parameters import MAX_CONTENT
 
 if TYPE_CHECKING:
     from rye.items.directive_xml import Input

@@ -1,7 +1,8 @@
-"""The output schema of a tool, read off what the ``to_dict`` of its answer returns.
+"""The schemas of a tool: of its arguments, by the table of parameters, and of its answer; and reading the arguments.
 
-A sample of the frozen dataclass is made from its annotations, once with everything in it and once with nothing; what
-``to_dict`` makes of the two shows every key, its type, and whether it may be missing or null.
+The output schema is read off what the ``to_dict`` of the answer returns. A sample of the dataclass is made from its
+annotations, once with everything in it and once with nothing; what ``to_dict`` makes of the two shows every key, its
+type, and whether it may be missing or null.
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from enum import Enum
 from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-__all__ = ["part_of", "schema_of"]
+from rye.errors import ArgumentError
+from rye.parameters import Parameter, check, guess, parameters_of
+
+__all__ = ["input_schema", "part_of", "read_arguments", "schema_of", "take_arguments"]
 
 _ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
 _UNSAID = "string"
@@ -94,3 +98,68 @@ def _merged(full: dict[str, Any], empty: dict[str, Any]) -> dict[str, Any]:
     if full.get("type") != empty.get("type") and "type" in empty:
         return full | {"type": [full["type"], empty["type"]]}
     return full
+
+
+def input_schema(parameters: Mapping[str, Parameter]) -> dict[str, Any]:
+    """Return the JSON Schema of the arguments of a tool."""
+    schema: dict[str, Any] = {
+        "type": "object",
+        "properties": {
+            name: _value_schema(each) | {"description": each.brief or f"{each.help.replace('`', '')}."}
+            for name, each in parameters.items()
+        },
+        "additionalProperties": False,
+    }
+    required = [name for name, each in parameters.items() if each.required]
+    return schema | {"required": required} if required else schema
+
+
+def _value_schema(each: Parameter) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": each.kind}
+    if each.choices:
+        schema["enum"] = list(each.choices)
+    if each.default is not None and each.default != ():
+        schema["default"] = each.default
+    if each.low is not None and each.high is not None:
+        schema |= {"exclusiveMinimum" if each.above else "minimum": each.low, "maximum": each.high}
+    if each.kind == "array":
+        schema["items"] = {"type": "string"}
+    if each.parts and "{" not in each.brief:  # else its parts are told in words, which are shorter
+        parts = {name: _value_schema(part) for name, part in parameters_of(each.parts).items()}
+        for part in parts.values():
+            part.pop("default", None)
+        schema["properties"] = parts
+    return schema
+
+
+def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what was given, without nulls, which stand for the default; JSON's 10.0 is a whole number.
+
+    Raises:
+        ArgumentError: ``unknown-argument``, ``missing-argument``.
+    """
+    names = list(parameters)
+    for name in given:
+        if name not in names:
+            hint = f"{guess(name, names)}valid are {', '.join(names)}"
+            raise ArgumentError("unknown-argument", f"there is no argument {name!r}", hint=hint, valid=names)
+    for name, each in parameters.items():
+        if each.required and given.get(name) is None:
+            hint = each.hint or each.brief or each.help
+            raise ArgumentError("missing-argument", f"the argument {name!r} is missing", hint=hint, valid=names)
+    whole = {name for name, each in parameters.items() if each.kind == "integer"}
+    return {
+        name: int(value) if name in whole and isinstance(value, float) and value.is_integer() else value
+        for name, value in given.items()
+        if value is not None
+    }
+
+
+def read_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the value of every parameter, its default where it was not given.
+
+    Raises:
+        ArgumentError: As :func:`take_arguments`; ``bad-…`` when a value is not valid.
+    """
+    taken = take_arguments(parameters, given)
+    return {name: check(each, taken[name]) if name in taken else each.default for name, each in parameters.items()}

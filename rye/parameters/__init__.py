@@ -31,13 +31,16 @@ from rye.parameters.search import (
     SpaceOptions,
     WhyOptions,
 )
+from rye.parameters.tools import MAX_CONTENT, TOOLS
 
 __all__ = [
     "COMMANDS",
+    "MAX_CONTENT",
     "MAX_LIMIT",
     "MAX_OFFSET",
     "MAX_RELATIONS",
     "SPACES",
+    "TOOLS",
     "BoostParts",
     "HybridParts",
     "Parameter",

@@ -62,16 +62,18 @@ _PLACES = _named(
     max_staleness=Parameter(
         "Do not look for changed files if that was done at most so long ago; `inf`: only if there is no index",
         0.0,
+        notes="by whatever process it was done",
         kind="number",
         metavar="SECONDS",
     ),
     embedder=Parameter(
         "What turns texts into vectors: `wordllama`, `none`, `ollama:MODEL[@URL]` or `openai:MODEL[@URL]`",
+        notes="see `rye/embedding`",
         metavar="NAME",
     ),
 )
 _FORMS = _named(
-    as_json=_flag("Answer as one JSON object, errors too", flags="--json"),
+    as_json=_flag("Answer as one JSON object, errors too", notes="see `rye/results`", flags="--json"),
     as_jsonl=_flag("Answer as one JSON object per hit and line", flags="--jsonl"),
     as_ids=_flag("Answer as `type:id`, one per line", flags="--ids"),
     null=_flag("End each line of `--ids` with a NUL instead, for `xargs -0`", flags="-0 --null"),
@@ -156,7 +158,9 @@ COMMANDS: Mapping[str, _Table] = {
         **_named(
             limit=Parameter("Items at most", kind="integer", shown="all", flags="--limit -n", metavar="N"),
             offset=Parameter("Items to skip", 0, kind="integer", metavar="N"),
-            sort=Parameter("By space and id, by name, or by date, newest first", "id", choices=("id", "name", "date")),
+            sort=Parameter(
+                "`id` (by space, then id), `name`, or `date` (newest first)", "id", choices=("id", "name", "date")
+            ),
             include_superseded=_flag("Also list items marked superseded, deprecated or yanked"),
         ),
         **_of(*_EVERY_PLACE[:-1], forms=tuple(_FORMS)),

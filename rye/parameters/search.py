@@ -321,12 +321,12 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     authority_weight: Annotated[
         float,
         Parameter(
-            "Part that hangs on authority: all of it for a trusted item with `authoritative: true`, half for any other "
-            "trusted one",
+            "Part that hangs on authority",
             0.0,
             low=0,
             high=1,
             brief="Share of the signer.",
+            notes="all of it for a trusted item with `authoritative: true`, half for any other trusted one",
             metavar="W",
         ),
     ]

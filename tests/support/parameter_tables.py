@@ -1,7 +1,7 @@
 """The tables of parameters in the bundled documentation, made of the table of parameters.
 
 ``poe tables`` writes them into the pages; a test says when they are stale.
-A table is found by its page, the heading it stands below and its first column; the text around it is for people.
+A table is found by its page, the heading it stands below and its own first line; the text around it is for people.
 """
 
 from __future__ import annotations
@@ -10,11 +10,12 @@ import inspect
 import json
 import re
 import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 
 from rye import Registry
-from rye.parameters import Parameter, SearchOptions, described, parameters_of
+from rye.parameters import COMMANDS, TOOLS, Parameter, SearchOptions, described, parameters_of
 
 PAGES = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye"
 SIGNATURES = ("search", "sections", "why", "similar", "refs")
@@ -32,7 +33,7 @@ def shown(parameter: Parameter, *, python: bool = False) -> str:
         return f"`{default!r}`".replace("'", '"') if isinstance(default, (str, tuple)) else f"{default}"
     if parameter.required or parameter.shown or default is None:
         return "required" if parameter.required else parameter.shown
-    if isinstance(default, str):
+    if isinstance(default, (str, tuple)):
         return f"`{default}`" if default else ""
     return f"{default:,g}" if type(default) in {int, float} else json.dumps(default)
 
@@ -49,10 +50,61 @@ def python_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
         yield [f"`{name}`", type_words(each), shown(each, python=True), meaning(each, "py")]
 
 
-TABLES: Mapping[tuple[str, str, str], Callable[[], list[list[str]]]] = {
-    ("python-api", "search", "`scope`"): lambda: list(python_rows(parameters_of(SearchOptions))),
+def tool_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
+    """Yield the rows of a table of arguments."""
+    for name, each in parameters.items():
+        yield [f"`{name}`", shown(each) or "none", meaning(each, "mcp")]
+
+
+def flags(each: Parameter) -> str:
+    """Return the names of an option, the long one with its value."""
+    names = (each.flags or f"--{each.name.replace('_', '-')}").replace("/", " ").split()
+    names.sort(key=len, reverse=True)
+    value = each.metavar or (
+        "" if each.kind == "boolean" else each.name.upper().replace("FORM", "FORMAT").replace("SORT", "ORDER")
+    )
+    return ", ".join(f"`{name} {value}`" if value and name[1] == "-" else f"`{name}`" for name in names)
+
+
+def option_rows(command: str) -> Iterator[list[str]]:
+    """Yield the rows of a table of options, without those that say where items, keys and the index are."""
+    for each in COMMANDS[command].values():
+        if each.flags != "argument" and each.name not in PLACES:
+            for part in parameters_of(each.parts).values() if each.split and each.parts else [each]:
+                default = "" if part.default is False or part.default is True else shown(part)
+                yield [flags(part), default, meaning(part, "cli")]
+
+
+def place_rows() -> Iterator[list[str]]:
+    """Yield the rows of the table of options that many commands share."""
+    for place in PLACES:
+        takers = [
+            command for command, parameters in COMMANDS.items() if parameters.get(place) == COMMANDS["search"][place]
+        ]
+        each = COMMANDS[takers[0]][place]
+        yield [flags(each), meaning(each, "cli"), ", ".join(dict.fromkeys(name.split()[0] for name in takers))]
+
+
+PLACES = ("project", "bundles", "trust", "cache_dir", "max_staleness", "embedder")
+OPTIONS = "| Option | Default | Meaning |"
+TABLES: Mapping[tuple[str, str, str], Callable[[], Iterable[list[str]]]] = {
+    ("python-api", "search", "| Parameter | Type | Default | Meaning |"): lambda: python_rows(
+        {
+            "query": TOOLS["rye_search"]["query"]._replace(default="", required=False),
+            **parameters_of(SearchOptions),
+        }
+    ),
+    ("cli", "What all commands share", "| Option | Meaning | Commands |"): place_rows,
+    **{
+        ("mcp", tool, "| Argument | Default | Meaning |"): partial(tool_rows, parameters)
+        for tool, parameters in TOOLS.items()
+    },
+    **{
+        ("cli", f"rye {command}", OPTIONS): partial(option_rows, command)
+        for command in ("search", "show", "sections", "refs", "similar", "list", "stats")
+    },
 }
-"""Page, heading and the cell from which on the rows of a table are made."""
+"""Page, heading and the first line of a table, and what makes its rows."""
 
 
 def signature(method: str) -> str:
@@ -71,12 +123,13 @@ def signature(method: str) -> str:
 
 def written(page: str, text: str) -> str:
     """Return a page with its tables and signatures as they ought to be."""
-    for (name, heading, first), rows in TABLES.items():
+    for (name, heading, head), rows in TABLES.items():
         if name == page:
             below = re.search(rf"^##+ {re.escape(heading)}\n", text, re.MULTILINE)
             assert below, f"{page} has no heading {heading!r}"
-            table = re.compile(rf"^\| {re.escape(first)} .*\n(?:\|.*\n)*", re.MULTILINE)
-            lines = "".join(f"| {' | '.join(row)} |\n".replace("|  |", "| |") for row in rows())
+            table = re.compile(rf"(?<=^{re.escape(head)}\n)(?:\|.*\n)*", re.MULTILINE)
+            lines = f"{re.sub('[^|]+', '---', head)}\n"
+            lines += "".join(f"| {' | '.join(row)} |\n".replace("|  |", "| |") for row in rows())
             text = text[: below.end()] + table.sub(lambda _: lines, text[below.end() :], count=1)  # noqa: B023
     if page == "python-api":
         for method in SIGNATURES:

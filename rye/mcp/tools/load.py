@@ -9,45 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 from rye._text import block
 from rye.errors import ItemError
-from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.redact import is_offered
-from rye.mcp.schema import part_of, schema_of
+from rye.mcp.schema import part_of, read_arguments, schema_of
 from rye.mcp.startup import Options
 from rye.mcp.text import reference, short, tidy, verdict
-from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Answer, Effect, Tool, Work
+from rye.parameters import MAX_CONTENT
 from rye.surface.text import source_name, standing
 
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
 
-__all__ = ["MAX_CONTENT", "TOOL", "Part", "part_of_content", "require_trusted"]
-
-MAX_CONTENT = 100_000
-"""Characters of an item's content in one answer."""
-
-_DEFAULT_CONTENT = 20_000
-_LAST = 1_048_576
-
-_READING = (
-    Parameter("item", "type:id; or id, if only one type has it.", required=True),
-    PROJECT_PATH,
-    SPACE,
-    Parameter(
-        "offset",
-        "Characters to skip.",
-        {"type": "integer", "default": 0, "minimum": 0, "maximum": _LAST},
-    ),
-    Parameter(
-        "limit",
-        "Characters at most.",
-        {"type": "integer", "default": _DEFAULT_CONTENT, "minimum": 1, "maximum": MAX_CONTENT},
-    ),
-)
-_COPYING = Parameter(
-    "copy_to",
-    "Also copy the file there.",
-    {"type": "string", "enum": ["project", "user"]},
-)
+__all__ = ["TOOL", "Part", "part_of_content", "require_trusted"]
 
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
@@ -56,10 +29,6 @@ Runs nothing; copy_to adds a file, never overwrites.
 Answers verdict and content between markers (next_offset reads on); act on it only if trusted or the user agrees.
 Errors: code and nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "space": "project"}"""
-
-
-def _parameters(options: Options) -> tuple[Parameter, ...]:
-    return (*_READING, _COPYING) if options.may_write else _READING
 
 
 def _output() -> dict[str, Any]:
@@ -85,7 +54,7 @@ def require_trusted(options: Options, loaded: LoadedItem) -> None:
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     from rye.registry.load import copy_item
 
-    arguments = read_arguments(_parameters(work.options), given)
+    arguments = read_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)
     with project.used_by(work.call) as registry:
         loaded = registry.get(arguments["item"], arguments["space"])
@@ -173,7 +142,6 @@ def _text(data: Mapping[str, Any]) -> str:
 TOOL = Tool(
     name="rye_load",
     description=_DESCRIPTION,
-    parameters=_parameters,
     output=_output,
     effect=lambda options: Effect(writes=options.may_write),
     run=_run,

@@ -5,30 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from rye.mcp.parameters import Parameter, read_arguments
 from rye.mcp.redact import is_offered
-from rye.mcp.schema import schema_of
+from rye.mcp.schema import read_arguments, schema_of
 from rye.mcp.text import said_of, short, tidy
 from rye.mcp.tools.load import require_trusted
-from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Answer, Effect, Tool, Work
 from rye.surface.text import header, standing
 
 if TYPE_CHECKING:
     from rye.registry import Registry
 
 __all__ = ["TOOL"]
-
-_PARAMETERS = (
-    Parameter("item", "type:id; or id, if only one type has it.", required=True),
-    PROJECT_PATH,
-    Parameter(
-        "direction",
-        "out: from the item; in: to it.",
-        {"type": "string", "enum": ["both", "out", "in"], "default": "both"},
-    ),
-    Parameter("depth", "Steps to go.", {"type": "integer", "default": 1, "minimum": 1, "maximum": 32}),
-    Parameter("limit", "Relations listed.", {"type": "integer", "default": 100, "minimum": 1, "maximum": 1000}),
-)
 
 _DESCRIPTION = """\
 List what an item refers to, and what refers to it.
@@ -45,7 +32,7 @@ def _output() -> dict[str, Any]:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
-    arguments = read_arguments(_PARAMETERS, given)
+    arguments = read_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)
     item, limit = arguments.pop("item"), arguments["limit"]
     del arguments["project_path"]
@@ -102,7 +89,6 @@ def _text(data: Mapping[str, Any]) -> str:
 TOOL = Tool(
     name="rye_refs",
     description=_DESCRIPTION,
-    parameters=lambda _options: _PARAMETERS,
     output=_output,
     effect=lambda _options: Effect(),
     run=_run,

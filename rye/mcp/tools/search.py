@@ -6,12 +6,11 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError
-from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.redact import is_offered, offered_suggestion, remarks
-from rye.mcp.schema import schema_of
+from rye.mcp.schema import schema_of, take_arguments
 from rye.mcp.text import for_client, search_text, tidy, tidy_hit
 from rye.mcp.tools.load import require_trusted
-from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Answer, Effect, Tool, Work
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -24,81 +23,6 @@ _QUERY = 5_000
 
 _DEEP = 200
 """Levels of a query taken apart; more than a query may have."""
-
-_FLAG = {"type": "boolean", "default": False}
-
-
-def _distance(low: int, high: int) -> dict[str, Any]:
-    """Return the schema of ``{"enabled": …, "max_distance": …}``."""
-    distance = {"type": "integer", "minimum": low, "maximum": high}
-    properties = {"enabled": {"type": "boolean"}, "max_distance": distance}
-    return {"type": "object", "properties": properties}
-
-
-_HYBRID = (
-    "{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
-    "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}."
-)
-"""In words: a schema of each part would be read in every conversation."""
-
-_PARAMETERS = (
-    Parameter(
-        "query",
-        'Words (all must match), "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. Empty: all.',
-        required=True,
-        hint='give words to search for, or an empty query ("") to list all, and with like',
-    ),
-    Parameter(
-        "scope",
-        "directive, tool, knowledge or tool.rye.*; comma-joined.",
-        {"type": "string", "default": "*"},
-    ),
-    PROJECT_PATH,
-    SPACE,
-    Parameter("limit", "Hits a page.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 1000}),
-    Parameter("offset", "Hits to skip.", {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000}),
-    Parameter(
-        "sort_by",
-        "date: newest first.",
-        {"type": "string", "enum": ["score", "date", "name"], "default": "score"},
-    ),
-    Parameter(
-        "fields",
-        'A query per field: {"category": "core"}.',
-        {"type": "object"},
-    ),
-    Parameter(
-        "filters",
-        'Metadata: value, [any, of], "!not", ">=2.0": {"tags": ["api", "mcp"], "date_from": "2026-01"}.',
-        {"type": "object"},
-    ),
-    Parameter("fuzzy", "Forgive typos.", _distance(0, 2)),
-    Parameter("proximity", "Words near each other; distance 5.", _distance(1, 1000)),
-    Parameter(
-        "mode",
-        "Words, meaning, or both.",
-        {"type": "string", "enum": ["keyword", "semantic", "hybrid"], "default": "keyword"},
-    ),
-    Parameter("level", "1: names; 2: body; else both.", {"type": "integer", "enum": [1, 2]}),
-    Parameter("relax", "Loosen words that find nothing.", {"type": "boolean", "default": True}),
-    Parameter("lenient", "Skip what does not parse.", _FLAG),
-    Parameter("include_superseded", "Superseded items, too.", _FLAG),
-    Parameter(
-        "facets",
-        "Counts by type, space, category, tag, verdict, signer, key.",
-        {"type": "array", "items": {"type": "string"}},
-    ),
-    THRESHOLD,
-    Parameter(
-        "source_boosts",
-        'Semantic; default: {"project": 1.2, "user": 1.1, "system": 0.85}.',
-        {"type": "object"},
-    ),
-    Parameter("hybrid", _HYBRID, {"type": "object"}),
-    Parameter("explain", "Explain each score.", _FLAG),
-    Parameter("like", "type:id: the items most like it. With an empty query."),
-    Parameter("why", "type:id: also why it is a hit, or is none."),
-)
 
 _ALIKE = ("scope", "space", "limit", "offset", "filters", "mode", "include_superseded", "explain")
 """What goes with ``like``."""
@@ -123,7 +47,7 @@ def _output() -> dict[str, Any]:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
-    arguments = take_arguments(_PARAMETERS, given)
+    arguments = take_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)
     arguments.pop("project_path", None)
     query = arguments.pop("query")
@@ -200,7 +124,6 @@ def only_trusted(filters: Any) -> Any:
 TOOL = Tool(
     name="rye_search",
     description=_DESCRIPTION,
-    parameters=lambda _options: _PARAMETERS,
     output=_output,
     effect=lambda _options: Effect(),
     run=_run,

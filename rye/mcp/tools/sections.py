@@ -5,50 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rye.mcp.parameters import Parameter, take_arguments
 from rye.mcp.redact import is_offered, remarks
-from rye.mcp.schema import schema_of
+from rye.mcp.schema import schema_of, take_arguments
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
-from rye.mcp.tools.tool import PROJECT_PATH, SPACE, THRESHOLD, Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Answer, Effect, Tool, Work
 
 __all__ = ["TOOL"]
 
-DEFAULT_CHARS = 20_000
-"""Characters of all texts together, where the call says nothing."""
-
 _LONGEST = 1_000_000
 _QUERY = 5_000
-_WEIGHT = {"type": "number", "default": 0, "minimum": 0, "maximum": 1}
-
-_PARAMETERS = (
-    Parameter("query", "Subject, as for rye_search.", required=True),
-    Parameter("scope", "As for rye_search.", {"type": "string", "default": "*"}),
-    PROJECT_PATH,
-    SPACE,
-    Parameter("limit", "Sections.", {"type": "integer", "default": 10, "minimum": 1, "maximum": 50}),
-    Parameter(
-        "mode",
-        "Meaning, words or both.",
-        {"type": "string", "enum": ["hybrid", "semantic", "keyword"], "default": "hybrid"},
-    ),
-    Parameter("filters", "As for rye_search.", {"type": "object"}),
-    THRESHOLD,
-    Parameter("recency_weight", "Share of age in the score.", _WEIGHT),
-    Parameter(
-        "half_life_days",
-        "Age that halves it.",
-        {"type": "number", "default": 30, "exclusiveMinimum": 0, "maximum": 36_500},
-    ),
-    Parameter("authority_weight", "Share of the signer.", _WEIGHT),
-    Parameter("include_superseded", "Also superseded items.", {"type": "boolean", "default": False}),
-    Parameter("lenient", "Skip what cannot be parsed.", {"type": "boolean", "default": False}),
-    Parameter(
-        "max_chars",
-        "Characters in all.",
-        {"type": "integer", "default": DEFAULT_CHARS, "minimum": 1, "maximum": _LONGEST},
-    ),
-)
 
 _DESCRIPTION = """\
 Get whole sections on a subject, verified and ready to cite.
@@ -66,11 +32,11 @@ def _output() -> dict[str, Any]:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
-    arguments = take_arguments(_PARAMETERS, given)
+    arguments = take_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)
     arguments.pop("project_path", None)
     query = arguments.pop("query")
-    arguments.setdefault("max_chars", DEFAULT_CHARS)
+    arguments.setdefault("max_chars", TOOL.parameters(work.options)["max_chars"].default)
     if work.options.only_trusted:
         arguments["filters"] = only_trusted(arguments.get("filters"))
     with project.used_by(work.call) as registry:
@@ -89,7 +55,6 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
 TOOL = Tool(
     name="rye_sections",
     description=_DESCRIPTION,
-    parameters=lambda _options: _PARAMETERS,
     output=_output,
     effect=lambda _options: Effect(),
     run=_run,

@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, SigningError
-from rye.mcp.parameters import Parameter, read_arguments
-from rye.mcp.schema import schema_of
+from rye.mcp.schema import read_arguments, schema_of
 from rye.mcp.text import reference, short, tidy
-from rye.mcp.tools.tool import PROJECT_PATH, Answer, Effect, Tool, Work, read_target
+from rye.mcp.tools.tool import Answer, Effect, Tool, Work, read_target
 
 if TYPE_CHECKING:
     from rye.keys.sign_items import SignReport
@@ -22,17 +21,6 @@ __all__ = ["TOOL"]
 
 _OF_BUNDLES = "removed"
 """The key of a report that says something of bundles alone, which no tool signs."""
-
-_PARAMETERS = (
-    Parameter("target", "type:id (* and ? in the id), or scopes: tool.demo.*; *: all.", required=True),
-    PROJECT_PATH,
-    Parameter(
-        "space",
-        "Whose items; never those of bundles.",
-        {"type": "string", "enum": ["project", "user"], "default": "project"},
-    ),
-    Parameter("dry_run", "Only say what would be signed.", {"type": "boolean", "default": False}),
-)
 
 _DESCRIPTION = """\
 Sign items with the user's key, so that they verify as trusted.
@@ -54,7 +42,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     if given.get("space") == "system":
         hint = "bundles are signed by their publishers; copy the item to project or user space with rye_load first"
         raise ArgumentError("bad-space", "system space cannot be signed", hint=hint, valid=["project", "user"])
-    arguments = read_arguments(_PARAMETERS, given)
+    arguments = read_arguments(TOOL.parameters(work.options), given)
     targets = read_target(arguments["target"])
     project = work.project(arguments)
     with project.used_by(work.call) as registry:
@@ -128,7 +116,6 @@ def _text(data: Mapping[str, Any]) -> str:
 TOOL = Tool(
     name="rye_sign",
     description=_DESCRIPTION,
-    parameters=lambda _options: _PARAMETERS,
     output=_output,
     effect=lambda _options: Effect(writes=True, destroys=True),
     run=_run,

@@ -11,15 +11,13 @@ from mcp import types
 
 from rye.errors import ArgumentError
 from rye.mcp.calls import Call
-from rye.mcp.parameters import Parameter, input_schema
 from rye.mcp.projects import Project, Projects
+from rye.mcp.schema import input_schema
 from rye.mcp.startup import Options
+from rye.parameters import TOOLS as PARAMETERS
+from rye.parameters import Parameter
 
 __all__ = [
-    "ITEM_SPACES",
-    "PROJECT_PATH",
-    "SPACE",
-    "THRESHOLD",
     "Answer",
     "Effect",
     "Tool",
@@ -28,17 +26,7 @@ __all__ = [
     "read_target",
 ]
 
-ITEM_SPACES = ("all", "project", "user", "system")
-
-PROJECT_PATH = Parameter("project_path", "Absolute; default: the server's.")
-SPACE = Parameter(
-    "space",
-    "Where to look.",
-    {"enum": list(ITEM_SPACES), "type": "string", "default": "all"},
-)
-THRESHOLD = Parameter(
-    "threshold", "Least similarity; default: by model.", {"type": "number", "minimum": 0, "maximum": 1}
-)
+_WRITING = frozenset({"copy_to"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +73,6 @@ class Tool:
     Attributes:
         name: Its name.
         description: For the model: purpose first, when to use it and when another, what it touches, errors, examples.
-        parameters: Its arguments, given the options of the server.
         output: Returns the JSON Schema of its answer; made when first asked for, as that imports the registry.
         effect: What it does to the world, given the options of the server.
         run: Works in a thread; raises a :class:`rye.errors.RyeError` for a call that cannot be answered.
@@ -94,11 +81,15 @@ class Tool:
 
     name: str
     description: str
-    parameters: Callable[[Options], tuple[Parameter, ...]]
     output: Callable[[], dict[str, Any]]
     effect: Callable[[Options], Effect]
     run: Callable[[Work, Mapping[str, Any]], Answer]
     needs_writing: bool = False
+
+    def parameters(self, options: Options) -> Mapping[str, Parameter]:
+        """Return its parameters, without those that write where nothing may be written."""
+        every = PARAMETERS[self.name]
+        return every if options.may_write else {name: each for name, each in every.items() if name not in _WRITING}
 
 
 _GLOB = re.compile(r"[\[\]*?]")

@@ -6,10 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import NotFoundError
-from rye.mcp.parameters import Parameter, read_arguments
-from rye.mcp.schema import schema_of
+from rye.mcp.schema import read_arguments, schema_of
 from rye.mcp.text import MAX_ENTRIES, reference, said_of, short, tidy, verdict
-from rye.mcp.tools.tool import PROJECT_PATH, SPACE, Answer, Effect, Tool, Work, read_target
+from rye.mcp.tools.tool import Answer, Effect, Tool, Work, read_target
 from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:
@@ -17,18 +16,6 @@ if TYPE_CHECKING:
     from rye.verify.reports import VerifyReport
 
 __all__ = ["TOOL"]
-
-_PARAMETERS = (
-    Parameter(
-        "target",
-        "type:id (* and ? in the id), or scopes: tool.rye.*.",
-        {"type": "string", "default": "*"},
-    ),
-    PROJECT_PATH,
-    SPACE,
-    Parameter("limit", "Items listed.", {"type": "integer", "default": 50, "minimum": 1, "maximum": 1000}),
-    Parameter("offset", "Items to skip.", {"type": "integer", "default": 0, "minimum": 0, "maximum": 1_000_000}),
-)
 
 _LEFT_OUT = ("findings", "baselined", "unchecked", "status")
 """What only matters where something is demanded: a tool call has neither policy nor baseline."""
@@ -57,7 +44,7 @@ def _output() -> dict[str, Any]:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> Answer:
-    arguments = read_arguments(_PARAMETERS, given)
+    arguments = read_arguments(TOOL.parameters(work.options), given)
     targets = read_target(arguments["target"])
     project = work.project(arguments)
     with project.used_by(work.call) as registry:
@@ -142,7 +129,6 @@ def _manifest_lines(manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 TOOL = Tool(
     name="rye_verify",
     description=_DESCRIPTION,
-    parameters=lambda _options: _PARAMETERS,
     output=_output,
     effect=lambda _options: Effect(),
     run=_run,

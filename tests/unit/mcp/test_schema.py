@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import jsonschema
 import pytest
 
 from rye.errors import ArgumentError
-from rye.mcp.parameters import Parameter, input_schema, read_arguments, take_arguments
-from rye.mcp.schema import part_of, schema_of
+from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of, take_arguments
 from rye.mcp.startup import Options
 from rye.mcp.tools import TOOLS
-from rye.parameters import HybridParts, parameters_of
+from rye.parameters import HybridParts, Parameter, parameters_of
 from rye.search.fusion import Fusion
 from rye.signing.model import Verdict
 
@@ -84,12 +83,12 @@ def test_a_part_may_be_null() -> None:
 
 # parameters
 
-PARAMETERS = (
-    Parameter("name", "A name.", required=True),
-    Parameter("count", "How many.", {"type": "integer", "default": 3, "minimum": 1, "maximum": 9}),
-    Parameter("way", "Which way.", {"type": "string", "enum": ["up", "down"], "default": "up"}),
-    Parameter("quick", "Whether.", {"type": "boolean", "default": False}),
-)
+PARAMETERS = {
+    "name": Parameter("A name", name="name", required=True),
+    "count": Parameter("How many", 3, name="count", kind="integer", low=1, high=9),
+    "way": Parameter("Which way", "up", name="way", choices=("up", "down")),
+    "quick": Parameter("Whether", False, name="quick", kind="boolean"),
+}
 
 
 def test_arguments_are_completed_with_defaults() -> None:
@@ -136,13 +135,13 @@ def test_a_slip_of_the_pen_is_named() -> None:
 
 def test_the_words_on_hybrid_are_what_it_takes() -> None:
     """What the schema says in words has every part of ``hybrid``, with its default."""
-    (hybrid,) = (each for each in TOOLS["rye_search"].parameters(Options()) if each.name == "hybrid")
+    hybrid = TOOLS["rye_search"].parameters(Options())["hybrid"]
     said = re.sub(
         r"(\w+)\{([\w,]+)\}(\w*)",
         lambda several: " ".join(several[1] + each + several[3] for each in several[2].split(",")),
-        hybrid.description,
+        hybrid.brief,
     )
     assert parameters_of(HybridParts).keys() <= set(re.findall(r"\w+", said))
-    default = Fusion()
     for name in ("rrf_k", "semantic_weight", "keyword_weight"):
-        assert f"{name} {getattr(default, name):g}" in hybrid.description
+        assert f"{name} {parameters_of(HybridParts)[name].default:g}" in hybrid.brief
+    assert {name: each.default for name, each in parameters_of(HybridParts).items()} == asdict(Fusion())

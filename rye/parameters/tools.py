@@ -1,0 +1,111 @@
+"""What each tool of the MCP server takes; the descriptions are short, as models read them in every conversation."""
+
+from collections.abc import Mapping
+from functools import partial
+
+from rye.parameters.commands import RefsOptions
+from rye.parameters.model import Parameter, parameters_of
+from rye.parameters.search import MAX_OFFSET, SearchOptions, SectionOptions, SpaceOptions
+
+__all__ = ["MAX_CONTENT", "TOOLS"]
+
+MAX_CONTENT = 100_000
+"""Characters of an item's content in one answer."""
+
+_whole = partial(Parameter, kind="integer")
+_ITEM = Parameter(
+    "`type:id`, or an id that only one type has", brief="type:id; or id, if only one type has it.", required=True
+)
+_PROJECT = Parameter(
+    "The absolute path of the folder that holds `.ai`", brief="Absolute; default: the server's.", shown="the server's"
+)
+_SPACE = parameters_of(SpaceOptions)["space"]
+_SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
+_AS_SEARCH = partial(Parameter._replace, brief="As for rye_search.")
+
+_TABLE: Mapping[str, Mapping[str, Parameter]] = {
+    "rye_search": {
+        "query": Parameter(
+            "Text in the query language of `rye/query-language`; empty: everything in scope",
+            brief='Words (all must match), "exact phrase", OR, NOT, prefix*, typo~, title:deploy, is:trusted. '
+            "Empty: all.",
+            required=True,
+            hint='give words to search for, or an empty query ("") to list all, and with like',
+        ),
+        **_SEARCH,
+        "project_path": _PROJECT,
+        "like": Parameter(
+            "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as `rye similar` "
+            'finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
+            "`include_superseded` and `explain` go with it",
+            brief="type:id: the items most like it. With an empty query.",
+            shown="none",
+        ),
+        "why": Parameter(
+            "An item, named likewise: besides the hits, at which rank it is one and why, or everything that keeps it "
+            "from being one, as `rye why` tells",
+            brief="type:id: also why it is a hit, or is none.",
+            notes="see `rye/looking-around`",
+            shown="none",
+        ),
+    },
+    "rye_sections": {
+        "query": Parameter(
+            "What they are to be about, in the query language; not empty",
+            brief="Subject, as for rye_search.",
+            required=True,
+        ),
+        **_SECTIONS,
+        "project_path": _PROJECT,
+        "scope": _AS_SEARCH(_SECTIONS["scope"]),
+        "filters": _AS_SEARCH(_SECTIONS["filters"]),
+        "max_chars": _SECTIONS["max_chars"]._replace(default=20_000),
+    },
+    "rye_load": {
+        "item": _ITEM,
+        "project_path": _PROJECT,
+        "space": _SPACE._replace(help="Where to look; `all`: the space that wins"),
+        "offset": _whole("Characters of the content to skip", 0, low=0, high=1 << 20, brief="Characters to skip."),
+        "limit": _whole("Characters of the content", 20_000, low=1, high=MAX_CONTENT, brief="Characters at most."),
+        "copy_to": Parameter(
+            "`project` or `user`: also copy the file there, with its signature; never over another file",
+            choices=("project", "user"),
+            brief="Also copy the file there.",
+            shown="none",
+        ),
+    },
+    "rye_refs": {"item": _ITEM, "project_path": _PROJECT, **parameters_of(RefsOptions)},
+    "rye_verify": {
+        "target": Parameter(
+            "`type:id`, where the id may hold `*` and `?`, or a scope; never a path",
+            "*",
+            brief="type:id (* and ? in the id), or scopes: tool.rye.*.",
+        ),
+        "project_path": _PROJECT,
+        "space": _SPACE,
+        "limit": _whole("Items listed", 50, low=1, high=1_000, notes="counts are of all"),
+        "offset": _whole("Items to skip", 0, low=0, high=MAX_OFFSET, brief="Items to skip."),
+    },
+    "rye_sign": {
+        "target": Parameter(
+            "`type:id`, where the id may hold `*` and `?`, or a scope",
+            brief="type:id (* and ? in the id), or scopes: tool.demo.*; *: all.",
+            required=True,
+        ),
+        "project_path": _PROJECT,
+        "space": _SPACE._replace(
+            help="`project` or `user`",
+            default="project",
+            choices=("project", "user"),
+            brief="Whose items; never those of bundles.",
+        ),
+        "dry_run": Parameter(
+            "Only say what would be signed", False, kind="boolean", brief="Only say what would be signed."
+        ),
+    },
+}
+
+TOOLS = {
+    tool: {name: each._replace(name=name) for name, each in parameters.items()} for tool, parameters in _TABLE.items()
+}
+"""Every tool and its parameters."""
