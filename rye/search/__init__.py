@@ -1,10 +1,11 @@
-"""Bind an AST to fields, expand it over the dictionary, evaluate it on arrays, score, page, highlight, explain.
+"""Search: a request over an index becomes a page of hits.
 
-A search runs through this room in one direction: :mod:`request` checks the arguments, :mod:`query_plan` turns text into
-the queries of each relaxation stage, :mod:`bind` gives names their meaning, :mod:`expand` and :mod:`leaves` find
-postings, :mod:`evaluate` combines and scores them, :mod:`order` sorts, :mod:`page` reads and verifies what is shown::
+A search runs through this room in one direction: :mod:`request` checks the arguments, :mod:`plan` parses the query and
+says how it may be relaxed, :mod:`bind` gives names their meaning, :mod:`expand` finds the terms that words stand for,
+:mod:`match` and :mod:`phrase` the documents that have them, :mod:`score` combines and scores those, :mod:`order` sorts,
+:mod:`page` reads and verifies the files of what is shown::
 
-    response = Search(make_request("thread NEAR/5 orchestrator", options), world).run()
+    response = Search(make_request("thread NEAR/5 orchestrator", options), context).run()
 """
 
 __all__ = ["engine", "request"]  # modules, each loaded when it is first needed

@@ -1,4 +1,4 @@
-"""AST → bound query: names become fields, words become leaves over terms, everything else becomes a filter."""
+"""AST → bound query: names become fields, words become term queries, everything else becomes a filter."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Context:
         text: The query as written, for errors.
         root: All of it, for what errors suggest.
         metadata_keys: Returns the metadata keys the index has; asked only for names that are not built in.
-        level: 1, 2 or None: which text fields an unfielded leaf searches.
+        level: 1, 2 or None: which text fields a word without a field searches.
         dropped: None for strict binding; else collects what was left out.
     """
 
@@ -85,7 +85,7 @@ _UNBOUND = _Scope()
 
 @lru_cache
 def searched_fields(level: int | None) -> Bools:
-    """Return which fields an unfielded leaf searches."""
+    """Return which fields a word without a field searches."""
     fields = np.asarray([level in (None, field.level) for field in TEXT_FIELDS.values()])
     fields.flags.writeable = False
     return fields
@@ -300,7 +300,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
 
 
 def _pattern(node: ast.Node) -> TextPattern | Everything | None:
-    """Return what a leaf looks for; None where nothing is left to look for."""
+    """Return the pattern of a term query; None where nothing is left to look for."""
     match node:
         case ast.Word(text=text):
             return _word_phrase(text, How.INFLECTED)

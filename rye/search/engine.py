@@ -310,7 +310,7 @@ class Search:
         return nodes
 
     def _note_cuts(self, evaluation: Evaluation) -> None:
-        """Warn of leaves that stand for more terms than were looked up, and of references that are not known."""
+        """Warn of words that stand for more terms than were looked up, and of references that are not known."""
         if any(map(asks_relations, (evaluation.query, *self.filters()))) and (unknown := self.states.graph().unknown):
             self._warnings.append(unknown)
         for matcher in evaluation.matchers():

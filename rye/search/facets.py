@@ -298,8 +298,8 @@ class Figures(Report):
         categories, tags: How many different ones there are.
         terms: Different terms of the index.
         words: Words of all texts together.
-        copies: Items of which another has the very same bytes.
-        twins: Items that share type and id with another of the same source, so that neither can be named.
+        duplicates: Items of which another has the very same bytes.
+        ambiguous: Items that share type and id with another of the same source, so that neither can be named.
         superseded, deprecated, yanked, shadowed, shadowing: Items in these states.
     """
 
@@ -311,8 +311,8 @@ class Figures(Report):
     tags: int
     terms: int
     words: int
-    copies: int
-    twins: int
+    duplicates: int
+    ambiguous: int
     superseded: int
     deprecated: int
     yanked: int
@@ -344,8 +344,8 @@ def figures_of(reader: Reader, states: States) -> Figures:
         tags=len(facets["tag"].values),
         terms=_terms(reader),
         words=sum(map(int, lengths)),
-        copies=_copies(reader),
-        twins=_twins(reader),
+        duplicates=_duplicates(reader),
+        ambiguous=_ambiguous(reader),
         superseded=having("superseded"),
         deprecated=having("deprecated"),
         yanked=having("yanked"),
@@ -361,14 +361,14 @@ def _terms(reader: Reader) -> int:
     return len(set[str]().union(*(part.segment.terms.everything for part in reader.parts)))
 
 
-def _copies(reader: Reader) -> int:
+def _duplicates(reader: Reader) -> int:
     digests = [part.segment.evidence.raw_content_digests[part.live] for part in reader.parts]
     whole = np.concatenate(digests) if digests else np.zeros((0, 32), np.uint8)
     _, counts = np.unique(whole, axis=0, return_counts=True)
     return int(counts[counts > 1].sum())
 
 
-def _twins(reader: Reader) -> int:
+def _ambiguous(reader: Reader) -> int:
     counts: Counter[tuple[str, str]] = Counter()
     for part in reader.parts:
         first, bounds, owners = part.segment.keyword_postings("key")

@@ -20,7 +20,7 @@ from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.signing.model import Verdict
 
 K1 = 8.0
-"""Saturation of term frequency in BM25F: tf~ at which half of a leaf's worth is reached.
+"""Saturation of term frequency in BM25F: tf~ at which half of what a term query can contribute is reached.
 
 Field weights multiply tf~, so k1 is of their order: a word once in each field that names an item has a tf~ of about 10.
 """

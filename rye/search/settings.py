@@ -26,8 +26,9 @@ from rye.embedding.choice import MAX_BATCH, MAX_TIMEOUT
 from rye.errors import ArgumentError, ItemError, UnavailableError
 from rye.index.schema import TYPE_NAMES
 from rye.items.yaml_safe import load as load_yaml
-from rye.search.fields import TEXT_FIELDS, Overrides, nearest
-from rye.search.request import BOOSTS, read_boosts
+from rye.parameters import BoostParts, Parameter, ParameterError, check_all, parameters_of
+from rye.search.fields import TEXT_FIELDS, Overrides
+from rye.search.request import read_boosts
 from rye.spaces import Root
 
 SETTINGS = Path("config", "search.yaml")
@@ -38,22 +39,27 @@ _EVERYONES = ("weights",)
 _USERS = ("weights", "source_boosts", "semantic")
 _CHOOSES = re.compile(rb"^[\"']?semantic[\"']?[ \t]*:", re.MULTILINE)
 
-_CHOICE: Mapping[str, tuple[Any, float]] = {
-    "embedder": (str, 0),
-    "model": (str, 0),
-    "url": (str, 0),
-    "key_variable": (str, 0),
-    "batch": (int, MAX_BATCH),
-    "timeout": ((int, float), MAX_TIMEOUT),
-    "threshold": ((int, float), 1),
-    "query_prefix": (str, 0),
-    "document_prefix": (str, 0),
+_CHOICE: Mapping[str, Parameter] = {
+    name: parameter._replace(name=name, required=True)
+    for name, parameter in {
+        **dict.fromkeys(("embedder", "model", "url", "key_variable"), Parameter("", kind="string")),
+        "batch": Parameter("", kind="integer", low=1, high=MAX_BATCH),
+        "timeout": Parameter("", kind="number", low=0, high=MAX_TIMEOUT, above=True),
+        "threshold": Parameter("", kind="number", low=0, high=1),
+        **dict.fromkeys(("query_prefix", "document_prefix"), Parameter("", kind="string")),
+    }.items()
 }
-"""What ``semantic`` may hold: the type of each, and the largest number."""
+"""What ``semantic`` may hold."""
+
+_WEIGHT = Parameter("", kind="number", low=0, high=MAX_WEIGHT, required=True)
+_WEIGHTS: Mapping[str, Parameter] = {name: _WEIGHT._replace(name=name) for name in TEXT_FIELDS}
+"""What ``weights`` may hold for an item type."""
+
+_BOOSTS: Mapping[str, Parameter] = {
+    name: parameter._replace(required=True) for name, parameter in parameters_of(BoostParts).items()
+}
 
 _SILENT: tuple[Overrides, Mapping[str, float]] = ({}, {})
-
-_NOTHING: Mapping[str, tuple[int, ...]] = {"batch": (0,), "timeout": (0,)}
 
 
 class Ranking(NamedTuple):
@@ -99,7 +105,7 @@ def read_choice(user: Path) -> Choice:
     if problem:
         raise UnavailableError("embedder-settings", problem, hint=hint, path=str(path))
     chosen = _part(table, "semantic")
-    if not (fault := _choice_fault(chosen)):
+    if not (fault := _fault(_CHOICE, chosen, "semantic")):
         try:
             return Choice(**{"kind" if key == "embedder" else key: value for key, value in chosen.items()}).checked()
         except ArgumentError as error:
@@ -127,7 +133,7 @@ def _read(root: Root, problems: list[str]) -> tuple[Overrides, Mapping[str, floa
         problems.append(problem)
         return _SILENT
     weights, boosts = _part(table, "weights"), _part(table, "source_boosts")
-    faults = {"weights": _fault(weights), "source_boosts": _boosts_fault(boosts)}
+    faults = {"weights": _weights_fault(weights), "source_boosts": _fault(_BOOSTS, boosts, "source_boosts")}
     problems += [_left_out(path, part, fault) for part, fault in faults.items() if fault]
     kept = {} if faults["weights"] else weights
     own = {str(kind): {name: float(value) for name, value in row.items()} for kind, row in kept.items()}
@@ -168,22 +174,6 @@ def _bytes(path: Path) -> bytes:
         return handle.read(_MAX_BYTES + 1)
 
 
-def _choice_fault(chosen: Any) -> str:
-    """Return what is wrong with the choice of an embedder, or nothing."""
-    if not isinstance(chosen, Mapping):
-        return "'semantic' must be a mapping"
-    for key, value in chosen.items():
-        if key not in _CHOICE:
-            return f"'semantic' may hold only {', '.join(_CHOICE)}, not {key!r}"
-        kind, most = _CHOICE[key]
-        if isinstance(value, bool) or not isinstance(value, kind):
-            return f"'semantic.{key}' is {_written(value)}; it must be a {'text' if kind is str else 'number'}"
-        if (not isinstance(value, str) and not 0 <= value <= most) or value in _NOTHING.get(key, ()):
-            low = "from 0" if key not in _NOTHING else "from 1" if kind is int else "above 0 and up"
-            return f"'semantic.{key}' is {_written(value)}; it must be {low} to {most:,g}"
-    return ""
-
-
 def _stray(table: Any, known: Sequence[str]) -> str:
     """Say what a file may hold if it holds anything else."""
     if not isinstance(table, Mapping) or table.keys() - set(known):
@@ -191,32 +181,28 @@ def _stray(table: Any, known: Sequence[str]) -> str:
     return ""
 
 
-def _fault(weights: Any) -> str:
+def _weights_fault(weights: Any) -> str:
     """Return what is wrong with field weights, or nothing."""
     if not isinstance(weights, Mapping):
         return "'weights' must be a mapping of item types"
     for kind, row in weights.items():
-        if kind not in TYPE_NAMES or not isinstance(row, Mapping):
-            return f"'weights.{kind}' must be one of {', '.join(TYPE_NAMES)}, each a mapping of fields"
-        for name, value in row.items():
-            if name not in TEXT_FIELDS:
-                near = nearest(str(name), TEXT_FIELDS, 1)
-                return f"there is no field {name!r}" + (f"; did you mean {near[0]!r}?" if near else "")
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value <= MAX_WEIGHT:
-                return f"'weights.{kind}.{name}' is {_written(value)}; it must be a number from 0 to {MAX_WEIGHT:g}"
+        if kind not in TYPE_NAMES:
+            return f"'weights' has no option {kind!r}; valid are {', '.join(TYPE_NAMES)}, each a mapping of fields"
+        if fault := _fault(_WEIGHTS, row, f"weights.{kind}"):
+            return fault
     return ""
 
 
-def _boosts_fault(boosts: Any) -> str:
-    """Return what is wrong with factors of sources, or nothing."""
-    if not isinstance(boosts, Mapping):
-        return "'source_boosts' must be a mapping of sources"
-    for key, value in boosts.items():
+def _fault(parameters: Mapping[str, Parameter], given: Any, name: str) -> str:
+    """Return what is wrong with a part of a file, or nothing."""
+    if not isinstance(given, Mapping):
+        return f"{name!r} must be a mapping of {', '.join(parameters)}"
+    for key, value in given.items():
         try:
-            read_boosts({key: value})
-        except ArgumentError as error:
-            wrong = f"'source_boosts.{key}' is {_written(value)}" if key in BOOSTS else error.message
-            return f"{wrong}; {error.hint}"
+            check_all(parameters, {key: value}, (name,))
+        except ParameterError as error:
+            fault = f"'{name}.{key}' is {_written(value)}" if key in parameters else f"{name!r} {error.fault}"
+            return f"{fault}; {error.hint}"
     return ""
 
 

@@ -35,7 +35,7 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
 
 
 def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
-    """Items by type, verdict and signer, states, copies and twins: of each space, and of all together."""
+    """Items by type, verdict and signer, states and duplicates: of each space, and of all together."""
     sim = SpaceSim(tmp_path)
     furnish(sim)
     body = sim.path("project", "knowledge/threads/orchestrator.md").read_bytes()
@@ -48,13 +48,13 @@ def test_figures_are_those_of_the_files(tmp_path: Path) -> None:
     project = by_source["project"]
     assert dict(project.figures.types) == {"tool": 3, "knowledge": 1, "directive": 1}
     assert dict(project.figures.verdicts) == {"unsigned": 3, "trusted": 1, "untrusted": 1}
-    assert (project.figures.twins, project.figures.copies, project.unreadable, project.files) == (2, 0, 1, 6)
+    assert (project.figures.ambiguous, project.figures.duplicates, project.unreadable, project.files) == (2, 0, 1, 6)
     assert project.file_bytes == sum(path.stat().st_size for path in sim.root("project").rglob("*") if path.is_file())
     assert (by_source["user"].figures.superseded, by_source["user"].figures.deprecated) == (1, 1)
     assert project.index_bytes > 0 <= project.index_age < 60
     total = stats.total
     assert total.items == sum(space.figures.items for space in stats.spaces)
-    assert total.copies == 2
+    assert total.duplicates == 2
     assert (total.shadowing, total.shadowed) == (2, 2)
     assert sum(total.signers.values()) + total.verdicts["unsigned"] == total.items
     assert total.terms <= sum(space.figures.terms for space in stats.spaces)

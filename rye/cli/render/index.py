@@ -35,7 +35,7 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
         "text": f"{total.words:,} words, {total.terms:,} terms, {total.categories} categories, {total.tags} tags",
         "hidden": f"{total.superseded} superseded, {total.deprecated} deprecated, {total.yanked} yanked",
         "shadows": f"{total.shadowing} items hide others, {total.shadowed} are hidden",
-        "duplicates": f"{total.copies} with the same bytes as another, {total.twins} share type and id in one source",
+        "duplicates": f"{total.duplicates} with the same bytes, {total.ambiguous} share type and id in one source",
         "unreadable": plural(sum(space.unreadable for space in stats.spaces), "file"),
     }
     width = max(map(len, facts))
