@@ -6,15 +6,16 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, TypeVar
 
 import click
 
 from rye._text import block, inline, verbatim_json
 from rye.errors import EnvironmentFault, SigningError
+from rye.surface.text import warning_notes
 
 if TYPE_CHECKING:
     from rich.progress import Progress
@@ -24,18 +25,28 @@ __all__ = [
     "VERDICT_MARKS",
     "IndexProgress",
     "Terminal",
+    "answer",
     "ask_new_passphrase",
     "ask_passphrase",
     "is_interactive",
     "json_text",
     "note",
+    "note_line",
     "prepare_streams",
     "say",
     "say_json",
     "say_raw",
     "show",
     "silence",
+    "warning_lines",
 ]
+
+
+class _Result(Protocol):
+    def to_dict(self) -> dict[str, Any]: ...
+
+
+R = TypeVar("R", bound=_Result)
 
 VERDICT_MARKS: Mapping[str, tuple[str, str, str]] = {
     "trusted": ("✓", "+", "green"),
@@ -140,6 +151,46 @@ def show(lines: Iterable[str], notes: Iterable[str] = ()) -> None:
         say(line)
     for line in notes:
         note(line)
+
+
+def answer(
+    result: R,
+    render: Callable[[R, Terminal], Iterable[str]],
+    notes: Callable[[R, Terminal], Iterable[str]] | None = None,
+    *,
+    as_json: bool,
+) -> None:
+    """Write a result as JSON, or as lines with notes on standard error.
+
+    Args:
+        result: What a question was answered with.
+        render: Makes lines of it.
+        notes: Makes lines of what there is to say besides; None for its warnings alone.
+        as_json: Whether a program reads it.
+    """
+    if as_json:
+        say_json(result.to_dict())
+        return
+    show(render(result, Terminal.of(sys.stdout)))
+    if notes is not None:
+        show((), notes(result, Terminal.of(sys.stderr)))
+    elif warnings := getattr(result, "warnings", ()):
+        show((), warning_lines(warnings, Terminal.of(sys.stderr), stale=getattr(result, "stale", False)))
+
+
+_LABEL_COLOURS = {"warning": "yellow", "not checked": "red", "fix": "cyan", "hint": "cyan", "try": "green"}
+
+
+def note_line(label: str, text: str, terminal: Terminal) -> str:
+    """Return one line about an answer, its label in colour."""
+    colour = "red" if label.startswith("error[") else _LABEL_COLOURS.get(label.partition("[")[0])
+    said = terminal.style(inline(text), bold=label == "did you mean")
+    return f"{terminal.style(f'{label}:', colour, bold=colour == 'red')} {said}" if label else said
+
+
+def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = False) -> Iterator[str]:
+    """Yield what there is to be warned of, a line each."""
+    yield from (note_line(label, text, terminal) for label, text in warning_notes(warnings, stale=stale))
 
 
 def say_raw(text: str) -> None:

@@ -15,7 +15,8 @@ import pytest
 
 from rye import ArgumentError, NotFoundError, Registry
 from rye._text import inline
-from rye.cli.render.items import DRAWINGS
+from rye.cli.render.items import RELATION_FORMATS
+from rye.cli.terminal import PLAIN
 from rye.registry.relations import Relation, Relations
 from tests.support.mcp_server import session, text_of
 from tests.support.signed import ANN, EVE
@@ -342,9 +343,8 @@ def drawn(form: str) -> str:
     relations = tuple(
         Relation("knowledge:hub", "", "references", text, at, "dangling", (), 1) for at, text in enumerate(LABELS)
     )
-    return "\n".join(
-        DRAWINGS[form](Relations("knowledge:hub", "out", 1, relations, (), len(relations), truncated=False))
-    )
+    found = Relations("knowledge:hub", "out", 1, relations, (), len(relations), truncated=False)
+    return "\n".join(RELATION_FORMATS[form](found, PLAIN))
 
 
 @pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import click
 
-from rye.cli.commands.search import show_hits
+from rye.cli.commands.search import answer_hits
 from rye.cli.options import Place, ask, ask_about_item, only_one, params_of, refuse
-from rye.cli.terminal import Terminal, say_json, say_raw, show
+from rye.cli.terminal import answer, note, say_raw
 
 __all__ = ["list_command", "refs", "show_item", "stats"]
 
@@ -26,14 +25,12 @@ def show_item(item: str, **options: Any) -> int:
     only_one("as_json", "raw")
     place = Place.take(options)
     loaded = ask_about_item(place, lambda registry: registry.get(item, options["space"]))
-    if options["as_json"]:
-        say_json(loaded.to_dict())
-    elif options["raw"]:
+    if options["raw"]:
         say_raw(loaded.content)
     else:
         from rye.cli.render.items import render_item
 
-        show(render_item(loaded, Terminal.of(sys.stdout)))
+        answer(loaded, render_item, lambda *_: (), as_json=options["as_json"])
     return 0
 
 
@@ -51,19 +48,11 @@ def list_command(scope: str, **options: Any) -> int:
     place = Place.take(options)
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
     options["sort_by"] = _SORTS[options.pop("sort")]
+    from rye.cli.render.items import render_list
     from rye.registry import list_items
 
     response = ask(place, lambda registry: list_items(registry, scope=scope, **options))
-    if form["as_json"]:
-        say_json(response.to_dict())
-    else:
-        from rye.cli.render.items import render_list
-        from rye.cli.render.search import render_ids, render_notes
-
-        lines = render_ids(response) if form["as_ids"] else render_list(response, Terminal.of(sys.stdout))
-        show_hits(response, lines, **form)
-        show((), render_notes(response, Terminal.of(sys.stderr)))
-    return 0 if response.results else 1
+    return answer_hits(response, form, render_list)
 
 
 @click.command("refs", params=params_of("refs"))
@@ -77,16 +66,11 @@ def refs(item: str, **options: Any) -> int:
     form = "json" if options.pop("as_json") else options["form"]
     del options["form"]
     found = ask_about_item(place, lambda registry: registry.refs(item, **options))
-    if form == "json":
-        say_json(found.to_dict())
-    else:
-        from rye.cli.render.items import DRAWINGS, render_refs
-        from rye.cli.render.parts import warning_lines
+    from rye.cli.render.items import RELATION_FORMATS
 
-        lines = render_refs(found, Terminal.of(sys.stdout)) if form == "text" else DRAWINGS[form](found)
-        show(lines, warning_lines(found.warnings, Terminal.of(sys.stderr)))
-        if found.truncated:
-            show((), [f"{len(found.relations)} of {found.total} relations are shown; --limit shows more"])
+    answer(found, RELATION_FORMATS.get(form, RELATION_FORMATS["text"]), as_json=form == "json")
+    if form != "json" and found.truncated:
+        note(f"{len(found.relations)} of {found.total} relations are shown; --limit shows more")
     return 0 if found.relations else 1
 
 
@@ -98,12 +82,7 @@ def stats(space: str, **options: Any) -> int:
     """
     place = Place.take(options)
     figures = ask(place, lambda registry: registry.stats(space))
-    if options["as_json"]:
-        say_json(figures.to_dict())
-    else:
-        from rye.cli.render.index import render_stats
-        from rye.cli.render.parts import warning_lines
+    from rye.cli.render.index import render_stats
 
-        notes = warning_lines(figures.warnings, Terminal.of(sys.stderr), stale=figures.stale)
-        show(render_stats(figures, Terminal.of(sys.stdout)), notes)
+    answer(figures, render_stats, as_json=options["as_json"])
     return 0 if figures.total.items else 1

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rye.cli.options import Place, Refusal, ask, only_one, params_of, refuse
-from rye.cli.terminal import Terminal, ask_new_passphrase, ask_passphrase, note, say_json, say_raw, show
+from rye.cli.terminal import Terminal, answer, ask_new_passphrase, ask_passphrase, note, say_json, say_raw, show
+from rye.errors import SigningError
 
 if TYPE_CHECKING:
     from rye.registry import Keyring, Passphrase, SignReport
@@ -31,14 +32,10 @@ def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
     if options["check"]:
         refuse("force", because="with --check, which writes nothing")
     report = _sign_items(target, options) if root is None else _sign_bundle(root, options)
-    if options["as_json"]:
-        say_json(report.to_dict())
-    else:
-        from rye.cli.render.keys import render_signed
-        from rye.cli.render.parts import warning_lines
+    from rye.cli.render.keys import render_signed
 
-        lines = render_signed(report, Terminal.of(sys.stdout), dry_run=options["dry_run"] or options["check"])
-        show(lines, warning_lines(report.warnings, Terminal.of(sys.stderr)))
+    render = partial(render_signed, dry_run=options["dry_run"] or options["check"])
+    answer(report, render, as_json=options["as_json"])
     return 1 if options["check"] and any(item.changed for item in report.items) else 0
 
 
@@ -90,14 +87,6 @@ def keys() -> None:
     """
 
 
-_name = click.argument("name", required=False)
-_owner = click.option("--owner", metavar="NAME", help="Who the trust file says it belongs to; by default your login.")
-_trust = click.option(
-    "--trust/--no-trust", default=None, help="Write your own trust file for it; by default for the first key alone."
-)
-_force = click.option("--force", is_flag=True, help="Replace a file that is there; a key that is replaced is lost.")
-
-
 @keys.command("generate", params=params_of("keys generate"))
 def generate(name: str | None, **options: Any) -> int:
     """Make a key named NAME (private_key if none is given), and the trust file that makes its signatures count."""
@@ -114,7 +103,8 @@ def generate(name: str | None, **options: Any) -> int:
         encrypt=options["encrypt"],
         replace=options["force"],
     )
-    return _answer(made.to_dict(), render_made(made, "made", Terminal.of(sys.stdout)), as_json=options["as_json"])
+    answer(made, partial(render_made, done="made"), as_json=options["as_json"])
+    return 0
 
 
 @keys.command("list", params=params_of("keys list"))
@@ -123,11 +113,13 @@ def list_keys(*, as_json: bool) -> int:
     from rye.cli.render.keys import render_keys
 
     found = _keyring().list()
-    lines = render_keys(found, Terminal.of(sys.stdout))
-    status = _answer({"keys": [key.to_dict() for key in found]}, lines, as_json=as_json)
-    if not found and not as_json:
-        note("there is no key; make one with rye keys generate")
-    return status if found else 1
+    if as_json:
+        say_json({"keys": [key.to_dict() for key in found]})
+    else:
+        show(render_keys(found, Terminal.of(sys.stdout)))
+        if not found:
+            note("there is no key; make one with rye keys generate")
+    return 0 if found else 1
 
 
 @keys.command("show", params=params_of("keys show"))
@@ -136,8 +128,8 @@ def show_key(name: str | None, *, as_json: bool) -> int:
     from rye.cli.render.keys import render_key
     from rye.registry import DEFAULT_KEY
 
-    key = _keyring().show(name or DEFAULT_KEY)
-    return _answer(key.to_dict(), render_key(key, Terminal.of(sys.stdout)), as_json=as_json)
+    answer(_keyring().show(name or DEFAULT_KEY), render_key, as_json=as_json)
+    return 0
 
 
 @keys.command("export", params=params_of("keys export"))
@@ -154,13 +146,16 @@ def export(name: str | None, **options: Any) -> int:
     if output is None:
         say_raw(data.decode("utf-8", "surrogateescape"))
         return 0
-    from rye.registry import refuse_links, write_secret
+    from rye.registry import refuse_links, write_atomically, write_secret
 
     refuse_links(output)
     if options["private"]:
         write_secret(output, data, replace=options["force"])
+    elif output.exists() and not options["force"]:
+        hint = "give another name, or replace it with --force"
+        raise SigningError("key-exists", f"{output} exists and is not overwritten", hint=hint)
     else:
-        _write_public(output, data, replace=options["force"])
+        write_atomically(output, data)
     return 0
 
 
@@ -179,16 +174,6 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
     return (public.pem if options["form"] == "pem" else f"ed25519:{base64.b64encode(public.raw).decode()}\n").encode()
 
 
-def _write_public(path: Path, data: bytes, *, replace: bool) -> None:
-    from rye.errors import SigningError
-    from rye.registry import write_atomically
-
-    if path.exists() and not replace:
-        hint = "give another name, or replace it with --force"
-        raise SigningError("key-exists", f"{path} exists and is not overwritten", hint=hint)
-    write_atomically(path, data)
-
-
 @keys.command("import", params=params_of("keys import"))
 def import_key(file: Path, name: str | None, **options: Any) -> int:
     """Take over the private key in FILE (PEM; - for standard input) under NAME; a passphrase stays the same."""
@@ -204,7 +189,8 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
         trust=options["trust"],
         replace=options["force"],
     )
-    return _answer(made.to_dict(), render_made(made, "imported", Terminal.of(sys.stdout)), as_json=options["as_json"])
+    answer(made, partial(render_made, done="imported"), as_json=options["as_json"])
+    return 0
 
 
 def _standard_input() -> bytes:
@@ -227,11 +213,3 @@ def _login() -> str:
         return getpass.getuser()
     except (ImportError, KeyError, OSError):
         return ""
-
-
-def _answer(facts: dict[str, Any], lines: Iterable[str], *, as_json: bool) -> int:
-    if as_json:
-        say_json(facts)
-    else:
-        show(lines)
-    return 0

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rye.cli.arguments import SearchCommand, arguments_of
 from rye.cli.options import Place, ask, ask_about_item, given, only_one, params_of, refuse
-from rye.cli.terminal import Terminal, is_interactive, say_json, say_raw, show
+from rye.cli.terminal import Terminal, answer, is_interactive, say_json, say_raw, show
 from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOptions
 
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
 
-__all__ = ["query", "search", "sections", "show_hits", "similar", "why"]
+__all__ = ["answer_hits", "query", "search", "sections", "similar", "why"]
 
 
 _IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset")
@@ -45,29 +46,29 @@ def search(query: tuple[str, ...], **options: Any) -> int:
         from rye.cli.screen import search_as_you_type
 
         return search_as_you_type(place, arguments_of(SearchOptions, options, without=_IMMEDIATE))
-    form = {name: options[name] for name in ("as_json", "as_jsonl", "as_ids", "null")}
     arguments = arguments_of(SearchOptions, options)
     response = ask(place, lambda registry: registry.search(" ".join(query), **arguments))
-    if form["as_json"]:
-        say_json(response.to_dict())
-    else:
-        from rye.cli.render.search import render_ids, render_notes, render_search
+    from rye.cli.render.search import render_search
 
-        lines = render_search(response, Terminal.of(sys.stdout), sort_by=options["sort_by"])
-        show_hits(response, render_ids(response) if form["as_ids"] else lines, **form)
-        show((), render_notes(response, Terminal.of(sys.stderr)))
-    return 0 if response.results else 1
+    return answer_hits(response, options, partial(render_search, sort_by=options["sort_by"]))
 
 
-def show_hits(response: SearchResponse, lines: Iterable[str], *, as_jsonl: bool, null: bool, **_: bool) -> None:
-    """Write hits as JSON lines, as ids that end with a NUL, or as these lines."""
-    if as_jsonl:
+def answer_hits(
+    response: SearchResponse, options: Mapping[str, Any], render: Callable[[SearchResponse, Terminal], Iterable[str]]
+) -> int:
+    """Write a page of hits in the form that the options ask for, and return the exit status."""
+    from rye.cli.render.search import render_ids, render_notes
+
+    if options.get("as_jsonl"):
         for hit in response.results:
             say_json(hit.to_dict(), lines=True)
-    elif null:
+        show((), render_notes(response, Terminal.of(sys.stderr)))
+    elif options.get("null"):
         say_raw("".join(f"{hit.type}:{hit.id}\0" for hit in response.results))
+        show((), render_notes(response, Terminal.of(sys.stderr)))
     else:
-        show(lines)
+        answer(response, render_ids if options["as_ids"] else render, render_notes, as_json=options["as_json"])
+    return 0 if response.results else 1
 
 
 @click.command("sections", cls=SearchCommand, params=params_of("sections"))
@@ -82,13 +83,10 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
     place = Place.take(options)
     arguments = arguments_of(SectionOptions, options)
     response = ask(place, lambda registry: registry.sections(" ".join(query), **arguments))
-    if options["as_json"]:
-        say_json(response.to_dict())
-    else:
-        from rye.cli.render.search import render_notes, render_sections
+    from rye.cli.render.search import render_notes, render_sections
 
-        lines = render_sections(response, Terminal.of(sys.stdout), snippets=options["snippets"])
-        show(lines, render_notes(response, Terminal.of(sys.stderr)))
+    render = partial(render_sections, snippets=options["snippets"])
+    answer(response, render, render_notes, as_json=options["as_json"])
     return 0 if response.results else 1
 
 
@@ -102,18 +100,13 @@ def similar(item: str, **options: Any) -> int:
     if options["as_ids"]:
         refuse("explain", because="with --ids")
     place = Place.take(options)
-    explain, as_json, as_ids = options["explain"], options["as_json"], options["as_ids"]
-    arguments = arguments_of(SimilarOptions, options | {"explain": explain or not (as_json or as_ids)})
+    explain = options["explain"]
+    is_read = not (options["as_json"] or options["as_ids"])
+    arguments = arguments_of(SimilarOptions, options | {"explain": explain or is_read})
     response = ask_about_item(place, lambda registry: registry.similar(item, **arguments))
-    if as_json:
-        say_json(response.to_dict())
-    else:
-        from rye.cli.render.search import render_ids, render_notes, render_search
+    from rye.cli.render.search import render_search
 
-        hits = render_search(response, Terminal.of(sys.stdout), shared_words=not explain)
-        lines = render_ids(response) if as_ids else hits
-        show(lines, render_notes(response, Terminal.of(sys.stderr)))
-    return 0 if response.results else 1
+    return answer_hits(response, options, partial(render_search, shared_words=not explain))
 
 
 @click.command("why", cls=SearchCommand, params=params_of("why"))
@@ -127,13 +120,9 @@ def why(query: str, item: str, **options: Any) -> int:
     place = Place.take(options)
     arguments = arguments_of(WhyOptions, options)
     found = ask_about_item(place, lambda registry: registry.why(query, item, **arguments))
-    if options["as_json"]:
-        say_json(found.to_dict())
-    else:
-        from rye.cli.render.parts import warning_lines
-        from rye.cli.render.search import render_why
+    from rye.cli.render.search import render_why
 
-        show(render_why(found, Terminal.of(sys.stdout)), warning_lines(found.warnings, Terminal.of(sys.stderr)))
+    answer(found, render_why, as_json=options["as_json"])
     return 0 if found.found else 1
 
 

@@ -13,7 +13,7 @@ import click
 
 from rye._process import find_program
 from rye.cli.options import Place, Refusal, ask, params_of, refuse
-from rye.cli.terminal import Terminal, note, say, say_json, show
+from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
 from rye.errors import NotFoundError
 
 __all__ = ["COMPLETION_VARIABLE", "completion", "index", "mcp"]
@@ -39,8 +39,6 @@ def index(action: str, **options: Any) -> int:
     if options["as_json"]:
         say_json(facts)
     else:
-        from rye.cli.render.parts import warning_lines
-
         show(lines, warning_lines(warnings, Terminal.of(sys.stderr)))
     return status
 

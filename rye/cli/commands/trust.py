@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rye.cli.options import Place, params_of
-from rye.cli.terminal import Terminal, ask_passphrase, say_json, show
+from rye.cli.terminal import answer, ask_passphrase, say_json
 
 if TYPE_CHECKING:
     from rye.registry import Keyring, TrustPlan
@@ -29,14 +28,9 @@ def trust() -> None:
 def list_keys(**options: Any) -> int:
     """List every trust file of every space, and why it counts or does not."""
     from rye.cli.render.keys import render_trust
-    from rye.cli.render.parts import warning_lines
 
-    as_json = options.pop("as_json")
     report = _keyring(options).trust.list()
-    if as_json:
-        say_json(report.to_dict())
-    else:
-        show(render_trust(report, Terminal.of(sys.stdout)), warning_lines(report.warnings, Terminal.of(sys.stderr)))
+    answer(report, render_trust, as_json=options["as_json"])
     return 0 if any(key.counts for key in report.keys) else 1
 
 
@@ -104,8 +98,7 @@ def _change(texts: Sequence[str], plan: Callable[[str], TrustPlan], options: dic
         say_json({"changes": [change.to_dict() for change in changes]})
         return 0
     from rye.cli.render.keys import render_change
-    from rye.cli.render.parts import warning_lines
 
     for change in changes:
-        show(render_change(change, Terminal.of(sys.stdout)), warning_lines(change.warnings, Terminal.of(sys.stderr)))
+        answer(change, render_change, as_json=False)
     return 0

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rye.cli.options import Place, Refusal, given, only_one, params_of, refuse, telling
-from rye.cli.terminal import Terminal, ask_passphrase, note, say, say_json, show, silence
+from rye.cli.terminal import Terminal, answer, ask_passphrase, note, say, say_json, show, silence
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
@@ -173,12 +173,9 @@ def _write(options: dict[str, Any]) -> int:
             delegations=_delegations(options),
             new=options["new"],
         )
-    if options["as_json"]:
-        say_json(report.to_dict())
-        return 0
     from rye.cli.render.verify import render_written
 
-    show(render_written(report, Terminal.of(sys.stdout)))
+    answer(report, render_written, as_json=options["as_json"])
     return 0
 
 

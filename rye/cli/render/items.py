@@ -15,7 +15,7 @@ from rye.surface.text import header, source_name, standing
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult
 
-__all__ = ["DRAWINGS", "render_item", "render_list", "render_refs"]
+__all__ = ["RELATION_FORMATS", "render_item", "render_list"]
 
 _LISTED_BEFORE = {
     *("author", "category", "created", "created_at", "description", "id", "name"),
@@ -176,7 +176,7 @@ def _graph(found: Relations) -> tuple[list[tuple[str, bool]], list[tuple[int, in
     return list(nodes), edges
 
 
-def render_dot(found: Relations) -> Iterator[str]:
+def render_dot(found: Relations, _terminal: Terminal) -> Iterator[str]:
     """Yield a directed graph in the DOT language; missing items and ambiguous relations are dashed."""
     nodes, edges = _graph(found)
     yield "digraph rye {"
@@ -196,7 +196,7 @@ def _dot(text: str) -> str:
     return f'"{escaped}"'
 
 
-def render_mermaid(found: Relations) -> Iterator[str]:
+def render_mermaid(found: Relations, _terminal: Terminal) -> Iterator[str]:
     """Yield a flowchart in the language of Mermaid; missing items are round, ambiguous relations are dotted."""
     nodes, edges = _graph(found)
     yield "flowchart LR"
@@ -211,5 +211,9 @@ def _mermaid(text: str) -> str:
     return _UNSAFE_IN_MERMAID.sub(lambda match: f"#{ord(match[0])};", inline(text))
 
 
-DRAWINGS: Mapping[str, Callable[[Relations], Iterator[str]]] = {"dot": render_dot, "mermaid": render_mermaid}
-"""Every form of a drawing, by the word that ``--format`` takes."""
+RELATION_FORMATS: Mapping[str, Callable[[Relations, Terminal], Iterator[str]]] = {
+    "text": render_refs,
+    "dot": render_dot,
+    "mermaid": render_mermaid,
+}
+"""How relations are drawn, by the word that ``--format`` takes."""

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["render_change", "render_key", "render_keys", "render_made", "render_signed", "render_trust"]
 
 
-def render_made(key: KeyFacts, done: str, terminal: Terminal) -> Iterator[str]:
+def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str]:
     """Yield what was made or imported and where it is."""
     yield f"{done} key {terminal.style(inline(key.name), bold=True)}"
     yield from _facts(key, terminal)

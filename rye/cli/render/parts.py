@@ -10,9 +10,9 @@ from itertools import groupby
 from typing import TYPE_CHECKING, TypeAlias
 
 from rye._text import inline
-from rye.cli.terminal import Terminal
+from rye.cli.terminal import Terminal, note_line
 from rye.errors import QueryError, RyeError
-from rye.surface.text import error_notes, standing, verdict_text, warning_notes
+from rye.surface.text import error_notes, standing, verdict_text
 
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, SearchResult, SectionHit, Signature
@@ -21,7 +21,6 @@ __all__ = [
     "Spans",
     "bar",
     "cells",
-    "note_line",
     "pad",
     "passage",
     "remedy",
@@ -32,7 +31,6 @@ __all__ = [
     "standing_label",
     "table",
     "verdict_label",
-    "warning_lines",
 ]
 
 Spans: TypeAlias = Sequence[Sequence[int]]
@@ -173,21 +171,6 @@ def size(count: int) -> str:
             break
         value, unit = value / 1024, larger
     return f"{count} B" if unit == "B" else f"{value:.1f} {unit}"
-
-
-_LABEL_COLOURS = {"warning": "yellow", "not checked": "red", "fix": "cyan", "hint": "cyan", "try": "green"}
-
-
-def note_line(label: str, text: str, terminal: Terminal) -> str:
-    """Return one line about an answer, its label in colour."""
-    colour = "red" if label.startswith("error[") else _LABEL_COLOURS.get(label.partition("[")[0])
-    said = terminal.style(inline(text), bold=label == "did you mean")
-    return f"{terminal.style(f'{label}:', colour, bold=colour == 'red')} {said}" if label else said
-
-
-def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = False) -> Iterator[str]:
-    """Yield what there is to be warned of, a line each."""
-    yield from (note_line(label, text, terminal) for label, text in warning_notes(warnings, stale=stale))
 
 
 def render_error(error: RyeError, terminal: Terminal) -> Iterator[str]:

@@ -8,18 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
-from rye.cli.render.parts import (
-    Spans,
-    bar,
-    cells,
-    note_line,
-    pad,
-    passage,
-    standing_label,
-    verdict_label,
-    warning_lines,
-)
-from rye.cli.terminal import Terminal
+from rye.cli.render.parts import Spans, bar, cells, pad, passage, standing_label, verdict_label
+from rye.cli.terminal import PLAIN, Terminal, note_line, warning_lines
 from rye.surface.text import header, hybrid_lines, plural, search_notes, source_name
 
 if TYPE_CHECKING:
@@ -92,7 +82,7 @@ def _shared_words(hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         yield f"{_INDENT}{terminal.dim('shares')} {', '.join(map(inline, best))}"
 
 
-def render_ids(response: SearchResponse) -> Iterator[str]:
+def render_ids(response: SearchResponse, _terminal: Terminal = PLAIN) -> Iterator[str]:
     """Yield ``type:id`` of every hit."""
     for hit in response.results:
         yield f"{inline(hit.type)}:{inline(hit.id)}"

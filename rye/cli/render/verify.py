@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import inline
-from rye.cli.render.parts import note_line, shown_path, warning_lines
-from rye.cli.terminal import VERDICT_MARKS, Terminal
+from rye.cli.render.parts import shown_path
+from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
 from rye.registry import Finding, Unchecked, Violation
 from rye.surface.text import plural, source_name
 

@@ -11,9 +11,9 @@ import pytest
 from rye.cli.render.index import render_rebuilt, render_status
 from rye.cli.render.items import render_item
 from rye.cli.render.keys import render_signed
-from rye.cli.render.parts import remedy, render_error, signed_by, size, table, warning_lines
+from rye.cli.render.parts import remedy, render_error, signed_by, size, table
 from rye.cli.render.search import render_dropped, render_parsed
-from rye.cli.terminal import PLAIN, Terminal
+from rye.cli.terminal import PLAIN, Terminal, warning_lines
 from rye.errors import ArgumentError, QueryError
 from rye.index.vector_store import VectorReport
 from rye.keys.sign_items import SignedItem, SignReport
