@@ -12,17 +12,12 @@ from datetime import UTC, datetime, timedelta
 from functools import lru_cache
 from itertools import chain, islice, repeat
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 
+from rye.index.arrays import Ints
 from rye.items.model import Item, ItemType
-
-if TYPE_CHECKING:
-    from whoosh.fields import Schema
-
-Ints = npt.NDArray[np.int64]
 
 TEXT_FIELDS = ("title", "name", "description", "category", "content", "tags", "headings", "symbols", "id")
 """Analyzed fields; the position in this tuple is the field's number in a segment."""
@@ -54,10 +49,8 @@ BUILT_IN_KEYS = (
 )
 """Keys of keyword terms that every index has; all others are metadata keys."""
 
-SHARED_KEYS = ("type", "space", "bundle", "category", "author", "version", "created", "updated")
+_SHARED_KEYS = ("type", "space", "bundle", "category", "author", "version", "created", "updated")
 """Keys of which an item has one value that others may share."""
-
-_OF_PLACE = ("space", "bundle")
 
 RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by"))
 """Metadata keys that cannot be told from a built-in one and so get no keyword terms."""
@@ -122,18 +115,16 @@ def hidden_states(item: Item) -> set[str]:
     )
 
 
-def shared_columns(items: Sequence[Item], places: Sequence[ItemPlace]) -> Iterator[list[str]]:
-    """Yield the columns of :data:`SHARED_KEYS`, as written; a value may be empty."""
-    for key in SHARED_KEYS:
-        yield list(map(attrgetter(key), places if key in _OF_PLACE else items))
-
-
-def keyword_columns(items: Sequence[Item]) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
-    """Yield ``(key, values, items)`` of what an item may have several of: values as written, and whose each is.
+def keyword_columns(
+    items: Sequence[Item], places: Sequence[ItemPlace]
+) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
+    """Yield ``(key, values, items)`` of all keyword values that items may share: as written, and whose each is.
 
     A key may come several times, a value may be empty or recur. Items with the same metadata keys are taken together.
     """
     each, tags = range(len(items)), [item.tags for item in items]
+    for key in _SHARED_KEYS:
+        yield key, list(map(attrgetter(key), places if key in ItemPlace._fields else items)), each
     yield "tags", list(chain.from_iterable(tags)), list(chain.from_iterable(map(repeat, each, map(len, tags))))
     layouts: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(items):
@@ -215,16 +206,6 @@ def fold_value(text: str) -> str:
     if text.isascii():
         return clean(text).lower()
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", clean(text)).casefold())
-
-
-def whoosh_schema() -> Schema:
-    """Return the schema of the Whoosh index: text fields with positions, keyword terms, the item's key."""
-    from whoosh import fields
-
-    schema = fields.Schema(key=fields.ID(unique=True, stored=True), entry=fields.ID())
-    for name in TEXT_FIELDS:
-        schema.add(name, fields.TEXT(phrase=True))
-    return schema
 
 
 _PARTIAL = re.compile(r"(\d{4})(?:-(\d{1,2})(?:-(\d{1,2}))?)?")

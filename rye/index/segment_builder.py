@@ -19,13 +19,11 @@ from rye.index.relations import Edge
 from rye.index.schema import (
     OWN_KEYS,
     SEPARATOR,
-    SHARED_KEYS,
     TYPE_NUMBER,
     ItemPlace,
     fold_value,
     keyword_columns,
     keyword_terms,
-    shared_columns,
     sort_time,
 )
 from rye.index.segment import Documents
@@ -62,10 +60,8 @@ class DocumentWriter:
 
     def add(self, items: Sequence[Item], places: Sequence[ItemPlace], evidence: Sequence[Evidence]) -> None:
         """Add further documents."""
-        for key, values in zip(SHARED_KEYS, shared_columns(items, places), strict=True):
-            self._add_keywords(key, values, range(len(items)))
-        for key, some, owners in keyword_columns(items):
-            self._add_keywords(key, some, owners)
+        for key, values, owners in keyword_columns(items, places):
+            self._add_keywords(key, values, owners)
         self._names += map(attrgetter("name"), items)
         self._titles += map(attrgetter("title"), items)
         columns, types = self.columns, [TYPE_NUMBER[item.type] for item in items]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
+from whoosh import fields
 from whoosh.codec import base
 from whoosh.filedb.filestore import RamStorage
 from whoosh.index import TOC
@@ -22,7 +23,7 @@ from rye.errors import UnavailableError
 from rye.index.arrays import Ints
 from rye.index.file_list import INDEX_NAME, SegmentRow
 from rye.index.postings import POSITION_BITS
-from rye.index.schema import FIELD_NUMBER, SEPARATOR, TYPE_NAMES, whoosh_schema
+from rye.index.schema import FIELD_NUMBER, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
 from rye.index.segment import EXTENSION, Segment
 from rye.index.terms import SortedStrings
 
@@ -57,6 +58,14 @@ class ColumnarSegment(base.Segment):  # type: ignore[misc]
     def should_assemble(self) -> bool:
         """Return False: a segment is one file already."""
         return False
+
+
+def whoosh_schema() -> fields.Schema:
+    """Return the schema of the Whoosh index: text fields with positions, keyword terms, the item's key."""
+    schema = fields.Schema(key=fields.ID(unique=True, stored=True), entry=fields.ID())
+    for name in TEXT_FIELDS:
+        schema.add(name, fields.TEXT(phrase=True))
+    return schema
 
 
 def table_of_contents(rows: Sequence[SegmentRow], generation: int) -> bytes:

@@ -23,10 +23,9 @@ from rye.index import container
 from rye.index import store as indexing
 from rye.index.container import DamagedError
 from rye.index.file_list import INDEX_NAME, FileList, Files, SegmentRow
-from rye.index.schema import whoosh_schema
 from rye.index.segment_builder import SegmentBuilder
 from rye.index.store import Snapshot, Store
-from rye.index.whoosh_codec import table_of_contents
+from rye.index.whoosh_codec import table_of_contents, whoosh_schema
 from rye.items.model import Item
 from tests.unit.index.segments import evidence, item, place
 
