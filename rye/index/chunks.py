@@ -97,7 +97,7 @@ def _names(item: Item) -> list[str]:
 
 
 def _words(text: str) -> str:
-    """Return an identifier as its words; what has blanks already is prose and stays."""
+    """Return an identifier as its words; text with spaces stays as it is."""
     text = text.strip()
     return text if " " in text else _CAMEL.sub(" ", _JOINTS.sub(" ", text)).strip()
 

@@ -154,7 +154,6 @@ def span_lookups(text: str) -> tuple[Lookup, ...]:
     return tuple(dict.fromkeys((*id_lookups(text), _by_name(_stem(text)))))
 
 
-# -- Ids mentioned in a body: which words are taken for one, and which of them are sure to be meant as one.
 _WORD = re.compile(r"(?<![\w.+@~%:/\\$&=?#-])\.?+\w[\w.+@~%-]*+[:/][\w.+@~%:/#?=&-]++")
 _TYPED = re.compile(rf"(?:{_TYPE}):\w[^:?=&%]*")
 _SLASHED = re.compile(r"[^:?=&%]+")

@@ -1,14 +1,14 @@
-"""What an item refers to: the edges that its metadata state and its body mentions, as they are written.
+"""The references of an item to others: those that its metadata states, those of its steps, and mentions in its body.
 
 Nothing is resolved here. An edge keeps the reference as written and the lookups that it stands for; which item that is
-depends on all spaces and is found when it is asked for (:mod:`rye.search.graph`).
+depends on all spaces, and is found when it is asked for (:mod:`rye.search.graph`).
 """
 
 from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
@@ -83,15 +83,6 @@ class Edge(NamedTuple):
     line: int
 
 
-class _Stated(NamedTuple):
-    """A reference in metadata: its kind, the key it stands below, the text, and the type that is meant."""
-
-    kind: str
-    key: str
-    text: str
-    prefer: str = ""
-
-
 def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -> list[Edge]:
     """Return what an item refers to.
 
@@ -133,56 +124,54 @@ def _metadata_edges(item: Item, data: bytes) -> Iterator[Edge]:
     if not item.metadata.keys().isdisjoint(_ASKED):
         folder = item.id.rpartition("/")[0]
         lines = _Lines(_text(data[:_HEAD]))
-        for stated in _stated(item):
-            written = " ".join(stated.text.split())
+        for kind, key, text, item_type in _stated(item):
+            written = " ".join(text.split())
             if len(written) > MAX_REFERENCE_TEXT:
-                cut = f"{written[: MAX_REFERENCE_TEXT - 1]}…"
-                yield Edge(stated.kind, cut, (), True, lines.find(stated.key, stated.text))
+                yield Edge(kind, f"{written[: MAX_REFERENCE_TEXT - 1]}…", (), True, lines.find(key, text))
             elif written.casefold() not in _NOTHING and not _NO_ITEM.match(written):
-                found = lookups(written, item.type, folder, stated.prefer)
-                sure = " " not in written
-                yield Edge(stated.kind, written, found, sure, lines.find(stated.key, stated.text))
+                found = lookups(written, item.type, folder, item_type)
+                yield Edge(kind, written, found, " " not in written, lines.find(key, text))
 
 
-def _stated(item: Item) -> Iterator[_Stated]:
-    """Yield what the metadata keys that hold references say, in the order of the keys."""
+def _stated(item: Item) -> Iterator[tuple[str, str, str, str]]:
+    """Yield kind of edge, key, text, and type or nothing of every reference in metadata, in the order of the keys."""
     for key, value in item.metadata.items():
+        prefer = ""
+        found: Iterable[tuple[str, str]]
         if key in _KEYS:
             kind, prefer = _KEYS[key]
-            prefer = item.type if prefer == "=" else prefer
-            for text, said in _named(value, _NAMING):
-                yield _Stated(kind, key, text, said or prefer)
+            found = _named(value, _NAMING)
         elif key in {"deprecated", "yanked"} and isinstance(value, str):
-            for text, said in _step(value):  # as in: use tool:ops/new instead
-                yield _Stated("superseded_by", key, text, said)
+            kind, found = "superseded_by", _step(value)  # as in: use tool:ops/new instead
         elif key == "permissions" and item.type is ItemType.DIRECTIVE:
-            for text, said in _permitted(value, ""):
-                yield _Stated("permissions", key, text, said)
+            kind, found = "permissions", _permitted(value, "")
         elif key in {"steps", "process"} and item.type is ItemType.DIRECTIVE:
-            for step in value if isinstance(value, list) else [value]:
-                for text, said in _step(step):
-                    yield _Stated("steps", key, text, said)
+            kind, found = "steps", chain.from_iterable(map(_step, value if isinstance(value, list) else [value]))
+        else:
+            continue
+        for text, item_type in found:
+            yield kind, key, text, item_type or (item.type if prefer == "=" else prefer)
 
 
 _ASKED = frozenset({*_KEYS, "deprecated", "yanked", "permissions", "steps", "process"})
 
 
-def _named(value: Any, naming: tuple[str, ...], said: str = "") -> Iterator[tuple[str, str]]:
+def _named(value: Any, naming: tuple[str, ...], item_type: str = "") -> Iterator[tuple[str, str]]:
     """Yield ``(text, type or empty)`` of every reference in a text, a list, or mappings that name items."""
     if isinstance(value, str):
-        yield from ((part.strip(), said) for part in _SPLIT.split(value))
+        yield from ((part.strip(), item_type) for part in _SPLIT.split(value))
     elif isinstance(value, list):
         for each in value:
-            yield from [(each.strip(), said)] if isinstance(each, str) else _named(each, naming, said)
+            yield from [(each.strip(), item_type)] if isinstance(each, str) else _named(each, naming, item_type)
     elif isinstance(value, Mapping):
         names = [value[key] for key in naming if isinstance(value.get(key), str)]
         kinds = [value[key] for key in _TYPING if value.get(key) in TYPE_NAMES]
         if names:
-            yield names[0].strip(), kinds[0] if kinds else said
+            yield names[0].strip(), kinds[0] if kinds else item_type
             return
         for key, each in value.items():
             if isinstance(each, list | Mapping) or _as_type(key):
-                yield from _named(each, naming, _as_type(key) or said)
+                yield from _named(each, naming, _as_type(key) or item_type)
 
 
 def references_in(value: Any) -> list[str]:
@@ -197,7 +186,7 @@ def _as_type(key: str) -> str:
     return word if word in TYPE_NAMES else ""
 
 
-def _permitted(value: Any, said: str) -> Iterator[tuple[str, str]]:
+def _permitted(value: Any, item_type: str) -> Iterator[tuple[str, str]]:
     """Yield the items that permissions name: ``execute: {tool: a/b}``, ``rye.execute.tool.a.b``, ``tool:a/b``.
 
     A mapping that says what it is about, as in ``<execute resource="tool" id="a/b"/>``, names it by its id or text.
@@ -205,20 +194,20 @@ def _permitted(value: Any, said: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         kinds = [kind for key in _PERMITTED_TYPING if (kind := _as_type(str(value.get(key, ""))))]
         rest = {key: each for key, each in value.items() if not (key in _PERMITTED_TYPING and _as_type(str(each)))}
-        names = [key for key in _PERMITTED_NAMING if isinstance(rest.get(key), str)] if kinds or said else []
+        names = [key for key in _PERMITTED_NAMING if isinstance(rest.get(key), str)] if kinds or item_type else []
         if names:
-            yield from _permitted(rest[names[0]], kinds[0] if kinds else said)
+            yield from _permitted(rest[names[0]], kinds[0] if kinds else item_type)
         for key, each in rest.items():
             if key not in _PERMITTED_NAMING or not names:
                 kind = _as_type(key)
-                yield from _permitted(each, kind or ("" if names and isinstance(each, str) else said))
+                yield from _permitted(each, kind or ("" if names and isinstance(each, str) else item_type))
     elif isinstance(value, list):
         for each in value:
-            yield from _permitted(each, said)
+            yield from _permitted(each, item_type)
     elif isinstance(value, str):
         for part in map(str.strip, _SPLIT.split(value)):
-            if (said and part) or _CAPABILITY.fullmatch(part) or _typed(part):
-                yield part, said
+            if (item_type and part) or _CAPABILITY.fullmatch(part) or _typed(part):
+                yield part, item_type
 
 
 def _typed(text: str) -> bool:
@@ -241,22 +230,22 @@ def _step(step: Any) -> Iterator[tuple[str, str]]:
 
 
 def _step_edges(item: Item, data: bytes) -> Iterator[Edge]:
-    """Yield what the tags and calls of a directive name: ``item_id="…"`` anywhere, ``<tool>…</tool>`` within steps."""
+    """Yield the items in tags and calls of a directive: ``item_id="…"`` anywhere, ``<tool>…</tool>`` within steps."""
     if item.type is not ItemType.DIRECTIVE or not (b"item_id" in data or b"<process" in data or b"<step" in data):
         return
     text, folder = _text(data), item.id.rpartition("/")[0]
     line, counted = 1, 0
-    for start, written, said in sorted({*_calls(text), *_tagged(text)}):
+    for start, written, item_type in sorted({*_calls(text), *_tagged(text)}):
         line += text.count("\n", counted, start)
         counted = start
         if not _NO_ITEM.match(written):
             sure = "/" in written or ":" in written or text.startswith("item_id", start)
-            found = lookups(written, item.type, folder, said)
+            found = lookups(written, item.type, folder, item_type)
             yield Edge("steps", written, found, sure and " " not in written, line)
 
 
 def _calls(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield where ``item_id="…"`` stands, what it names, and the ``item_type`` beside it."""
+    """Yield where ``item_id="…"`` stands, the id, and the ``item_type`` beside it."""
     found = [(match[1], match[2].strip(), match.start()) for match in _CALL.finditer(text)]
     for number, (what, written, start) in enumerate(found):
         if what == "id" and written:
@@ -266,14 +255,14 @@ def _calls(text: str) -> Iterator[tuple[int, str, str]]:
 
 
 def _tagged(text: str) -> Iterator[tuple[int, str, str]]:
-    """Yield what tags of a process name, from the first that opens to the last that closes; of what type is the tag."""
+    """Yield place, id and type of the items in tags of a process, from the first that opens to the last that closes."""
     opening = _WORKING.search(text)
     for match in _TAGGED.finditer(text, opening.start(), max(map(text.rfind, _DONE), default=0)) if opening else ():
         yield match.start(), (match[2] or match[4]).strip(), match[1] or match[3] or ""
 
 
 class _Lines:
-    """Finds on which line of a file metadata state something: at the first place behind their key, near the top."""
+    """Finds the line of a reference in metadata: the first place behind its key, near the top of the file."""
 
     def __init__(self, text: str) -> None:
         self._head = text
@@ -293,7 +282,7 @@ class _Lines:
         return line
 
     def _place(self, value: str, start: int) -> int:
-        """Return where a value stands for itself from a place on, else where it stands within another, else -1."""
+        """Return the first place of a value from ``start`` on, as a word of its own if it is one anywhere; else -1."""
         first = self._head.find(value, start)
         if first < 0 or not _is_part(self._head, first, first + len(value)):
             return first
@@ -312,6 +301,6 @@ class _Lines:
 
 
 def _is_part(text: str, start: int, end: int) -> bool:
-    """Return whether what stands at a place goes on before it or behind it."""
+    """Return whether the text from ``start`` to ``end`` is only part of a longer word."""
     before, behind = text[start - 1 : start], text[end : end + 1]
     return not all(each == "" or _TOKEN.fullmatch(each) is None for each in (before, behind))
