@@ -1,14 +1,18 @@
-"""What is taken for a reference, where it stands, and that hostile files cost no more than others."""
+"""What is taken for a reference, where it stands, and that hostile files and spaces cost no more than others."""
 
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 import pytest
 
+from rye import Registry
+from rye.index import relation_columns
 from rye.index.references import BY_NAME, Lookup, key_of, lookups, relative
 from rye.index.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
 from rye.items import ItemType, parse
+from tests.support.spacesim import SpaceSim
 
 KIND = {".md": ItemType.KNOWLEDGE, ".py": ItemType.TOOL, ".yaml": ItemType.TOOL}
 
@@ -20,7 +24,7 @@ def edges(text: str, *, suffix: str = ".md", item_type: ItemType | None = None, 
     return edges_of(parse(data, item_type=kind, item_id=item_id, suffix=suffix), suffix, data)
 
 
-def told(found: list[Edge]) -> list[tuple[str, str, bool, int]]:
+def shown(found: list[Edge]) -> list[tuple[str, str, bool, int]]:
     """Return edges without what they are looked up by."""
     return [(edge.kind, edge.text, edge.sure, edge.line) for edge in found]
 
@@ -54,8 +58,8 @@ def test_a_reference_stands_on_its_line() -> None:
     """The line is that of the value, below its key, in the file as it is; CRLF and a byte order mark change nothing."""
     text = "---\ntitle: ops/b\nreferences:\n  - ops/c\n  - ops/b\n---\n\n# A\n\nSee tool:x/y.\n"
     expected = [("references", "ops/c", True, 4), ("references", "ops/b", True, 5), ("mentions", "tool:x/y", True, 10)]
-    assert told(edges(text)) == expected
-    assert told(edges("\ufeff" + text.replace("\n", "\r\n"))) == expected
+    assert shown(edges(text)) == expected
+    assert shown(edges("\ufeff" + text.replace("\n", "\r\n"))) == expected
 
 
 def test_a_reference_within_another_is_not_taken_for_it() -> None:
@@ -128,7 +132,7 @@ Elsewhere `<tool>` is a word.
 def test_tags_of_permissions_and_steps_name_items_and_their_attributes_do_not() -> None:
     """The kind of thing that a permission is about is no item, its id or text is; so is what a tag of a step holds."""
     found = edges(TAGGED, item_type=ItemType.DIRECTIVE, item_id="go")
-    assert told(found) == [
+    assert shown(found) == [
         ("permissions", "tool:ops/one", True, 6),
         ("permissions", "ops/three", True, 8),
         ("permissions", "ops/two", True, 7),
@@ -190,13 +194,13 @@ def test_words_of_a_body_that_mention_items(body: str, expected: list[tuple[str,
 def test_what_is_sure_somewhere_is_sure() -> None:
     """An example in a fence before the mention in the text does not make it an example."""
     found = edges("# A\n\n```\ntool:a/b\n```\n\nCall tool:a/b.\n")
-    assert told(found) == [("mentions", "tool:a/b", True, 7)]
+    assert shown(found) == [("mentions", "tool:a/b", True, 7)]
 
 
 def test_code_mentions_only_what_is_there() -> None:
     """In a tool nothing is sure; and what its metadata state is not mentioned by the same line."""
     found = edges('"""Like tool:a/b."""\n__executor_id__ = "x/y"\n# see c/d\n', suffix=".py")
-    assert told(found) == [
+    assert shown(found) == [
         ("executor", "x/y", True, 2),
         ("mentions", "tool:a/b", False, 1),
         ("mentions", "c/d", False, 3),
@@ -245,3 +249,47 @@ def test_control_characters_of_a_reference_do_not_survive() -> None:
     """What metadata hold has been cleaned; no edge holds a line break or an escape."""
     found = edges(front('references: ["a\\u001b[31m/b", "c\\nd/e"]'))
     assert all(edge.text.isprintable() for edge in found)
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Lay ten items, each of which refers to five that are not there and to one that all refer to."""
+    found = SpaceSim(tmp_path)
+    for number in range(10):
+        refs = ", ".join([*(f"gone/{number}-{each}" for each in range(5)), "many/0"])
+        found.write("project", f"knowledge/many/{number}.md", f"---\nreferences: [{refs}]\n---\n\nText.\n")
+    return found
+
+
+def left_out(registry: Registry) -> list[int]:
+    """Return how many references are said to be left out: by a search for relations, by one with a filter, by refs."""
+    asked = (
+        registry.search("is:dangling"),
+        registry.search("text", filters={"references": "many/0"}),
+        registry.refs("knowledge:many/0"),
+    )
+    said = [[text for text in each.warnings if "references are left out" in text] for each in asked]
+    return [int(texts[0].split()[0].replace(",", "")) if texts else 0 for texts in said]
+
+
+@pytest.mark.parametrize(("limit", "most"), [("MAX_SPACE_TARGETS", 11), ("MAX_SPACE_REFERENCES", 20)])
+def test_what_a_hostile_space_refers_to_is_bounded_and_counted(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, limit: str, most: int
+) -> None:
+    """In one build, and after many small segments were merged; all else is found as ever."""
+    monkeypatch.setattr(relation_columns, limit, most)
+    registry = sim.registry(bundles=())
+    assert registry.search("text", scope="knowledge").total == 10
+    assert left_out(registry) == [40] * 3
+    assert not [text for text in registry.search("text").warnings if "left out" in text]
+    for number in range(12):
+        sim.write("project", f"knowledge/more/{number}.md", f"---\nreferences: more/x{number}\n---\n\nText.\n")
+        registry.refresh()
+    first, *others = left_out(registry)
+    assert others == [first] * 2
+    assert first >= 40
+
+
+def test_nothing_is_said_where_all_references_are_kept(sim: SpaceSim) -> None:
+    """The usual case."""
+    assert left_out(sim.registry(bundles=())) == [0, 0, 0]
