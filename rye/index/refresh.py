@@ -226,10 +226,10 @@ class SpaceIndex:
         self._rebuild_reason = ""
         changed = len(changes.changed - found.same)
         return RefreshReport(
-            added=len(changes.added),
+            added=changes.added,
             changed=changed,
-            removed=len(changes.removed),
-            unchanged=len(walked.files) - len(changes.added) - changed,
+            removed=changes.removed,
+            unchanged=len(walked.files) - changes.added - changed,
             warnings=(*reasons, *_warnings(self._snapshot)),
             snapshot=self._snapshot,
         )
@@ -261,7 +261,8 @@ class _Changes(NamedTuple):
         files: All of them as they are now.
         to_read: Those added or changed.
         sizes: Their sizes in bytes.
-        added, changed, removed: Their paths.
+        added, removed: How many were.
+        changed: The paths of changed ones.
         documents: Segment and number of the document of each changed or removed path; it is deleted unless its bytes
             turn out to be the same.
         digests: The SHA-256 of changed files as they were indexed.
@@ -271,9 +272,9 @@ class _Changes(NamedTuple):
     files: Files
     to_read: tuple[ItemFile, ...]
     sizes: tuple[int, ...]
-    added: frozenset[str]
+    added: int
+    removed: int = 0
     changed: frozenset[str] = frozenset()
-    removed: frozenset[str] = frozenset()
     documents: Mapping[str, tuple[int, int]] = {}
     digests: Mapping[str, str] = {}
     known_problems: tuple[Problem, ...] = ()
@@ -286,7 +287,7 @@ def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
         DamagedError: The base turns out not to be readable.
     """
     if base is None:
-        return _Changes(after, tuple(map(ItemFile.at, after.paths)), after.sizes(), frozenset(after.paths))
+        return _Changes(after, tuple(map(ItemFile.at, after.paths)), after.sizes(), len(after))
     before = base.file_list.files
     numbers = dict(zip(before.paths, range(len(before)), strict=True))
     was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))
@@ -294,16 +295,16 @@ def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
     differs = is_new.copy()
     differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
     to_read = tuple(ItemFile.at(after.paths[number]) for number in np.flatnonzero(differs).tolist())
-    added = frozenset(after.paths[number] for number in np.flatnonzero(is_new).tolist())
-    changed, removed = frozenset(file.rel_path for file in to_read) - added, frozenset(numbers)
-    documents = _documents(base, changed | removed)
+    added = int(is_new.sum())
+    changed = frozenset(after.paths[number] for number in np.flatnonzero(differs & ~is_new).tolist())
+    documents = _documents(base, changed | numbers.keys())
     return _Changes(
-        files=after if added or removed else before.with_stats(after.stats),
+        files=after if added or numbers else before.with_stats(after.stats),
         to_read=to_read,
         sizes=after.sizes(np.flatnonzero(differs)),
         added=added,
+        removed=len(numbers),
         changed=changed,
-        removed=removed,
         documents=documents,
         digests={
             path: base.segments[number].segment.evidence[doc].content_digest

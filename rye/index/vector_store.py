@@ -159,8 +159,7 @@ class SpaceVectors:
                 if path.exists():
                     self._warnings.append(f"{self.root.source}: vectors were made anew: {error}")
                     path.unlink(missing_ok=True)
-        widths = {shard.dimensions for shard in self._shards.values()}
-        if len(widths) > 1:
+        if len({shard.dimensions for shard in self._shards.values()}) > 1:
             self._forget("the model answers with vectors of another length")
 
     def _forget(self, reason: str) -> None:
@@ -259,31 +258,26 @@ class SpaceVectors:
         if batch:
             yield batch
 
-    def _owned(self, documents: _Documents) -> list[Bools]:
-        """Return per shard which of its items are needed and in no earlier one."""
+    def _to_merge(self, documents: _Documents) -> list[tuple[Shard, Bools]]:
+        """Return the shards to merge, each with which of its items are needed and in no earlier shard."""
         wanted = np.append(documents.keys[documents.reader.live], np.uint64(PROBE_KEY))
         found = []
         for shard in self._shards.values():
-            keep = np.isin(shard.keys, wanted)
-            found.append(keep)
+            found.append((shard, np.isin(shard.keys, wanted)))
             wanted = np.setdiff1d(wanted, shard.keys)
-        return found
-
-    def _to_merge(self, documents: _Documents) -> list[int]:
-        owned = self._owned(documents)
-        return to_merge([int(keep.sum()) for keep in owned], [int(len(keep) - keep.sum()) for keep in owned])
+        sizes = [int(keep.sum()) for _, keep in found]
+        unused = [len(keep) - size for (_, keep), size in zip(found, sizes, strict=True)]
+        return [found[at] for at in to_merge(sizes, unused)]
 
     def _merge(self, documents: _Documents) -> None:
-        owned, shards, writer = self._owned(documents), list(self._shards.values()), ShardWriter()
-        chosen = self._to_merge(documents)
-        if not chosen:
-            return
-        for number in chosen:
-            writer.take(shards[number], owned[number])
-        self._add_shard(writer)
-        for number in chosen:
-            shards[number].path.unlink(missing_ok=True)
-            del self._shards[shards[number].path.name]
+        chosen, writer = self._to_merge(documents), ShardWriter()
+        for shard, keep in chosen:
+            writer.take(shard, keep)
+        if chosen:
+            self._add_shard(writer)
+        for shard, _ in chosen:
+            shard.path.unlink(missing_ok=True)
+            del self._shards[shard.path.name]
 
     def _drop_unused(self) -> None:
         """Remove the vectors of models that have not been used for long, and what killed processes left of them."""
