@@ -212,13 +212,14 @@ class Explainer(Search):
         self._semantic = self.semantic(self.plan) if self.found.near else None
 
     def explain(self, part: Part, local: int) -> Why:
-        """Return why one document of the reader is a hit, or is none.
+        """Return why one document, given by its segment, is a hit, or why it is not.
 
         Raises:
             QueryError: As a search.
             ArgumentError: As a search.
             UnavailableError: The embedder cannot be used any more.
         """
+        part = next(own for own in self.reader.parts if own.segment is part.segment)
         found, doc = self.found, part.base + local
         clauses = ClauseExplainer(self.reader, self.weights, self.states, self._clause_context, doc)
         tree = tuple(clauses.explain(node) for node in self._readings())

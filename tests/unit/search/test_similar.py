@@ -9,7 +9,7 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, NotFoundError
-from rye.search.similar import telling_words
+from rye.search.similar import key_terms
 from tests.support.embedders import Broken, Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -71,7 +71,7 @@ def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry) ->
     """Each telling word as a phrase of one word with its share as boost finds the same with the same scores."""
     state = registry._indexes.current(0)
     (part, local), *_ = state.everywhere.having_key("knowledge", "boat")
-    words = telling_words(state.everywhere, part, local)
+    words = key_terms(state.everywhere, part, local)
     assert words[0].text in {"boats", "anchor", "rudder"}
     query = " OR ".join(f'"{word.text}"^{word.share:.9f}' for word in words)
     asked = {hit.path: hit.score for hit in registry.search(query, limit=100, explain=True).results if hit.id != "boat"}
