@@ -37,7 +37,7 @@ Norms = npt.NDArray[np.uint16]
 LENGTH_BITS = 16 - FIELD_BITS
 """Bits of a norm that are the length; segments with a longer field have no norms."""
 
-MAX_ORDERED = 1 << 24
+ORDER_UP_TO = 1 << 24
 """Postings of a segment, at most, whose norms are put in order; each takes two bytes of memory."""
 
 ORDER_AFTER = 4

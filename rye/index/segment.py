@@ -208,7 +208,7 @@ class Segment(Documents):
 
     def norms_of(self, terms: Ints) -> Norms | None:
         """Return the norms of all postings of several terms, term by term, once they are stored in that order."""
-        if self._ordered_norms is None and len(self._posting) <= postings.MAX_ORDERED and self.norms is not None:
+        if self._ordered_norms is None and len(self._posting) <= postings.ORDER_UP_TO and self.norms is not None:
             self._looked_up += self.count(terms)
             if self._looked_up * postings.ORDER_AFTER > len(self._posting):
                 self._ordered_norms = order_norms(self.norms, self._posting, self._slot_shift)
