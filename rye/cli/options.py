@@ -30,8 +30,8 @@ __all__ = [
     "only_one",
     "params_of",
     "parse_score",
+    "progress_bar",
     "refuse",
-    "telling",
 ]
 
 Answer = TypeVar("Answer")
@@ -111,7 +111,7 @@ def parse_score(text: str) -> float:
 
 
 class Refusal(click.UsageError):
-    """A command line that cannot be, with what to write instead."""
+    """The command line is invalid; the hint says what to write instead."""
 
     def __init__(self, message: str, ctx: click.Context | None = None, *, hint: str = "") -> None:
         super().__init__(message, ctx or click.get_current_context(silent=True))
@@ -119,7 +119,7 @@ class Refusal(click.UsageError):
 
 
 class NothingFound(Exception):
-    """There is no such item, which is exit status 1 where the item was all that was asked for."""
+    """The item that was asked for does not exist: exit status 1."""
 
     def __init__(self, error: NotFoundError) -> None:
         super().__init__(str(error))
@@ -128,7 +128,7 @@ class NothingFound(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where items, keys and the index are, as the command line says."""
+    """The options that say where items, keys and the index are."""
 
     project: Path | None = None
     bundles: tuple[Path, ...] = ()
@@ -139,11 +139,11 @@ class Place:
 
     @classmethod
     def take(cls, options: dict[str, Any]) -> Place:
-        """Remove what belongs to the place from the options of a command and return it."""
+        """Take these options out of the options of a command."""
         return cls(**{name: options.pop(name) for name in cls.__slots__ if name in options})
 
     def layout(self) -> Layout:
-        """Return the spaces, for what needs no index: to load all that searches takes longer than most of that."""
+        """Return the layout of the spaces, for commands that need no index and therefore do not load the engine."""
         from rye.registry import Layout
 
         return Layout.find(project=self.project, user=None, bundles=None, more=self.bundles)
@@ -153,7 +153,7 @@ def ask(place: Place, question: Callable[[Registry], Answer], *, doing: str = "i
     """Open the registry, put one question to it under a progress bar that says ``doing``, and return the answer."""
     from rye.registry import Registry
 
-    with telling(doing) as progress:
+    with progress_bar(doing) as progress:
         return question(
             Registry(
                 place.project,
@@ -180,7 +180,7 @@ def ask_about_item(place: Place, question: Callable[[Registry], Answer]) -> Answ
 
 
 @contextmanager
-def telling(doing: str) -> Iterator[IndexProgress]:
+def progress_bar(doing: str) -> Iterator[IndexProgress]:
     """Show a progress bar that says ``doing``, keep the log quiet, and name options in errors as they were typed."""
     _keep_log_quiet()
     with IndexProgress(doing=doing) as progress:
@@ -205,7 +205,7 @@ def _options_of(name: str, *keys: str) -> list[str]:
 
 
 def _keep_log_quiet() -> None:
-    """Keep log records off standard error: what a reader must know is in the answer's warnings."""
+    """Keep log records off standard error; an answer has its warnings."""
     import logging
 
     logger = logging.getLogger("rye")
@@ -214,7 +214,7 @@ def _keep_log_quiet() -> None:
 
 
 def given(name: str) -> bool:
-    """Return whether the caller wrote that option or argument of the running command."""
+    """Return whether the command line has that option or argument of the running command."""
     context = click.get_current_context()
     source = context.get_parameter_source(name)
     return context.params.get(name) != () and source in {ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT}

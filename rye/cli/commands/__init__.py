@@ -174,7 +174,7 @@ _ENTRIES = (
     ),
     Entry(
         service.mcp,
-        "Serve agents by the Model Context Protocol.",
+        "Serve agents over the Model Context Protocol.",
         (
             ("rye mcp --print-config claude", "what to put into the client's configuration"),
             ("rye mcp --project . --require trusted", "this project, and only its trusted items"),

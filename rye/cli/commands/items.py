@@ -13,12 +13,12 @@ from rye.cli.terminal import answer, note, say_raw
 __all__ = ["list_command", "refs", "show_item", "stats"]
 
 _SORTS = {"id": "score", "name": "name", "date": "date"}
-"""What the orders are called where all items score the same, and by whom these orders are known."""
+"""Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""
 
 
 @click.command("show", params=params_of("show"))
 def show_item(item: str, **options: Any) -> int:
-    """Show ITEM, a type:id, or an id alone where only one type has it.
+    """Show ITEM: a type:id, or an id alone if only one type has it.
 
     Exit status: 0 shown, 1 there is no such item, 2 error.
     """
@@ -36,9 +36,9 @@ def show_item(item: str, **options: Any) -> int:
 
 @click.command("list", params=params_of("list"))
 def list_command(scope: str, **options: Any) -> int:
-    """List the items in SCOPE: type and id, version, verdict, source and description. Each is verified from its bytes.
+    """List the items in SCOPE with version, verdict, source and description. Each item is read and verified.
 
-    SCOPE is directive, tool or knowledge, alone or with a namespace: tool.rye.core.*; several joined by commas.
+    SCOPE is directive, tool or knowledge, alone or with a namespace: tool.rye.core.*; join several by commas.
 
     Exit status: 0 there are some, 1 none, 2 error.
     """
@@ -57,7 +57,7 @@ def list_command(scope: str, **options: Any) -> int:
 
 @click.command("refs", params=params_of("refs"))
 def refs(item: str, **options: Any) -> int:
-    """Show what ITEM, a type:id or an id that only one type has, refers to, and what refers to it.
+    """Show what ITEM refers to and what refers to it. ITEM is a type:id, or an id alone if only one type has it.
 
     Exit status: 0 there are relations, 1 none, or no such item, 2 error.
     """
@@ -76,7 +76,7 @@ def refs(item: str, **options: Any) -> int:
 
 @click.command("stats", params=params_of("stats"))
 def stats(space: str, **options: Any) -> int:
-    """Show how many items there are by space, type, verdict and signer, and how large files and index are.
+    """Count items by space, type, verdict and signer, and show the sizes of files and index.
 
     Exit status: 0 there are items, 1 there are none, 2 error.
     """

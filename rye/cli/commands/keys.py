@@ -22,9 +22,9 @@ __all__ = ["keys", "sign"]
 
 @click.command("sign", params=params_of("sign"))
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:
-    """Sign each TARGET: a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path.
+    """Sign each TARGET: a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path.
 
-    Everything is validated first: if one item is not as it should be, nothing is written.
+    Everything is validated first: if one item is invalid, nothing is written.
 
     Exit status: 0 signed, 1 --check found an item that is not signed, 2 error.
     """
@@ -69,7 +69,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
         "dry_run",
         "check",
         "project",
-        because="with --bundle, which signs all below DIR that needs it",
+        because="with --bundle, which signs everything in DIR that is not validly signed",
     )
     if not options["new_key"]:
         raise Refusal("a bundle is signed with a key of its own", hint="add --new-key")
@@ -81,7 +81,7 @@ def _sign_bundle(root: Path, options: dict[str, Any]) -> SignReport:
 
 @click.group("keys")
 def keys() -> None:
-    """Make, list, show, export and import the keys that you sign with. They are in the user space, for you alone.
+    """Make, list, show, export and import the keys that you sign with. They are kept in your user space.
 
     Exit status: 0 done, 1 there is no key to list, 2 error.
     """
@@ -124,7 +124,7 @@ def list_keys(*, as_json: bool) -> int:
 
 @keys.command("show", params=params_of("keys show"))
 def show_key(name: str | None, *, as_json: bool) -> int:
-    """Show all that may be told of one key: its fingerprints and its public half."""
+    """Show one key: its fingerprint, its file and its public half."""
     from rye.cli.render.keys import render_key
     from rye.registry import DEFAULT_KEY
 
@@ -134,7 +134,7 @@ def show_key(name: str | None, *, as_json: bool) -> int:
 
 @keys.command("export", params=params_of("keys export"))
 def export(name: str | None, **options: Any) -> int:
-    """Give the public half of a key to others, as the trust file that they need; or move the private key elsewhere."""
+    """Export the public half of a key, as the trust file that others need; or the private key, to move it."""
     output: Path | None = options["output"]
     if options["private"]:
         refuse("form", "owner", because="with --private")
@@ -176,7 +176,7 @@ def _exported(name: str | None, options: dict[str, Any]) -> bytes:
 
 @keys.command("import", params=params_of("keys import"))
 def import_key(file: Path, name: str | None, **options: Any) -> int:
-    """Take over the private key in FILE (PEM; - for standard input) under NAME; a passphrase stays the same."""
+    """Import the private key in FILE (PEM; - for standard input) as NAME, with the passphrase that it has."""
     from rye.cli.render.keys import render_made
     from rye.registry import DEFAULT_KEY, read_key_file, refuse_key_text
 
@@ -195,12 +195,14 @@ def import_key(file: Path, name: str | None, **options: Any) -> int:
 
 def _standard_input() -> bytes:
     if sys.stdin is None or sys.stdin.isatty():
-        raise Refusal("a private key is not typed into a terminal", hint="redirect its file, or name it")
+        raise Refusal(
+            "a private key is not read from a terminal", hint="redirect its file to standard input, or name it"
+        )
     return sys.stdin.buffer.read(1 << 16)
 
 
 def _keyring(passphrase: Passphrase = None) -> Keyring:
-    """Return the user's keyring; where no project is needed, none is looked at."""
+    """Return the user's keyring, without looking for a project."""
     from rye.registry import Keyring
 
     return Keyring.find(passphrase=passphrase)

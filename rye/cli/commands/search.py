@@ -21,16 +21,16 @@ __all__ = ["answer_hits", "query", "search", "sections", "similar", "why"]
 
 
 _IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset")
-"""Options that ask for an answer at once, not for search as you type."""
+"""Options with which ``rye search`` without a query lists items instead of searching as you type."""
 
 
 @click.command("search", cls=SearchCommand, params=params_of("search"))
 def search(query: tuple[str, ...], **options: Any) -> int:
     """Find items by words, phrases, fields and verdicts.
 
-    The words of QUERY are joined by blanks; without any, everything in scope is listed, or on a terminal searched as
-    you type: Enter shows the item that is marked, Esc leaves. The forms of a query are in
-    the knowledge item rye/query-language, and `rye query` shows how one is read.
+    The words of QUERY are joined by spaces. Without any, everything in scope is listed; on a terminal, rye searches as
+    you type: Enter shows the marked item, Esc leaves. The knowledge item rye/query-language describes the query
+    language, and `rye query` shows how a query is read.
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
@@ -75,7 +75,7 @@ def answer_hits(
 def sections(query: tuple[str, ...], **options: Any) -> int:
     """Find whole sections, by meaning and by words.
 
-    Each is read from its file and verified at that moment, and says where it stands.
+    Each section is read from its file, verified at that moment, and shown with its path and lines.
 
     Exit status: 0 something found, 1 nothing, 2 error.
     """
@@ -92,7 +92,7 @@ def sections(query: tuple[str, ...], **options: Any) -> int:
 
 @click.command("similar", params=params_of("similar"))
 def similar(item: str, **options: Any) -> int:
-    """Find items that share the rarest words of ITEM, a type:id, or an id alone, or by --mode mean the same.
+    """Find items similar to ITEM (a type:id, or an id alone): by its rarest words, or by meaning with --mode.
 
     Exit status: 0 there are some, 1 none, or there is no such item, 2 error.
     """
@@ -111,11 +111,11 @@ def similar(item: str, **options: Any) -> int:
 
 @click.command("why", cls=SearchCommand, params=params_of("why"))
 def why(query: str, item: str, **options: Any) -> int:
-    """Tell why ITEM (a type:id, or an id alone) is a hit of QUERY and at which rank, or what keeps it from being one.
+    """Explain why ITEM (a type:id, or an id alone) is a hit of QUERY and at which rank, or why it is not a hit.
 
-    The options that decide about hits mean what they mean for `rye search`.
+    The options that decide which items are hits are those of `rye search`.
 
-    Exit status: 0 it is a hit, 1 it is none, or there is no such item, 2 error.
+    Exit status: 0 it is a hit, 1 it is not, or there is no such item, 2 error.
     """
     place = Place.take(options)
     arguments = arguments_of(WhyOptions, options)
@@ -130,7 +130,7 @@ def why(query: str, item: str, **options: Any) -> int:
 def query(text: tuple[str, ...], **options: Any) -> int:
     """Show the canonical form and the tree of the query TEXT, or its error with a caret.
 
-    No item is looked at: whether a field exists is known to a search only.
+    No item is read: only a search knows whether a field exists.
 
     Exit status: 0 it parses, 2 it does not.
     """

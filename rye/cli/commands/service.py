@@ -26,11 +26,11 @@ _TOKEN = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
 
 @click.command("index", params=params_of("index"))
 def index(action: str, **options: Any) -> int:
-    """Show, rebuild or clear the index. It is a cache: a search refreshes it and builds it when it is not there.
+    """Show, rebuild or clear the index. It is a cache: a search builds it if it is missing, and refreshes it.
 
-    `vectors` makes what a search by meaning needs, as the first such search would.
+    `vectors` computes the vectors for search by meaning, which the first such search would do otherwise.
 
-    Exit status: 0 done, 1 it was left to another process that is at it, 2 error.
+    Exit status: 0 done, 1 not done because another process is doing it, 2 error.
     """
     if action != "vectors":
         refuse("embedder", because=f"with {action}")
@@ -86,7 +86,7 @@ _INDEX_ACTIONS: Mapping[str, Callable[[Place], _Outcome]] = {
 
 @click.command("mcp", params=params_of("mcp"))
 def mcp(client: str | None, **options: Any) -> int:
-    """Serve rye's tools to agents by the Model Context Protocol.
+    """Serve rye's tools to agents over the Model Context Protocol (MCP).
 
     Exit status: 0 the client has left, 2 error.
     """

@@ -18,7 +18,9 @@ __all__ = ["trust"]
 
 @click.group("trust")
 def trust() -> None:
-    """Say whose signatures count. A KEY is a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a known key.
+    """Decide whose signatures count.
+
+    A KEY is a trust file, a PEM file, ed25519:BASE64, or the fingerprint of a key that has a trust file.
 
     Exit status: 0 done, 1 no key counts, 2 error.
     """
@@ -36,7 +38,7 @@ def list_keys(**options: Any) -> int:
 
 @trust.command("add", params=params_of("trust add"))
 def add(key: tuple[str, ...], **options: Any) -> int:
-    """Trust each KEY. Compare its fingerprint first, by another way than the one by which it came."""
+    """Trust each KEY. First compare its fingerprint over another channel than the one by which you received it."""
     from rye.registry import last_moment
 
     files, until = _keyring(options).trust, options["not_after"]
@@ -57,14 +59,14 @@ def add(key: tuple[str, ...], **options: Any) -> int:
 
 @trust.command("remove", params=params_of("trust remove"))
 def remove(key: tuple[str, ...], **options: Any) -> int:
-    """Remove the trust file of each KEY. To take back what a bundle or project brings, revoke it instead."""
+    """Remove the trust file of each KEY. To distrust a key of a bundle or another space, revoke it instead."""
     files = _keyring(options).trust
     return _change(key, lambda each: files.plan_remove(each, space=options["space"], force=options["force"]), options)
 
 
 @trust.command("revoke", params=params_of("trust revoke"))
 def revoke(key: tuple[str, ...], **options: Any) -> int:
-    """Let nothing that a KEY ever signed count any more, wherever its trust file is."""
+    """Revoke each KEY: nothing that it ever signed counts any more, wherever its trust file is."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("reason", "date", "space")}
     return _change(key, lambda each: files.plan_revoke(each, **how), options)
@@ -72,10 +74,10 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
 
 @trust.command("endorse", params=params_of("trust endorse"))
 def endorse(file: tuple[str, ...], **options: Any) -> int:
-    """Stand behind keys of the project: sign each trust FILE, or that of a fingerprint, with your own key.
+    """Endorse keys of the project: sign each trust FILE, or the one with that fingerprint, with your own key.
 
-    It is the key that is endorsed, in whichever project its file lies, copies too. Its namespaces and last day hold
-    there as well, and rye trust revoke ends it everywhere.
+    The key is then trusted in every project that has its trust file, within its namespaces and until its last day;
+    `rye trust revoke` ends that everywhere.
     """
     keyring = _keyring(options)
     key = None if options["dry_run"] else keyring.signing_key(options["signer"])
@@ -90,7 +92,7 @@ def _keyring(options: dict[str, Any]) -> Keyring:
 
 
 def _change(texts: Sequence[str], plan: Callable[[str], TrustPlan], options: dict[str, Any]) -> int:
-    """Carry out what is planned for each text, if all of them are possible, and tell it."""
+    """Carry out the change planned for each text, or none unless all are possible, and report it."""
     from rye.registry import carry_out_all
 
     changes = carry_out_all(texts, plan)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rye.cli.options import Place, Refusal, given, only_one, params_of, refuse, telling
+from rye.cli.options import Place, Refusal, given, only_one, params_of, progress_bar, refuse
 from rye.cli.terminal import Terminal, answer, ask_passphrase, note, say, say_json, show, silence
 from rye.surface.text import plural
 
@@ -23,15 +23,15 @@ _LISTING = ("expires", "threshold", "root_key", "delegate", "no_delegates", "new
 
 @click.command("verify", params=params_of("verify"))
 def verify(target: tuple[str, ...], **options: Any) -> int:
-    """Verify the signature of each TARGET; of every item when none is named.
+    """Verify the signature of each TARGET, or of every item if none is named.
 
-    A TARGET is a type:id, where the id may hold * and ?; a scope such as tool.demo.*; or a path, also of a bundle or
-    project outside the spaces. A folder with a .ai is a project: its keys count once endorsed, or named with --trust.
-    Projects below a folder are verified with it.
-    The signed manifest of each space of which everything is named is checked too, where it has one: by no TARGET, *,
-    or the folder of a project or bundle, or one around it.
+    A TARGET is a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path, also of a bundle
+    or project outside the spaces. A folder with a .ai is a project: its keys count once you have endorsed them, or
+    named them with --trust. Projects below a folder are verified with it.
+    The signed manifest of a space, if it has one, is checked too when the whole space is verified: without TARGET,
+    with *, or with the folder of the project or bundle, or a folder around it.
 
-    Exit status: 0 all meet what is demanded, 1 some do not, 2 some could not be checked or nothing was there to check.
+    Exit status: 0 all passed, 1 some failed, 2 some could not be checked or there was nothing to check.
     """
     only_one("as_json", "form")
     only_one("as_json", "verbose")
@@ -41,9 +41,9 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
     if options["write_baseline"] and not given("baseline"):
         raise Refusal("--write-baseline needs a file", hint="name it with --baseline FILE")
     if options["write_baseline"]:
-        refuse("changed_since", "form", "as_json", because="with --write-baseline, which takes all findings down")
+        refuse("changed_since", "form", "as_json", because="with --write-baseline, which records all findings")
     place = Place.take(options)
-    with telling("verifying") as progress:
+    with progress_bar("verifying") as progress:
         return _answer(_run(place, target, options, progress), options, form)
 
 
@@ -79,7 +79,7 @@ def _answer(run: Verification, options: dict[str, Any], form: str) -> int:
     try:
         for line in lines:
             say(line)
-    except BrokenPipeError:  # whoever reads the first lines only must not take them for all
+    except BrokenPipeError:  # a reader of the first lines must not take them for all
         silence(sys.stdout)
         note("not verified to the end: standard output was closed")
         return 2
@@ -87,7 +87,7 @@ def _answer(run: Verification, options: dict[str, Any], form: str) -> int:
 
 
 def _policy(options: dict[str, Any]) -> Policy:
-    """Return the policy of the file, and on top of it what the command line demands."""
+    """Return the policy of the file, with what the command line demands added."""
     from dataclasses import replace
 
     from rye.registry import Demand, Policy, check_signers, load_policy
@@ -119,7 +119,7 @@ def _write_baseline(run: Verification, path: Path) -> int:
 
 @click.command("manifest", params=params_of("manifest"))
 def manifest(action: str, **options: Any) -> int:
-    """Write or check the signed list of a space's items, below config/manifest.
+    """Write or check the signed list of a space's items, kept below config/manifest.
 
     Exit status: 0 written or no violations, 1 the check found some, 2 error or something could not be checked.
     """
@@ -132,7 +132,7 @@ def manifest(action: str, **options: Any) -> int:
 
 @dataclass(frozen=True, slots=True)
 class _Where:
-    """The layout, the roots that are meant, and the trust files named."""
+    """The layout, the roots to write or check, and the trust files named."""
 
     layout: Layout
     roots: tuple[Root, ...]
@@ -180,7 +180,7 @@ def _write(options: dict[str, Any]) -> int:
 
 
 def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
-    """Return who lists namespaces from now on; None where that stays as it is."""
+    """Return the new delegations of namespaces; None to keep the present ones."""
     from rye.registry import read_delegation
 
     if options["no_delegates"]:
