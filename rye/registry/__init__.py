@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rye.manifest import FINDINGS, Delegation, Severity
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
-    from rye.registry.pages import list_items, search_typed
+    from rye.registry.queries import list_items, search_typed
     from rye.registry.registry import Registry
     from rye.registry.relations import RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
@@ -98,7 +98,7 @@ _NAMES = {
     "rye.manifest": "FINDINGS Delegation Severity",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
-    "rye.registry.pages": "list_items search_typed",
+    "rye.registry.queries": "list_items search_typed",
     "rye.registry.registry": "Registry",
     "rye.registry.relations": "RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem RefreshReport SpaceStatus VectorReport",

@@ -6,9 +6,9 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from rye import items, signing, spaces
+from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.index.schema import TYPE_NAMES
 from rye.registry.lookup import find_item
@@ -68,16 +68,12 @@ _SPACES = ("project", "user")
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedItem:
+class CopiedItem(Report):
     """Where a copy is; ``written`` is False where the same bytes stood there already."""
 
     space: str
     path: str
     written: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the three attributes."""
-        return {"space": self.space, "path": self.path, "written": self.written}
 
 
 def copy_item(loaded: LoadedItem, roots: Sequence[Root], to: str) -> CopiedItem:

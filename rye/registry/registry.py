@@ -32,8 +32,9 @@ from rye.parameters import (
     complete,
     takes,
 )
-from rye.registry.lookup import check_space, check_type
-from rye.registry.state import Indexes, State, VectorIndexes, as_choice, report_of
+from rye.registry.lookup import check_space, check_type, find_item
+from rye.registry.state import Indexes, State
+from rye.registry.vectors import VectorIndexes, as_choice
 from rye.search.engine import Search, SearchContext
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
@@ -57,6 +58,7 @@ __all__ = ["Registry"]
 
 PathLike = str | os.PathLike[str]
 T = TypeVar("T")
+A = TypeVar("A", "SearchResponse", "SectionResponse")
 
 
 class Registry:
@@ -131,7 +133,8 @@ class Registry:
             ArgumentError: Another argument is at fault; the error lists what is valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        return self._answer(make_request(query, options))
+        request = make_request(query, options)
+        return self._answer(request.space, lambda state: Search(request, self._context(state, request)).run())
 
     @takes(WhyOptions)
     def why(self, query: str, item: str, **options: Unpack[WhyOptions]) -> Why:
@@ -150,7 +153,7 @@ class Registry:
         from rye.registry.queries import why_of
 
         request = make_request(query, options, WhyOptions)
-        return self._with_state(lambda state: why_of(state, request, item, self._world))
+        return self._with_state(lambda state: why_of(state, request, item, self._context))
 
     @takes(SimilarOptions)
     def similar(self, item: str, **options: Unpack[SimilarOptions]) -> SearchResponse:
@@ -164,21 +167,15 @@ class Registry:
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.registry.queries import similar_to
+        from rye.search.similar import SimilarSearch
 
-        began = time.perf_counter()
         request = make_request("", options, SimilarOptions)
-        response = self._with_state(lambda state: similar_to(state, request, item, self._world))
-        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
-
-    def _answer(self, request: Request) -> SearchResponse:
-        began = time.perf_counter()
-        response = self._with_state(lambda state: self._answered(state, request))
-        return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
-
-    def _answered(self, state: State, request: Request) -> SearchResponse:
-        response = Search(request, self._world(state, request)).run()
-        return replace(response, warnings=(*state.warnings, *response.warnings), stale=state.stale(request.space))
+        return self._answer(
+            request.space,
+            lambda state: SimilarSearch(request, self._context(state, request)).similar_to(
+                *find_item(state.everywhere, item)[0]
+            ),
+        )
 
     @takes(SectionOptions)
     def sections(self, query: str, **options: Unpack[SectionOptions]) -> SectionResponse:
@@ -196,17 +193,23 @@ class Registry:
         from rye.search.sections import SectionSearch
 
         request = make_section_request(query, options)
+        return self._answer(
+            request.search.space,
+            lambda state: SectionSearch(request, self._context(state, request.search)).run(),
+        )
+
+    def _answer(self, space: str, work: Callable[[State], A]) -> A:
+        """Return a response with the warnings of the state that it is of, and how long it took."""
+
+        def answered(state: State) -> A:
+            found: A = work(state)
+            return replace(found, warnings=(*state.warnings, *found.warnings), stale=state.stale(space))
+
         began = time.perf_counter()
-
-        def answered(state: State) -> SectionResponse:
-            found = SectionSearch(request, self._world(state, request.search)).run()
-            warnings = (*state.warnings, *found.warnings)
-            return replace(found, warnings=warnings, stale=state.stale(request.search.space))
-
         response = self._with_state(answered)
         return replace(response, took_ms=round((time.perf_counter() - began) * 1e3, 3))
 
-    def _world(self, state: State, request: Request) -> SearchContext:
+    def _context(self, state: State, request: Request) -> SearchContext:
         reader = state.everywhere if request.space == "all" else state.reader(request.space)
         overrides = [state.ranking.weights.get(root.source, {}) for root, _ in reader.snapshots]
         return SearchContext(
@@ -441,7 +444,7 @@ class Registry:
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""
-        return report_of(self._indexes.scan())
+        return self._indexes.scan().report()
 
     def embed(self) -> VectorReport:
         """Scan the spaces now, index what changed, and make the vectors that are missing.
@@ -460,7 +463,7 @@ class Registry:
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew."""
-        return report_of(self._indexes.rebuild())
+        return self._indexes.rebuild().report()
 
     def clear(self) -> int:
         """Remove the indexes and vectors of this registry's spaces; returns how many bytes that freed."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from rye._report import Report, as_json
 from rye.index.refresh import RefreshReport
 from rye.index.vector_store import VectorReport
 from rye.items.model import Item
@@ -12,9 +13,13 @@ from rye.signing.model import Signature
 
 __all__ = ["LoadedItem", "RefreshReport", "SpaceStatus", "VectorReport"]
 
+_METADATA = (
+    "name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata"
+)  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
-class LoadedItem:
+class LoadedItem(Report):
     """One item with its content and the verdict on exactly that content.
 
     ``shadows`` and ``shadowed_by`` name the sources (``project``, ``user``, ``system:<bundle>``) of the same id.
@@ -42,36 +47,16 @@ class LoadedItem:
     def to_dict(self) -> dict[str, Any]:
         """Return type, id, where it is, its metadata, content and verdict as JSON-able values."""
         item = self.item
-        return {
-            "type": str(item.type),
-            "id": item.id,
-            "space": self.space,
-            "bundle": self.bundle,
-            "path": self.path,
-            "name": item.name,
-            "title": item.title,
-            "description": item.description,
-            "category": item.category,
-            "version": item.version,
-            "tags": list(item.tags),
-            "author": item.author,
-            "created": item.created,
-            "updated": item.updated,
-            "metadata": dict(item.metadata),
-            "sections": [{"heading_path": list(s.heading_path), "line": s.line} for s in item.sections],
-            "symbols": [{"name": s.name, "line": s.line, "end_line": s.end_line} for s in item.symbols],
-            "signature": self.signature.to_dict(),
-            "shadows": list(self.shadows),
-            "shadowed_by": list(self.shadowed_by),
-            "states": list(self.states),
-            "successor": self.successor,
-            "warnings": list(self.warnings),
-            "content": self.content,
-        }
+        facts = {name: as_json(getattr(item, name)) for name in ("type", "id", *_METADATA)}
+        sections = [{"heading_path": list(each.heading_path), "line": each.line} for each in item.sections]
+        symbols = [{"name": each.name, "line": each.line, "end_line": each.end_line} for each in item.symbols]
+        mine = Report.to_dict(self)
+        del mine["item"]
+        return facts | {"sections": sections, "symbols": symbols} | mine
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceStatus:
+class SpaceStatus(Report):
     """The index of one space root: where it is and how large, and the vectors beside it by model."""
 
     source: str
@@ -83,8 +68,3 @@ class SpaceStatus:
     generation: int
     bytes: int
     vectors: tuple[VectorReport, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the nine attributes as JSON-able values."""
-        vectors = [one.to_dict() for one in self.vectors]
-        return {name: getattr(self, name) for name in SpaceStatus.__slots__} | {"vectors": vectors}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rye import signing
+from rye._report import Report
 from rye.index.reader import Reader
 from rye.search.facets import Figures, figures_of
 from rye.search.predicates import States
@@ -18,7 +19,7 @@ __all__ = ["SpaceStats", "Stats", "stats_of"]
 
 
 @dataclass(frozen=True, slots=True)
-class SpaceStats:
+class SpaceStats(Report):
     """One space root in figures.
 
     Attributes:
@@ -41,27 +42,19 @@ class SpaceStats:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the attributes, those of the figures beside the others."""
-        found = {name: getattr(self, name) for name in SpaceStats.__slots__ if name != "figures"}
-        return found | self.figures.to_dict()
+        found = Report.to_dict(self)
+        figures: dict[str, Any] = found.pop("figures")
+        return found | figures
 
 
 @dataclass(frozen=True, slots=True)
-class Stats:
+class Stats(Report):
     """All spaces in figures: each by itself, and together, where a term, a tag or a copy counts across spaces."""
 
     spaces: tuple[SpaceStats, ...]
     total: Figures
     stale: bool = False
     warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the four attributes as JSON-able values."""
-        return {
-            "spaces": [space.to_dict() for space in self.spaces],
-            "total": self.total.to_dict(),
-            "stale": self.stale,
-            "warnings": list(self.warnings),
-        }
 
 
 def stats_of(state: State, space: str) -> Stats:

@@ -12,7 +12,7 @@ import pytest
 
 from rye import parameters
 from rye.errors import ArgumentError
-from rye.registry.pages import list_items
+from rye.registry.queries import list_items
 from tests.support.spacesim import SpaceSim, furnish
 from tests.unit.cli.workshop import FILES, ROOT, Workshop, lay
 
@@ -89,7 +89,7 @@ def test_a_list_has_every_item_however_many_pages_that_takes(sim: SpaceSim, monk
     """With pages of two items it is what one page of all is; limit and offset count items."""
     registry = sim.registry()
     whole = registry.search("", limit=1000)
-    monkeypatch.setattr("rye.registry.pages.MAX_LIMIT", 2)
+    monkeypatch.setattr("rye.registry.queries.MAX_LIMIT", 2)
     found = list_items(registry)
     assert found.results == whole.results
     assert (found.total, found.next_offset, found.hidden) == (whole.total, None, whole.hidden)

@@ -11,7 +11,7 @@ import pytest
 
 from rye import Registry
 from rye.cli.app import main
-from rye.registry.pages import list_items
+from rye.registry.queries import list_items
 from rye.search.succession import MAX_CLAIMS
 from rye.signing import SigningKey
 from tests.support.mcp_server import session, text_of

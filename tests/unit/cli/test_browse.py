@@ -9,7 +9,7 @@ import pytest
 
 from rye import Registry
 from rye.cli.browse import Browser, Line
-from rye.registry.pages import search_typed
+from rye.registry.queries import search_typed
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
 
