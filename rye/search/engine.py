@@ -27,7 +27,7 @@ from rye.search.order import ranked
 from rye.search.page import Hit, Hydrator, PageBuilder
 from rye.search.plan import ANY_LIMIT, Plan, Stage, did_you_mean, in_field, make_plan, named_by, named_inside
 from rye.search.predicates import States, in_scope
-from rye.search.relax import Dictionary, Reading, read_prose
+from rye.search.relax import Dictionary, Relaxed, relax
 from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
@@ -108,7 +108,7 @@ class Search:
         self._warnings: list[str] = []
         self._replaced: list[Replaced] = []
         self._suggestion = ""
-        self._read: Reading | None = None
+        self._relaxed: Relaxed | None = None
 
     def run(self) -> SearchResponse:
         """Return the response.
@@ -129,7 +129,7 @@ class Search:
         page = self.respond(answer, request.query, answer.stage)
         suggestion = self._suggestion
         if answer.stage == "any":
-            suggestion = self._reading(plan).suggestion()
+            suggestion = self._relax(plan).suggestion()
         elif not answer.near and (total == 0 or answer.stage != "all"):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
@@ -203,8 +203,8 @@ class Search:
         return mode.fusion.fusion if near.hybrid else "embedding"
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
-        """Return what to evaluate: where what may be prose finds nothing as it is written, it is read as prose."""
-        return plan.asked if plan.asked and not self.evaluate(plan.main, plan).docs() & allowed else plan
+        """Return the plan to evaluate: one that finds nothing as written is read as a sentence where it may be one."""
+        return plan.as_sentence if plan.as_sentence and not self.evaluate(plan.main, plan).docs() & allowed else plan
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
@@ -222,7 +222,7 @@ class Search:
         return first if not answer.total else answer
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
-        return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._reading(plan).query)
+        return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._relax(plan).query)
 
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
@@ -234,7 +234,7 @@ class Search:
         exact = _NOTHING
         if len(named):
             these = Docs(size, numbers=named)
-            found = found | these if found and (plan.words or plan.asked) else found
+            found = found | these if found and (plan.words or plan.as_sentence) else found
             exact = (found & these).numbers
         return self._ordered(stage.name, evaluation, found, exact=exact)
 
@@ -355,11 +355,11 @@ class Search:
         found = Docs(self.reader.size, numbers=docs) & allowed
         return (found & self.evaluate(ast.Everything(), plan).docs() if plan.fixed else found).numbers
 
-    def _reading(self, plan: Plan) -> Reading:
+    def _relax(self, plan: Plan) -> Relaxed:
         """Return how the last stage reads the words; asked for twice, found once."""
-        if self._read is None:
-            self._read = read_prose(plan.words, self._dictionary, forgiving=plan.forgiving)
-        return self._read
+        if self._relaxed is None:
+            self._relaxed = relax(plan.words, self._dictionary, forgiving=plan.forgiving)
+        return self._relaxed
 
     def hide(self, found: Docs) -> tuple[Docs, dict[str, int]]:
         """Leave out what is superseded, deprecated or yanked, and count it by reason."""
@@ -387,7 +387,7 @@ class Search:
         elif answer.stage == "substring":
             self._warnings.append("nothing had all words; they were matched as parts of words")
         elif answer.stage == "any":
-            self._warnings += self._reading(plan).messages()
+            self._warnings += self._relax(plan).messages()
             rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
             self._warnings.append(
                 f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"

@@ -116,6 +116,13 @@ def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int
 
 
 def _fuzzy(part: Part, pattern: Pattern) -> Choice:
+    """Return the terms within an edit distance; one weighs the less, the more of its letters differ.
+
+    The idea: distances are computed only for terms that pass a filter on two columns of the dictionary: length, and a
+    bit for each letter. The invariant: no term within the distance is filtered out, because an edit changes the length
+    by one at most, and two of these bits at most. The source: signature filters (Boytsov, Indexing Methods for
+    Approximate Dictionary Searching, 2011).
+    """
     distance = automatic_distance(pattern.text) if pattern.distance is None else pattern.distance
     if distance == 0:
         return _exact(part, pattern)

@@ -1,4 +1,4 @@
-"""From the request's text and dictionaries to the query of each relaxation stage."""
+"""Plan a search: parse its query, and say which queries to try in turn, from strict to relaxed."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most."""
 
-PROSE = 4
-"""More words than these are a sentence: by parts of words, long items would have all of them by accident."""
+SENTENCE = 4
+"""More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +63,12 @@ class Plan:
     Attributes:
         main: What the query says.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
-        bag: The words of a bare bag of words, or of ``asked``, which may name items; empty for any other query.
+        bag: The words of a bare bag of words, or of ``as_sentence``, which may name items; empty for any other query.
         words: Those that may relax: none or all of them.
-        forgiving: Whether they may forgive typos when they relax.
+        forgiving: Whether typos in them may be forgiven.
         dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
-        asked: The query with question marks and ``type:id`` read as prose, for where it finds nothing as written.
+        as_sentence: The query with question marks and ``type:id`` read as words, in case it finds nothing as written.
         prefixed: What the first stage looks for instead of ``main`` in search as you type.
     """
 
@@ -79,7 +79,7 @@ class Plan:
     forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
-    asked: Plan | None = None
+    as_sentence: Plan | None = None
     prefixed: ast.Node | None = None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
@@ -93,7 +93,7 @@ class Plan:
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
-        sentence = len(self.words) > PROSE
+        sentence = len(self.words) > SENTENCE
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
             yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
@@ -106,9 +106,9 @@ class Plan:
 def make_plan(request: Request) -> Plan:
     """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
 
-    Question marks at the ends of words ask among more than :data:`PROSE` words, and by meaning; so does the only one of
-    several words, at their end, and one by itself. Among so many words and no operator, ``type:id`` is a word that
-    names an item. Anything else is first taken as it is written, and as prose only where it finds nothing.
+    Question marks at the ends of words are punctuation among more than :data:`SENTENCE` words, and by meaning; so is
+    the only one at the end of several words, and one by itself. Among so many words and no operator, ``type:id`` is a
+    word that names an item. Anything else is first taken as written, and as a sentence only where it finds nothing.
 
     Raises:
         QueryError: The query, or one of ``fields``, does not parse.
@@ -128,9 +128,9 @@ def make_plan(request: Request) -> Plan:
     words = sum(isinstance(one, ast.Word) for one in _operands(bare))
     ended = len(marks) == 1 and words > 1 and request.query.rstrip().endswith("?")
     alone = len(_operands(bare)) < len(_operands(plain))
-    if words > PROSE or alone or (not types and (ended or request.mode.name != "keyword")):
+    if words > SENTENCE or alone or (not types and (ended or request.mode.name != "keyword")):
         return replace(asked, dropped=(*parsed.dropped, *marks))
-    return replace(written, bag=asked.bag, asked=asked)
+    return replace(written, bag=asked.bag, as_sentence=asked)
 
 
 def _operands(node: ast.Node) -> tuple[ast.Node, ...]:
@@ -260,7 +260,7 @@ def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictiona
     An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
     length and no other such word is rarer: ``search`` names no item in a question for restaurants.
     """
-    found, few = [np.empty(0, np.int64)], len(words) <= PROSE
+    found, few = [np.empty(0, np.int64)], len(words) <= SENTENCE
     for word in words if len(words) > 1 else ():
         if few and analysis.is_plain(word.text):
             continue

@@ -1,4 +1,4 @@
-"""How the words of a sentence are read when no item has them all: the query of stage ``any``.
+"""The last relaxation stage, ``any``: the query for words of which no item has all.
 
 Function words are told from the rest by rarity, as everywhere, and by brevity: frequent words are short (Zipf's law of
 abbreviation), and descriptions lack many words that are frequent in questions, so that rarity alone overrates them. For
@@ -24,27 +24,27 @@ from rye.search.match import Matcher
 from rye.search.phrase import Effort
 
 FULL_LENGTH = 6
-"""Letters from which on a word counts in full; one of fewer by its share. For each so many, one slip is fixed."""
+"""Letters from which on a word counts in full; a shorter one counts by its share. One slip is fixed per so many."""
 
 LEAST_HALF = 4
-"""Letters that each half of a word has at least, where an unknown word is read as two."""
+"""Letters that each half must have where an unknown word is read as two."""
 
 LEAST_JOINED = 3
-"""Letters that each of two neighbouring words has at least, where both are also looked for written as one."""
+"""Letters that each of two neighbouring words must have for both to be looked for written as one as well."""
 
 MAX_NAMED = 5
 """Words that a warning names."""
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """A bag of words as stage ``any`` reads it.
+class Relaxed:
+    """Words as stage ``any`` looks for them.
 
     Attributes:
         query: Any of the words, each with what it counts for as a boost.
         corrected: Words that no item has → what was looked for instead, one word or two.
         missing: Words that no item has and that resemble none.
-        words: The bag.
+        words: The words themselves.
     """
 
     query: ast.Node
@@ -53,7 +53,7 @@ class Reading:
     words: tuple[ast.Word, ...]
 
     def suggestion(self) -> str:
-        """Return the bag with its words corrected; nothing where none was."""
+        """Return the words with those corrected that no item has; nothing where none was."""
         if not self.corrected:
             return ""
         texts = (self._as_read(word.text) for word in self.words)
@@ -128,7 +128,7 @@ class Dictionary:
         return term, weight
 
 
-def read_prose(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool = True) -> Reading:
+def relax(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool = True) -> Relaxed:
     """Return what to look for where no item has all words.
 
     A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
@@ -163,7 +163,7 @@ def read_prose(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: 
         for text, weight in weights.items()
     ]
     query = nodes[0] if len(nodes) == 1 else ast.Or(tuple(nodes or words))
-    return Reading(query, corrected, tuple(dict.fromkeys(missing)), tuple(words))
+    return Relaxed(query, corrected, tuple(dict.fromkeys(missing)), tuple(words))
 
 
 def _pieces(text: str, dictionary: Dictionary) -> list[str]:

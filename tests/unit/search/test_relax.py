@@ -11,7 +11,7 @@ from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
 from rye.search.expand import How
-from rye.search.relax import Dictionary, Reading, read_prose
+from rye.search.relax import Dictionary, Relaxed, relax
 from tests.unit.index.segments import item, reader
 
 
@@ -27,11 +27,11 @@ def over(tmp_path: Path) -> Reader:
     return reader(tmp_path, items, gone={(0, 3)})
 
 
-def read(over: Reader, text: str, level: int | None = None) -> Reading:
+def read(over: Reader, text: str, level: int | None = None) -> Relaxed:
     """Return how a bag of words is read."""
     words = query.as_words(query.parse(text).ast)
     assert words is not None
-    return read_prose(words, Dictionary(over, searched_fields(level)))
+    return relax(words, Dictionary(over, searched_fields(level)))
 
 
 @pytest.mark.parametrize(
@@ -95,7 +95,7 @@ def test_where_typos_are_not_forgiven_words_are_still_taken_apart(over: Reader) 
     """With fuzzy turned off nothing is read as what it only resembles."""
     words = query.as_words(query.parse("direcive storybook").ast)
     assert words is not None
-    found = read_prose(words, Dictionary(over, searched_fields(None)), forgiving=False)
+    found = relax(words, Dictionary(over, searched_fields(None)), forgiving=False)
     assert (found.corrected, found.missing) == ({"storybook": "story book"}, ("direcive",))
 
 

@@ -100,19 +100,19 @@ def test_other_operators_of_a_question_are_kept(text: str, read: str) -> None:
 def test_few_words_are_prose_only_where_they_find_nothing_as_written(text: str, read: str) -> None:
     """The query as written goes first; by meaning, and in sections, question marks always ask."""
     plan = make_plan(request(text))
-    assert (str(plan.main), plan.asked and str(plan.asked.main)) == (text, read)
-    assert plan.asked is not None
-    assert bool(plan.asked.dropped)
+    assert (str(plan.main), plan.as_sentence and str(plan.as_sentence.main)) == (text, read)
+    assert plan.as_sentence is not None
+    assert bool(plan.as_sentence.dropped)
     assert (str(make_plan(request(text, mode="semantic")).main) == read) == ("?" in text)
-    assert make_plan(request(text, relax=False)).asked is None
+    assert make_plan(request(text, relax=False)).as_sentence is None
 
 
 def test_a_mark_at_the_end_of_several_words_or_by_itself_asks() -> None:
     """As most often; a type and an id alone are no prose."""
     for text, read in (("rotate key?", "rotate key"), ('"a b" c ?', '"a b" c'), ('what "a b"?', 'what "a b"')):
         plan = make_plan(request(text))
-        assert (str(plan.main), plan.asked, [one.text for one in plan.dropped]) == (read, None, ["?"])
-    assert make_plan(request("tool:key?")).asked is None
+        assert (str(plan.main), plan.as_sentence, [one.text for one in plan.dropped]) == (read, None, ["?"])
+    assert make_plan(request("tool:key?")).as_sentence is None
 
 
 def test_relaxation_can_be_turned_off() -> None:
