@@ -200,7 +200,7 @@ def join(runs: Sequence[Path], path: Path, *, processes: int) -> int:
     Raises:
         CancelledError: It has been cancelled; the helper is ended.
     """
-    opened = _open_runs(runs)
+    opened = list(map(Documents, runs))
     docs = sum(len(run.types) for run in opened)
     others, helpers = _new_run(runs[0].parent), int(docs >= JOIN_ALONE_BELOW and processes > 1)
     try:
@@ -225,14 +225,6 @@ def join(runs: Sequence[Path], path: Path, *, processes: int) -> int:
     return docs
 
 
-def _open_runs(runs: Sequence[Path]) -> list[Documents]:
-    opened = []
-    for run in runs:
-        check_cancelled()
-        opened.append(Documents(run))
-    return opened
-
-
 def _keywords_and_edges(runs: Sequence[Documents]) -> Arrays:
     """Return the arrays of the keyword terms and references of runs."""
     writer = DocumentWriter()
@@ -243,7 +235,7 @@ def _keywords_and_edges(runs: Sequence[Documents]) -> Arrays:
 
 
 def _write_keywords_and_edges(path: Path, runs: Sequence[Path]) -> bool:
-    container.write(path, _keywords_and_edges(_open_runs(runs)), {}, lasting=False)
+    container.write(path, _keywords_and_edges(list(map(Documents, runs))), {}, lasting=False)
     return True
 
 

@@ -19,6 +19,7 @@ from rye.index.relations import Edge
 from rye.index.schema import (
     OWN_KEYS,
     SEPARATOR,
+    TYPE_NAMES,
     TYPE_NUMBER,
     ItemPlace,
     fold_value,
@@ -112,7 +113,8 @@ class DocumentWriter:
     def keywords_and_edges(self) -> Arrays:
         """Return the arrays of a segment that hold keyword terms and references."""
         columns = self.columns
-        own = (columns.keys(), columns.paths, columns.ids, self._names, self._titles)
+        keys = [f"{TYPE_NAMES[kind]}:{item_id}" for kind, item_id in zip(columns.types, columns.ids, strict=True)]
+        own = (keys, columns.paths, columns.ids, self._names, self._titles)
         owners, texts = list(self._docs), []
         for key, values in zip(OWN_KEYS, own, strict=True):
             owners.append(np.flatnonzero(np.fromiter(map(bool, values), bool, len(values))))

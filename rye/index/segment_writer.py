@@ -21,7 +21,7 @@ from rye.index.bulk_analysis import Vocabulary
 from rye.index.docvalues import compress_strings, pack_paths, rank_arrays
 from rye.index.evidence_column import EvidenceWriter
 from rye.index.postings import pack_positions, pack_postings
-from rye.index.schema import FIELD_BITS, TEXT_FIELDS, TYPE_NAMES, text_columns
+from rye.index.schema import FIELD_BITS, TEXT_FIELDS, text_columns
 from rye.index.segment import Documents
 from rye.index.terms import term_arrays
 from rye.items.model import Item
@@ -53,10 +53,6 @@ class Columns:
         self.types.extend(documents.types[docs].tolist())
         self.times.extend(documents.times[docs].tolist())
         self.evidence.take(documents.evidence, docs)
-
-    def keys(self) -> list[str]:
-        """Return ``type:id`` of every document."""
-        return [f"{TYPE_NAMES[kind]}:{item_id}" for kind, item_id in zip(self.types, self.ids, strict=True)]
 
     def run_arrays(self) -> Arrays:
         """Return the arrays of a run."""
@@ -153,12 +149,11 @@ class PostingWriter:
 
     def take(self, run: Documents) -> None:
         """Add the words of the documents of a run."""
-        lengths = run.array("doc.lengths")
         slots = run.array("token.slot").astype(np.int32) + np.int32(self._docs << FIELD_BITS)
         self._tokens.append(_Tokens(len(self._taken), run.array("token.word"), slots, run.array("token.place")))
         self._taken += run.strings("word").everything
-        self._lengths.append(lengths)
-        self._docs += lengths.shape[1]
+        self._lengths.append(run.array("doc.lengths"))
+        self._docs += len(run.types)
 
     def run_arrays(self) -> Arrays:
         """Return the arrays of a run; nothing is kept."""

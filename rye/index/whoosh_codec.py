@@ -171,9 +171,6 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
     def _weights(self, docs: Ints, postings: Ints) -> list[float]:
         return [float(n) for n in self._segment.frequencies(postings)] if len(postings) else [1.0] * len(docs)
 
-    def frequency(self, fieldname: str, text: bytes) -> float:
-        return float(self.term_info(fieldname, text).weight())
-
     def doc_frequency(self, fieldname: str, text: bytes) -> int:
         return len(self._docs(fieldname, text)[0])
 
