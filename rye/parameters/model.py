@@ -1,7 +1,5 @@
 """One parameter of a command, method or tool: what it may be, and the one validator of what callers give for it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache

@@ -12,12 +12,15 @@ import pytest
 from rye import Registry
 from rye.errors import ArgumentError
 from rye.parameters import (
+    COMMANDS,
+    TOOLS,
     Parameter,
     ParameterError,
     SearchOptions,
     SectionOptions,
     SimilarOptions,
     WhyOptions,
+    check,
     complete,
     parameters_of,
 )
@@ -119,3 +122,25 @@ def test_help_shows_every_keyword(method: str, options: type) -> None:
     for name, each in parameters_of(options).items():
         assert (signature[name].default, signature[name].annotation) == (each.default, each.type)
         assert f"            {name}: " in function.__doc__
+
+
+@pytest.mark.parametrize(
+    ("method", "command"), [("sign", "sign"), ("verify", "verify"), ("check", "verify"), ("stats", "stats")]
+)
+def test_methods_that_are_written_out_have_the_defaults_of_their_command(method: str, command: str) -> None:
+    """What both have means the same where nothing is said."""
+    signature = inspect.signature(getattr(Registry, method)).parameters
+    both = [each for name, each in COMMANDS[command].items() if name in signature and each.flags != "argument"]
+    assert both
+    assert all(signature[each.name].default == each.default for each in both)
+
+
+def test_every_parameter_has_a_meaning_and_valid_defaults() -> None:
+    """The table is well formed: a default is valid, bounds are in order, choices hold the default."""
+    for table in (*COMMANDS.values(), *TOOLS.values()):
+        for name, each in table.items():
+            assert each.name == name
+            assert each.help
+            assert not each.help.endswith(".")
+            if each.default is not None and each.kind in {"string", "integer", "number", "boolean"}:
+                assert check(each, each.default) == each.default
