@@ -63,7 +63,7 @@ _OTHER_MARKS = ("!", "!", "red")
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What a stream can show; ``width`` None means that lines are not wrapped, as nobody may be looking."""
+    """What a stream can show. Without a ``width`` lines are not wrapped: it is no terminal."""
 
     colour: bool = False
     unicode: bool = True
@@ -74,20 +74,20 @@ class Terminal:
         """Return what ``stream`` can show."""
         if stream is None:
             return PLAIN
-        looked_at = _is_terminal(stream)
-        width = max(40, shutil.get_terminal_size().columns) if looked_at else None
-        return cls(colour=_wants_colour(looked_at=looked_at), unicode=_shows_marks(stream), width=width)
+        is_terminal = _is_terminal(stream)
+        width = max(40, shutil.get_terminal_size().columns) if is_terminal else None
+        return cls(colour=_wants_colour(is_terminal=is_terminal), unicode=_shows_marks(stream), width=width)
 
     def style(self, text: str, colour: str | None = None, *, bold: bool = False) -> str:
-        """Return ``text``, which must be harmless already, in a colour or bold where the stream shows such."""
+        """Return ``text``, which must be harmless already, in a colour or bold if the stream shows them."""
         return click.style(text, fg=colour, bold=bold or None) if self.colour and text else text
 
     def light(self, text: str) -> str:
-        """Return ``text`` so that it stands out as a match."""
+        """Return ``text`` highlighted as a match."""
         return self.style(text, "yellow", bold=True)
 
     def dim(self, text: str) -> str:
-        """Return ``text`` so that it steps back."""
+        """Return ``text`` dimmed."""
         return click.style(text, dim=True) if self.colour and text else text
 
     def verdict(self, verdict: str, *, width: int = 0) -> str:
@@ -107,14 +107,14 @@ def _is_terminal(stream: TextIO) -> bool:
         return False
 
 
-def _wants_colour(*, looked_at: bool) -> bool:
-    """Decide as the conventions say: NO_COLOR wins, then a demand for colour, then CLICOLOR, then the terminal."""
+def _wants_colour(*, is_terminal: bool) -> bool:
+    """Follow the conventions: NO_COLOR wins, then FORCE_COLOR and CLICOLOR_FORCE, then CLICOLOR, then the terminal."""
     env = os.environ
     if env.get("NO_COLOR"):
         return False
     if any(env.get(name, "") not in {"", "0"} for name in ("FORCE_COLOR", "CLICOLOR_FORCE")):
         return True
-    return looked_at and env.get("CLICOLOR") != "0" and env.get("TERM") != "dumb"
+    return is_terminal and env.get("CLICOLOR") != "0" and env.get("TERM") != "dumb"
 
 
 def _shows_marks(stream: TextIO) -> bool:
@@ -314,25 +314,12 @@ def _open_bar() -> Progress:
     return bar
 
 
-def ask_passphrase(what: str) -> bytes:
-    """Return the passphrase of a key that is there.
+def ask_passphrase(what: str, **how: Any) -> bytes:
+    """Return the passphrase of a key, asked for on the terminal; ``how`` goes to :func:`click.prompt`.
 
     Raises:
-        SigningError: ``passphrase-needed`` when nobody can be asked.
+        SigningError: ``passphrase-needed`` when there is no terminal.
     """
-    return _ask(what)
-
-
-def ask_new_passphrase(what: str) -> bytes:
-    """Return a passphrase for a new key, written twice.
-
-    Raises:
-        SigningError: ``passphrase-needed`` when nobody can be asked.
-    """
-    return _ask(what, confirmation_prompt="The same again")
-
-
-def _ask(what: str, **how: Any) -> bytes:
     if not all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stderr)):
         from rye.registry import PASSPHRASE_VARIABLE
 
@@ -341,5 +328,10 @@ def _ask(what: str, **how: Any) -> bytes:
             f"{what} needs a passphrase, and there is no terminal to ask on",
             hint=f"set {PASSPHRASE_VARIABLE}",
         )
-    said: str = click.prompt(f"Passphrase for {what}", hide_input=True, err=True, **how)
-    return said.encode("utf-8", "surrogateescape")
+    typed: str = click.prompt(f"Passphrase for {what}", hide_input=True, err=True, **how)
+    return typed.encode("utf-8", "surrogateescape")
+
+
+def ask_new_passphrase(what: str) -> bytes:
+    """Return a passphrase for a new key, typed twice."""
+    return ask_passphrase(what, confirmation_prompt="The same again")

@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import click
 
 from rye.cli.commands import items, keys, search, service, trust, verify
 
-__all__ = ["COMMANDS", "Entry"]
+__all__ = ["COMMANDS", "CommandHelp"]
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One command.
-
-    Attributes:
-        command: What click runs; it is named there.
-        summary: One line for the list of commands.
-        examples: Pairs of a shell line and what it does.
-    """
+class CommandHelp(NamedTuple):
+    """A command with its line in the list of commands, and pairs of a shell line and what it does."""
 
     command: click.Command
     summary: str
@@ -32,161 +25,113 @@ class Entry:
         return "\b\nExamples:\n" + "\n".join(f"{line:<{width}}  # {meaning}" for line, meaning in self.examples)
 
 
-_ENTRIES = (
-    Entry(
-        search.search,
-        "Find items by words, phrases, fields and verdicts.",
-        (
-            ("rye search verify signatures", "both words, in any field"),
-            ("rye search '\"thread directive\"' --scope tool", "an exact phrase, in tools only"),
-            ("rye search 'title:deploy OR tag:ci' --sort date", "query syntax is quoted from the shell"),
-            ("rye search -- -draft", "a query that begins with an exclusion"),
-            ("rye search '*' --filter 'version>=2.0' --ids", "every item of version 2 or newer, as type:id"),
-            ("rye search 'deploy*' --facets type,tag,verdict", "counts by which to narrow it down"),
-            ("rye search is:trusted --space system --json", "the whole answer for a program"),
-        ),
-    ),
-    Entry(
-        search.sections,
-        "Find whole sections, by meaning and by words.",
-        (
-            ("rye sections how are keys revoked", "the sections that answer that, with their texts"),
-            ("rye sections 'deploy a service' --max-chars 8000 --json", "what fits an agent's context"),
-            ("rye sections rollback --recency-weight 0.3", "with 30 % of each score depending on age"),
-        ),
-    ),
-    Entry(
-        items.show_item,
-        "Show one item: metadata, verdict, what it shadows, content.",
-        (
-            ("rye show knowledge:rye/query-language", "by type and id"),
-            ("rye show rye/query-language", "by id alone, when only one type has it"),
-            ("rye show rye/query-language --raw", "the bytes of the file and nothing else"),
-        ),
-    ),
-    Entry(
-        items.refs,
-        "Show what an item refers to, and what refers to it.",
-        (
-            ("rye refs knowledge:rye/ci", "both, one step away"),
-            ("rye refs rye/ci --direction in --depth 3", "what depends on it, near or far"),
-            ("rye refs rye/ci --format mermaid", "a drawing to put into Markdown; dot for Graphviz"),
-        ),
-    ),
-    Entry(
-        search.why,
-        "Explain why an item is a hit of a query, or is not.",
-        (
-            ("rye why 'verify signatures' knowledge:rye/ci", "rank, words, shares of the score, and neighbours"),
-            ("rye why 'verify -ci' rye/ci", "which part of the query keeps it out"),
-            ("rye why deploy rye/ci --scope tool --json", "the options of rye search work too"),
-        ),
-    ),
-    Entry(
-        search.similar,
-        "Find items that share the rarest words of one.",
-        (
-            ("rye similar knowledge:rye/ci", "best first, with the words they share"),
-            ("rye similar rye/ci --scope directive --ids", "of one type only"),
-        ),
-    ),
-    Entry(
-        items.list_command,
-        "List items with version, verdict and description.",
-        (
-            ("rye list", "every item of every space"),
-            ("rye list 'tool.rye.*' --space system", "the tools of a namespace"),
-            ("rye list knowledge --sort date -n 5", "the newest entries"),
-        ),
-    ),
-    Entry(
-        items.stats,
-        "Count items by space, type, verdict and signer.",
-        (("rye stats", "of all spaces"), ("rye stats --space project --json", "of the project, for a program")),
-    ),
-    Entry(
-        search.query,
-        "Explain how a query is read, or where it is wrong.",
-        (
-            ("rye query 'file* NOT temporary'", "its canonical form and its tree"),
-            ("rye query --lenient '(create OR make'", "what lenient parsing makes of a broken one"),
-        ),
-    ),
-    Entry(
-        service.index,
-        "Show, rebuild or clear the search index.",
-        (
-            ("rye index status", "where the index of each space is and how large"),
-            ("rye index rebuild", "read every file again"),
-            ("rye index clear", "delete it; the next search builds it anew"),
-        ),
-    ),
-    Entry(
-        keys.sign,
-        "Sign items, or a whole bundle with a key of its own.",
-        (
-            ("rye sign tool:demo/hello", "one item of the project"),
-            ("rye sign 'tool:demo/*' --dry-run", "what would be signed"),
-            ("rye sign --all --check", "for CI: is every item of the project signed by this key?"),
-            ("rye sign --bundle items --new-key", "the unsigned items of a bundle, with a key that is then discarded"),
-        ),
-    ),
-    Entry(
-        verify.verify,
-        "Verify signatures; exit 1 when an item fails.",
-        (
-            ("rye verify --space project", "every item of the project, for CI"),
-            ("rye verify tool:demo/hello -v", "one item, with its reason"),
-            ("rye verify --require signed --json", "accept unknown keys; answer as JSON"),
-            ("rye verify --changed-since origin/main --format sarif", "only changed items, for a code scanner"),
-            (
-                "rye verify --policy policy.yaml --baseline known.json",
-                "a team's policy, without the findings accepted before",
-            ),
-        ),
-    ),
-    Entry(
-        keys.keys,
-        "Make, list, show, export and import your keys.",
-        (
-            ("rye keys generate --owner Ada", "your first key, and the trust file that makes it count"),
-            ("rye keys export > ada.toml", "the trust file that others need"),
-            ("rye keys export release --private -o release.pem", "the private key, for a secret store"),
-        ),
-    ),
-    Entry(
-        trust.trust,
-        "Decide whose signatures count: add, remove, list, revoke, endorse.",
-        (
-            ("rye trust list", "every key, and why it counts or does not"),
-            ("rye trust add bea.toml --namespace 'ops/*'", "trust bea's signatures on items below ops"),
-            ("rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen", "nothing it ever signed counts"),
-        ),
-    ),
-    Entry(
-        verify.manifest,
-        "Write or check the signed list of a space's items.",
-        (
-            ("rye manifest write --key ci", "list the project's items, signed with the key named ci"),
-            ("rye manifest check", "find what was removed, added, renamed or rolled back"),
-            ("rye manifest write --bundle dist --key release.pem", "the list of a bundle, before it is published"),
-        ),
-    ),
-    Entry(
-        service.mcp,
-        "Serve agents over the Model Context Protocol.",
-        (
-            ("rye mcp --print-config claude", "what to put into the client's configuration"),
-            ("rye mcp --project . --require trusted", "this project, and only its trusted items"),
-            ("rye mcp --http --token-file token.txt", "for several clients that know the token"),
-        ),
-    ),
-    Entry(
-        service.completion,
-        "Print the completion script of a shell.",
-        (('eval "$(rye completion bash)"', "add this to ~/.bashrc"),),
-    ),
+_COMMANDS: tuple[click.Command, ...] = (
+    search.search,
+    search.sections,
+    items.show_item,
+    items.refs,
+    search.why,
+    search.similar,
+    items.list_command,
+    items.stats,
+    search.query,
+    service.index,
+    keys.sign,
+    verify.verify,
+    keys.keys,
+    trust.trust,
+    verify.manifest,
+    service.mcp,
+    service.completion,
 )
 
-COMMANDS: Mapping[str, Entry] = {str(entry.command.name): entry for entry in _ENTRIES}
+_HELP = r"""
+search: Find items by words, phrases, fields and verdicts.
+    rye search verify signatures                     # both words, in any field
+    rye search '"thread directive"' --scope tool     # an exact phrase, in tools only
+    rye search 'title:deploy OR tag:ci' --sort date  # query syntax is quoted from the shell
+    rye search -- -draft                             # a query that begins with an exclusion
+    rye search '*' --filter 'version>=2.0' --ids     # every item of version 2 or newer, as type:id
+    rye search 'deploy*' --facets type,tag,verdict   # counts by which to narrow it down
+    rye search is:trusted --space system --json      # the whole answer for a program
+sections: Find whole sections, by meaning and by words.
+    rye sections how are keys revoked                        # the sections that answer that, with their texts
+    rye sections 'deploy a service' --max-chars 8000 --json  # what fits an agent's context
+    rye sections rollback --recency-weight 0.3               # with 30 % of each score depending on age
+show: Show one item: metadata, verdict, what it shadows, content.
+    rye show knowledge:rye/query-language  # by type and id
+    rye show rye/query-language            # by id alone, when only one type has it
+    rye show rye/query-language --raw      # the bytes of the file and nothing else
+refs: Show what an item refers to, and what refers to it.
+    rye refs knowledge:rye/ci                 # both, one step away
+    rye refs rye/ci --direction in --depth 3  # what depends on it, near or far
+    rye refs rye/ci --format mermaid          # a drawing to put into Markdown; dot for Graphviz
+why: Explain why an item is a hit of a query, or is not.
+    rye why 'verify signatures' knowledge:rye/ci  # rank, words, shares of the score, and neighbours
+    rye why 'verify -ci' rye/ci                   # which part of the query keeps it out
+    rye why deploy rye/ci --scope tool --json     # the options of rye search work too
+similar: Find items that share the rarest words of one.
+    rye similar knowledge:rye/ci                # best first, with the words they share
+    rye similar rye/ci --scope directive --ids  # of one type only
+list: List items with version, verdict and description.
+    rye list                              # every item of every space
+    rye list 'tool.rye.*' --space system  # the tools of a namespace
+    rye list knowledge --sort date -n 5   # the newest entries
+stats: Count items by space, type, verdict and signer.
+    rye stats                         # of all spaces
+    rye stats --space project --json  # of the project, for a program
+query: Explain how a query is read, or where it is wrong.
+    rye query 'file* NOT temporary'        # its canonical form and its tree
+    rye query --lenient '(create OR make'  # what lenient parsing makes of a broken one
+index: Show, rebuild or clear the search index.
+    rye index status   # where the index of each space is and how large
+    rye index rebuild  # read every file again
+    rye index clear    # delete it; the next search builds it anew
+sign: Sign items, or a whole bundle with a key of its own.
+    rye sign tool:demo/hello           # one item of the project
+    rye sign 'tool:demo/*' --dry-run   # what would be signed
+    rye sign --all --check             # for CI: is every item of the project signed by this key?
+    rye sign --bundle items --new-key  # the unsigned items of a bundle, with a key that is then discarded
+verify: Verify signatures; exit 1 when an item fails.
+    rye verify --space project                             # every item of the project, for CI
+    rye verify tool:demo/hello -v                          # one item, with its reason
+    rye verify --require signed --json                     # accept unknown keys; answer as JSON
+    rye verify --changed-since origin/main --format sarif  # only changed items, for a code scanner
+    rye verify --policy policy.yaml --baseline known.json  # a team's policy, without the findings accepted before
+keys: Make, list, show, export and import your keys.
+    rye keys generate --owner Ada                     # your first key, and the trust file that makes it count
+    rye keys export > ada.toml                        # the trust file that others need
+    rye keys export release --private -o release.pem  # the private key, for a secret store
+trust: Decide whose signatures count: add, remove, list, revoke, endorse.
+    rye trust list                                     # every key, and why it counts or does not
+    rye trust add bea.toml --namespace 'ops/*'         # trust bea's signatures on items below ops
+    rye trust revoke 4b98b0f1c2d3e4f5 --reason stolen  # nothing it ever signed counts
+manifest: Write or check the signed list of a space's items.
+    rye manifest write --key ci                         # list the project's items, signed with the key named ci
+    rye manifest check                                  # find what was removed, added, renamed or rolled back
+    rye manifest write --bundle dist --key release.pem  # the list of a bundle, before it is published
+mcp: Serve agents over the Model Context Protocol.
+    rye mcp --print-config claude          # what to put into the client's configuration
+    rye mcp --project . --require trusted  # this project, and only its trusted items
+    rye mcp --http --token-file token.txt  # for several clients that know the token
+completion: Print the completion script of a shell.
+    eval "$(rye completion bash)"  # add this to ~/.bashrc
+"""
+"""Of each command its summary, and below that examples."""
+
+
+def _read_help() -> Mapping[str, CommandHelp]:
+    found, commands = dict[str, CommandHelp](), {str(command.name): command for command in _COMMANDS}
+    name = ""
+    for line in _HELP.strip().splitlines():
+        if not line.startswith(" "):
+            name, _, summary = line.partition(": ")
+            found[name] = CommandHelp(commands.pop(name), summary, ())
+        else:
+            example, _, meaning = line.strip().partition("  # ")
+            found[name] = found[name]._replace(examples=(*found[name].examples, (example.rstrip(), meaning)))
+    return found
+
+
+COMMANDS: Mapping[str, CommandHelp] = _read_help()
 """Every command by its name, in the order of the help."""

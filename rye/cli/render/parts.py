@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from rye._text import inline
@@ -34,7 +35,6 @@ __all__ = [
 ]
 
 Spans: TypeAlias = Sequence[Sequence[int]]
-Run: TypeAlias = tuple[str, bool]
 
 
 def cells(text: str) -> int:
@@ -51,12 +51,12 @@ def _cell(char: str) -> int:
 
 
 def pad(text: str, width: int) -> str:
-    """Return text filled up with blanks to ``width`` cells."""
+    """Return text padded with spaces to ``width`` cells."""
     return text + " " * max(0, width - cells(text))
 
 
 def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int | None) -> list[str]:
-    """Return text as harmless lines of at most ``width`` cells with the characters in ``spans`` lighted.
+    """Return text as harmless lines of at most ``width`` cells with the characters in ``spans`` highlighted.
 
     Args:
         text: As it stands in the item.
@@ -84,13 +84,9 @@ def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int 
     return [*lines, line] if line else lines
 
 
-def _runs(word: str, lit: Iterable[int]) -> list[Run]:
-    pairs = zip(word, lit, strict=True)
-    return [(inline("".join(char for char, _ in group)), bool(bright)) for bright, group in groupby(pairs, _bright)]
-
-
-def _bright(pair: tuple[str, int]) -> int:
-    return pair[1]
+def _runs(word: str, lit: Iterable[int]) -> list[tuple[str, bool]]:
+    pairs = groupby(zip(word, lit, strict=True), itemgetter(1))
+    return [(inline("".join(char for char, _ in group)), bool(bright)) for bright, group in pairs]
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 0) -> Iterator[str]:
@@ -109,7 +105,7 @@ _EIGHTHS = " ▏▎▍▌▋▊▉█"
 
 
 def bar(share: float, width: int, terminal: Terminal) -> str:
-    """Return a bar for a share from 0 to 1 of ``width`` cells; what is not nothing is at least a sliver."""
+    """Return a bar for a share from 0 to 1 of ``width`` cells; a share above 0 is at least a sliver."""
     share = min(max(share, 0.0), 1.0)
     if not terminal.unicode:
         return "#" * max(round(share * width), share > 0)
@@ -130,7 +126,7 @@ def standing_label(item: SearchResult | SectionHit | RelatedItem, terminal: Term
 
 
 def signed_by(signature: Signature) -> str:
-    """Return who signed, when and in which format, as far as known, marking what is only said by the line."""
+    """Return who signed, when and in which format, as far as known; what is not proven is worded as a claim."""
     proven = signature.verdict != "tampered" and signature.code != "unknown-key"
     parts = []
     if signature.owner:
@@ -146,7 +142,7 @@ def signed_by(signature: Signature) -> str:
 
 
 def remedy(loaded: LoadedItem) -> str:
-    """Return the command that would make the verdict better; nothing where the reader cannot, as in a bundle."""
+    """Return the command that would improve the verdict; nothing for an item that the reader cannot sign."""
     from rye.registry import REASONS
 
     reason = REASONS.get(loaded.signature.code)
