@@ -127,31 +127,33 @@ class SpaceIndex:
         if current and self._is_current(current, walked):
             return _unchanged(current)
 
-        def work() -> RefreshReport:
-            with self._store.locked(wait=0.0 if current else LOCK_WAIT) as held:
-                newest = self.snapshot()
-                if not held:
-                    return _stale(newest or current)
-                if newest and self._is_current(newest, walked):
-                    return _unchanged(newest)
-                return self._update(newest, walked)
+        def work(held: bool) -> RefreshReport:  # noqa: FBT001 - called by _locked alone
+            newest = self.snapshot()
+            if not held:
+                return _stale(newest or current)
+            if newest and self._is_current(newest, walked):
+                return _unchanged(newest)
+            return self._update(newest, walked)
 
         try:
-            return self._repeat(work)
+            return self._locked(work, wait=0.0 if current else LOCK_WAIT)
         except EnvironmentFault as fault:
             if current is None:
                 raise
             return _stale(current, fault.message)
 
-    def _repeat(self, work: Callable[[], RefreshReport]) -> RefreshReport:
-        """Return the result of a function that writes, which begins again if the folder vanishes meanwhile.
+    def _locked(self, work: Callable[[bool], RefreshReport], *, wait: float) -> RefreshReport:
+        """Return the result of a function that writes, given whether the lock is held.
+
+        It begins again if the folder vanishes meanwhile, as when the user clears the cache.
 
         Raises:
-            EnvironmentFault: It cannot be written, or does not stay.
+            EnvironmentFault: The index cannot be written, or does not stay.
         """
         for attempt in range(_ATTEMPTS):
             try:
-                return work()
+                with self._store.locked(wait=wait) as held:
+                    return work(held)
             except EnvironmentFault as fault:
                 if attempt == _ATTEMPTS - 1 or not isinstance(fault.__cause__, FileNotFoundError):
                     raise
@@ -168,27 +170,23 @@ class SpaceIndex:
         """
         old = {id(one.segment) for one in damaged.segments}
 
-        def work() -> RefreshReport:
-            with self._store.locked(wait=LOCK_WAIT) as held:
-                if held:
-                    current = self.snapshot()
-                    if current and {id(one.segment) for one in current.segments}.isdisjoint(old):
-                        return _unchanged(current)
-                    self._rebuild_reason = self._rebuild_reason or reason
-                    return self._update(None, _walk(self.root))
-            message = f"the index of {self.root.source} is damaged, and another process holds its lock"
-            raise EnvironmentFault("index-busy", message, hint="try again in a moment")
+        def work(held: bool) -> RefreshReport:  # noqa: FBT001 - called by _locked alone
+            if not held:
+                message = f"the index of {self.root.source} is damaged, and another process holds its lock"
+                raise EnvironmentFault("index-busy", message, hint="try again in a moment")
+            current = self.snapshot()
+            if current and {id(one.segment) for one in current.segments}.isdisjoint(old):
+                return _unchanged(current)
+            self._rebuild_reason = self._rebuild_reason or reason
+            return self._update(None, _walk(self.root))
 
-        return self._repeat(work)
+        return self._locked(work, wait=LOCK_WAIT)
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew, whatever the last snapshot says."""
-
-        def work() -> RefreshReport:
-            with self._store.locked(wait=LOCK_WAIT) as held:
-                return self._update(None, _walk(self.root)) if held else _stale(self.snapshot())
-
-        return self._repeat(work)
+        return self._locked(
+            lambda held: self._update(None, _walk(self.root)) if held else _stale(self.snapshot()), wait=LOCK_WAIT
+        )
 
     def _is_current(self, snapshot: Snapshot, walked: _Walked) -> bool:
         known = snapshot.file_list
