@@ -93,6 +93,16 @@ def test_a_commit_is_what_is_opened_next(store: Store) -> None:
     assert (ids(second), second.count) == (["a", "b", "c"], 3)
 
 
+def test_opening_an_index_loads_nothing_of_whoosh(store: Store) -> None:
+    """Only a commit writes what Whoosh's own searcher reads, so that the first search of a process starts sooner."""
+    add(store, None, [item("a")])
+    code = (
+        "import sys; from pathlib import Path; from rye.index.store import Store; Store(Path(sys.argv[1])).open().count"
+    )
+    code += "; sys.exit(any(name.startswith('whoosh') for name in sys.modules))"
+    subprocess.run([sys.executable, "-c", code, str(store.folder)], check=True)
+
+
 def test_a_segment_stays_open_while_it_is_the_same_file(store: Store) -> None:
     """The next snapshot shares its arrays, also where items of it were deleted; another file is opened anew."""
     base = add(store, None, many("x"))
