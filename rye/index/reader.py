@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from rye.index.arrays import Bools, Ints
 from rye.index.schema import HIDDEN_STATES, SEPARATOR, TEXT_FIELDS, TYPE_NAMES
-from rye.index.store import Listed, Snapshot
+from rye.index.store import LiveSegment, Snapshot
 from rye.spaces import Root
 
 Floats = npt.NDArray[np.float64]
@@ -30,13 +30,14 @@ class Part:
 
     Attributes:
         root, snapshot: Where it belongs.
+        listed: The segment as the snapshot lists it.
         base: The global number of its first document.
         segment: Its arrays.
         live: Shape ``(docs,)``: which of its documents are not deleted.
         intact: Whether none of its documents is deleted.
     """
 
-    def __init__(self, root: Root, snapshot: Snapshot, listed: Listed, base: int) -> None:
+    def __init__(self, root: Root, snapshot: Snapshot, listed: LiveSegment, base: int) -> None:
         self.root = root
         self.snapshot = snapshot
         self.listed = listed
@@ -80,7 +81,7 @@ class Reader:
 
     @cached_property
     def average_lengths(self) -> Floats:
-        """Shape ``(fields,)``: the mean length of each field over the live documents that have it; 1 where none has."""
+        """Shape ``(fields,)``: the mean length of each field over the live documents that have it; 1 if none has."""
         total, having = np.zeros(len(TEXT_FIELDS)), np.zeros(len(TEXT_FIELDS))
         for part in self.parts:
             lengths = part.segment.lengths if part.intact else part.segment.lengths[:, part.live]

@@ -52,8 +52,8 @@ _OWN = (f"{INDEX_NAME}_", f"_{INDEX_NAME}_", "files-", "run-")
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """One segment of a snapshot: its row in the file list, its arrays, and which of its documents live."""
+class LiveSegment:
+    """One segment of a snapshot: its row in the file list, its arrays, and which of its documents are not deleted."""
 
     row: SegmentRow
     segment: Segment
@@ -72,7 +72,7 @@ class Snapshot:
 
     folder: Path
     generation: int
-    segments: tuple[Listed, ...]
+    segments: tuple[LiveSegment, ...]
     file_list: FileList
 
     @property
@@ -166,7 +166,7 @@ class Store:
             message = f"table of contents {generation} cannot be read: {error.strerror or error}"
             raise DamagedError(message) from error
 
-    def _open_segment(self, row: SegmentRow) -> Listed:
+    def _open_segment(self, row: SegmentRow) -> LiveSegment:
         """Open a segment, or take it as it was opened for the last snapshot: no other file can have its inode."""
         if not (row.name.isalnum() and row.name.isascii()):  # or the list could name a file in another folder
             raise ValueError(row.name)
@@ -185,7 +185,7 @@ class Store:
             raise DamagedError(message)
         live = np.ones(segment.docs, bool)
         live[np.asarray(row.deleted, np.int64)] = False
-        return Listed(row, segment, live)
+        return LiveSegment(row, segment, live)
 
     def locked(self, *, wait: float = 0.0) -> AbstractContextManager[bool]:
         """Hold the write lock, which is Whoosh's; see :func:`rye.index.cache_folder.hold_lock`."""

@@ -78,7 +78,11 @@ def _keep(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, str]) -> N
 
 
 def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> dict[str, Array]:
-    """Judge every document that a key of the set may have signed, and of all others one of each kind."""
+    """Judge every document that a key of the set may have signed, and of all others one of each kind.
+
+    A verdict on a signature of an untrusted key, or on a file without a valid one, depends on the evidence alone, and
+    most documents of a space share a few kinds of evidence; only trusted keys are limited to certain items.
+    """
     numbers: dict[str, int] = {}
 
     def judged(evidence: Evidence, item_type: str = "", item_id: str = "") -> tuple[int, int]:

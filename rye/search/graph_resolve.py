@@ -111,7 +111,7 @@ class Names:
         return Table(keys[docs], docs)
 
     def items_of(self, docs: Ints) -> Ints:
-        """Return the items that some live documents are duplicates of."""
+        """Return for each of some live documents the item that it is a duplicate of."""
         items: Ints = self.ids.docs[self.ids.keys.searchsorted(self.id_keys[docs])].astype(np.int64)
         return items
 
@@ -120,7 +120,7 @@ class Names:
         return int(self.items_of(np.asarray([doc]))[0])
 
     def winning(self, items: Ints) -> Ints:
-        """Return the documents, ascending, of some items, each given once, that win."""
+        """Return the winning documents, ascending, of some different items."""
         keys = self.id_keys[items]
         low, high = (self.duplicates.keys.searchsorted(keys, side=side) for side in ("left", "right"))
         docs = np.sort(self.duplicates.docs[ranges(low, high)]).astype(np.int64)
@@ -188,13 +188,13 @@ class Hits(NamedTuple):
     by_name: Bools
 
     def hold(self, which: Ints, ids: Keys, names: Keys) -> Bools:
-        """Return for some of these whether they may mean the item with the keys beside them."""
+        """Return for each index in ``which`` whether it may mean the item whose keys stand at the same place."""
         keys = np.where(self.by_name[which], names, ids)
         found: Bools = (self.first[which] <= keys) & (keys <= self.last[which])
         return found
 
     def hold_any(self, ids: Keys, names: Keys) -> Bools:
-        """Return for each of these whether it may mean any item with one of some keys, which are ascending."""
+        """Return for each of these whether it may mean any of the items with some keys, both ascending."""
         by_id, by_name = (
             each.searchsorted(self.first) < each.searchsorted(self.last, side="right") for each in (ids, names)
         )
@@ -222,7 +222,7 @@ class Rows(NamedTuple):
         return found
 
     def of_themselves(self, some: Ints) -> Ints:
-        """Return which of some may mean the item that they stand in."""
+        """Return those of some references that may mean the very item that they stand in."""
         edges = self.part.segment.edges
         docs = edges.docs[self.numbers[some]]
         return some[self.hits.hold(self.which[some], edges.id_keys[docs], edges.name_keys[docs])]
@@ -239,7 +239,7 @@ def all_references(names: Names, part: Part) -> Rows:
 
 
 def references_of(names: Names, part: Part, docs: Ints) -> Rows:
-    """Return the references of some documents, ascending, of which others may be of other segments."""
+    """Return the references that stand in some documents, ascending; those of other segments are skipped."""
     edges = part.segment.edges
     here = docs[(part.base <= docs) & (docs < part.base + part.segment.docs)] - part.base
     bounds = (edges.docs.searchsorted(each.astype(edges.docs.dtype)) for each in (here, here + 1))
@@ -247,14 +247,14 @@ def references_of(names: Names, part: Part, docs: Ints) -> Rows:
 
 
 def references_at(names: Names, part: Part, rows: Ints) -> Rows:
-    """Return some rows of a segment, whether they are references or not."""
+    """Return references of a segment by their numbers there, without leaving any out."""
     edges = part.segment.edges
     targets, which = _numbered(edges.targets[rows], len(edges.ends))
     return Rows(part, rows, which, _hits(names, edges, targets))
 
 
 def references_to(names: Names, part: Part, items: Ints, words: Ints = _NONE) -> Rows:
-    """Return the references of a segment that may name any of some items.
+    """Return the references in a segment that may name any of some items.
 
     Args:
         names: The items of all spaces.
@@ -275,7 +275,7 @@ def references_to(names: Names, part: Part, items: Ints, words: Ints = _NONE) ->
 
 
 def _hits(names: Names, edges: EdgeColumns, targets: Ints | None = None) -> Hits:
-    """Return what some targets of a segment name, or all."""
+    """Return what some targets of a segment name; None for all targets."""
     if targets is None:
         sizes, rows = np.diff(edges.ends), np.arange(len(edges.keys))
         order: Ints = edges.order  # looked up in the order of their keys, many take a sixth of the time
@@ -318,7 +318,7 @@ def _references(rows: Rows) -> Rows:
 
 
 def _numbered(numbers: Numbers, size: int) -> tuple[Ints, Ints]:
-    """Return the distinct ones of some numbers below ``size``, ascending, and which of them each is."""
+    """Return as ``np.unique`` with its inverse does, for numbers below ``size``; many are not sorted for it."""
     if len(numbers) < size // _SPARSE:
         found, which = np.unique(numbers, return_inverse=True)
         return found.astype(np.int64), which

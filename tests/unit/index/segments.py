@@ -29,7 +29,7 @@ from rye.index.schema import (
 )
 from rye.index.segment import EXTENSION, Segment
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import Listed, Snapshot
+from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import Item, ItemId, ItemType
 from rye.signing import Evidence
 from rye.spaces import Root, Space
@@ -102,7 +102,7 @@ def snapshot(
         row = SegmentRow(secrets.token_hex(8), len(items)).without(deleted)
         segment = Segment(write(folder / row.file(EXTENSION), items, root))
         live = np.asarray([(number, doc) not in gone for doc in range(len(items))], bool)
-        listed.append(Listed(row, segment, live))
+        listed.append(LiveSegment(row, segment, live))
     return Snapshot(folder, 1, tuple(listed), NO_FILES)
 
 

@@ -12,7 +12,7 @@ from rye.index.reader import Reader
 from rye.index.schema import ItemPlace
 from rye.index.segment import EXTENSION, Segment
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.store import Listed, Snapshot
+from rye.index.store import LiveSegment, Snapshot
 from rye.items.model import Item
 from rye.search.fields import STATES
 from rye.search.predicates import States
@@ -36,7 +36,7 @@ def signed(folder: Path, root: Root, files: dict[str, bytes]) -> tuple[Root, Sna
     row = SegmentRow("states", len(files))
     builder.write(folder / row.file(EXTENSION))
     segment = Segment(folder / row.file(EXTENSION))
-    return root, Snapshot(folder, 1, (Listed(row, segment, segment.types < 9),), NO_FILES)
+    return root, Snapshot(folder, 1, (LiveSegment(row, segment, segment.types < 9),), NO_FILES)
 
 
 def asked(reader: Reader, state: str, trust: Callable[[], TrustSet] = lambda: TRUST) -> list[str]:
