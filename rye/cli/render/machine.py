@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from tempfile import SpooledTemporaryFile
 from typing import Any
 from urllib.parse import quote
@@ -25,18 +25,24 @@ def _one(value: Any) -> str:
     return json_text(value, indent=None, ascii_only=True)
 
 
-def render_json(run: Verification) -> Iterator[str]:
-    """Yield one JSON object, an item on each line, so that it need not be held in memory."""
-    yield '{"items": ['
+def _elements(values: Iterable[Any]) -> Iterator[str]:
+    """Yield the elements of a JSON array, one a line, as they come: an answer need not be held in memory."""
     before = ""
-    for entry in run:
-        if isinstance(entry, Unchecked) or (isinstance(entry, Finding) and isinstance(entry.item, Violation)):
-            continue
+    for value in values:
         if before:
             yield f"  {before},"
-        before = _one(entry.to_dict())
+        before = _one(value)
     if before:
         yield f"  {before}"
+
+
+def render_json(run: Verification) -> Iterator[str]:
+    """Yield one JSON object, an item on each line."""
+    entries = (entry for entry in run if not isinstance(entry, Unchecked))
+    yield '{"items": ['
+    yield from _elements(
+        entry.to_dict() for entry in entries if not (isinstance(entry, Finding) and isinstance(entry.item, Violation))
+    )
     rest = {key: value for key, value in run.report().to_dict().items() if key != "items"}
     yield f"], {_one(rest)[1:]}"
 
@@ -90,24 +96,14 @@ def render_sarif(run: Verification) -> Iterator[str]:
 
     codes = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
     codes += [*POLICY_REASONS, *(code for code, kind in FINDINGS.items() if kind.severity is Severity.ERROR)]
-    rules = [_rule(code) for code in codes]
-    driver = {"name": "rye", "rules": rules}
+    driver = {"name": "rye", "rules": [_rule(code) for code in codes]}
     yield f'{{"$schema": {_one(_SCHEMA)}, "version": "2.1.0", "runs": [{{'
     yield f'"tool": {_one({"driver": driver})},'
     yield f'"originalUriBaseIds": {_one({"ROOT": {"uri": folder_uri()}})},'
     yield '"columnKind": "unicodeCodePoints",'
     yield '"results": ['
-    notices: list[dict[str, Any]] = []
-    before = ""
-    for entry in run:
-        if isinstance(entry, Unchecked):
-            notices.append(_notice(entry))
-        elif isinstance(entry, Finding):
-            if before:
-                yield f"  {before},"
-            before = _one(_result(entry, codes))
-    if before:
-        yield f"  {before}"
+    yield from _elements(_result(entry, codes) for entry in run if isinstance(entry, Finding))
+    notices = [_notice(entry) for entry in run.unchecked]
     notices += [{"level": "warning", "message": {"text": inline(text)}} for text in run.warnings]
     done = {"executionSuccessful": run.status != 2, "exitCode": run.status, "toolExecutionNotifications": notices}
     yield f'], "invocations": [{_one(done)}]}}]}}'
@@ -116,7 +112,7 @@ def render_sarif(run: Verification) -> Iterator[str]:
 def _rule(code: str) -> dict[str, Any]:
     reason = REASONS.get(code)
     page = "signing-and-verdicts" if reason else "ci" if code in POLICY_REASONS else "trust-model"
-    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The manifest is against it")
+    text = f"The item is {reason.verdict}" if reason else POLICY_REASONS.get(code, "The manifest is violated")
     return {
         "id": code,
         "shortDescription": {"text": f"{text} ({code})"},
@@ -205,7 +201,7 @@ def _xml(text: str) -> str:
 
 
 def _legal(text: str) -> str:
-    """Return harmless text without the two characters left that XML cannot hold."""
+    """Escape the two characters that XML cannot hold and that harmless text may still have."""
     return text.replace("\ufffe", "\\ufffe").replace("\uffff", "\\uffff")
 
 
@@ -218,7 +214,7 @@ def file_uri(path: str) -> str:
     shown = shown_path(path).replace(os.sep, "/")
     try:
         raw = quote(os.fsencode(shown), safe="/")
-    except UnicodeEncodeError:  # half a character, which no name on disk can hold
+    except UnicodeEncodeError:  # a lone surrogate, which no name on disk can hold
         raw = quote(shown.encode("utf-8", "backslashreplace"), safe="/")
     if not shown.startswith("/"):
         return raw if ":" not in raw.partition("/")[0] else f"./{raw}"
