@@ -120,6 +120,7 @@ class ClauseExplainer:
         part = bind(node, self.context(node))
         if part is None:
             return Clause(_text(node), "dropped", matched=False, note="left out")
+        # Under NOT all words of a pattern are looked up, elsewhere the most frequent: evaluate it as the search did.
         evaluation = Evaluation(self.reader, bound.Not(part) if negated else part, self.weights, self.states)
         matched = bool(evaluation.docs().mask[self.doc]) != negated
         if not isinstance(part, bound.TermQuery):
@@ -140,6 +141,7 @@ class ClauseExplainer:
         query = matcher.query
         joined = query.pattern.joined if isinstance(query.pattern, bound.Phrase) else None
         missing = [pattern.text for pattern, fields in matcher.terms_in(self.doc).items() if not fields]
+        # The joined form of a compound is another way to match it, so it is not missing.
         missing = [text for text in missing if joined is None or text != joined.text]
         if not missing:
             return "its words are there, but not next to each other or near enough in one field"

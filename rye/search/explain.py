@@ -228,7 +228,7 @@ class Explainer(Search):
         index, hit = int(ranks[0]) if len(ranks) else None, None
         if index is None:
             reasons = self._reasons(clauses, tree, scores)
-        elif index >= self.total:
+        elif index >= self.total:  # stage "any" lists only the best hits
             listed = f"of stage {found.stage!r} the first {self.total} are listed"
             reasons = [MissReason("limit", f"stage {found.stage}", f"it is hit {index + 1} of {found.total}; {listed}")]
         else:
@@ -315,6 +315,7 @@ class Explainer(Search):
         if self._semantic:
             main = clauses.explain(self._semantic.required)
         reasons, doc = list[MissReason](), clauses.doc
+        # An item that the query names is a hit whatever its clauses say.
         is_named = self.found.stage == "all" and doc in named_by(self.reader, self.request.query)
         if not is_named:
             reasons += [MissReason(code, part.text, _message(part, code)) for part, code in culprits(main)]

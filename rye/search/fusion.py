@@ -119,6 +119,7 @@ def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) 
         both = semantic_weight + keyword_weight
         by_meaning, by_words = near * (semantic_weight / both), keyword * (keyword_weight / both)
     total = by_meaning + by_words
+    # A score that is shown as a limit reaches it, however it was rounded: users copy limits from what they see.
     worded, meant = keyword > 0, reaches(similarity, threshold)
     conditions = [Condition("threshold", threshold, similarity, worded | meant)]
     for option, least, scores in (

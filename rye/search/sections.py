@@ -59,8 +59,7 @@ class SectionText(NamedTuple):
         heading_path: Never empty: the title, or the name, where there is no heading.
         line, end_line: 1-based lines of the file.
         headings: The spans, in the body, of its heading and those above it.
-        chunks: The spans of its chunks in the body.
-        first_chunk: The number of the first of them among the item's chunks.
+        chunks, first_chunk: The spans of its chunks in the body, and the number of the first among the item's chunks.
         anchor: See :func:`anchor_of`.
     """
 
@@ -130,7 +129,7 @@ def sections_of(item: Item) -> tuple[SectionText, ...]:
         if section.level:
             headings.append((section.level, (start, begin)))
         blank = not section.text.strip()
-        if ordinal and blank:
+        if ordinal and blank:  # it has no chunk; a blank first section has one, for what names the item
             continue
         chunks = tuple((begin + low, begin + high) for low, high in spans_of(section))
         if not blank:
@@ -300,6 +299,7 @@ class SectionSearch:
 
     def _promote(self, chunks: Iterator[_Chunk]) -> list[_ScoredSection]:
         """Return the best sections, best first."""
+        # Repeated sections of an item are one section, so that they do not crowd out others.
         sections: dict[tuple[int, tuple[str, ...], str], list[_Chunk]] = {}
         for chunk in sorted(chunks, key=lambda chunk: self._rank(chunk, chunk.score, chunk.number)):
             key = (chunk.candidate.doc, chunk.section.heading_path, chunk.section.anchor)

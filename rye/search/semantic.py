@@ -15,7 +15,7 @@ from rye.index import analysis
 from rye.index.arrays import Bools, Ints, unique
 from rye.index.reader import Floats, Reader
 from rye.index.vectors import Meaning
-from rye.items.model import Item, Symbol
+from rye.items.model import Item
 from rye.query import ast
 from rye.search.bind import searched_fields
 from rye.search.docset import Docs
@@ -226,7 +226,9 @@ class HitScores:
             keyword=percent(self.keyword),
             header=self.header(item),
             matched_symbols=tuple(dict.fromkeys(symbol.name for symbol in symbols)),
-            definition_lines=tuple(map(_lines, symbols)),
+            definition_lines=tuple(
+                f"{one.name}@L{one.line}" + (f"-L{one.end_line}" if one.end_line > one.line else "") for one in symbols
+            ),
         )
 
     def header(self, item: Item) -> str:
@@ -258,11 +260,6 @@ class HitScores:
         near = int(reaches(whole.fused.similarity, whole.threshold).sum())
         by_meaning = LeafTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, self.by_meaning, most, most)
         return (by_meaning, *scaled)
-
-
-def _lines(symbol: Symbol) -> str:
-    end = f"-L{symbol.end_line}" if symbol.end_line > symbol.line else ""
-    return f"{symbol.name}@L{symbol.line}{end}"
 
 
 class SemanticSearch:
@@ -322,10 +319,11 @@ class SemanticSearch:
             self.warnings.append(f"by meaning, {read}: no item has the word as written")
         wordless = sum(not analysis.parts(text) for text in self._texts)
         if wordless:
-            self.evaluate(self.worded, plan)  # which refuses them, or leaves them out
+            self.evaluate(self.worded, plan)  # a text without words is an error, or is dropped by lenient binding
         if wordless == len(self._texts):
             self.warnings.append(self.fallback_warning("the query has no word that means something"))
             return None
+        # What the query requires is matched exactly; similarity decides among the items that are left.
         evaluation = self.evaluate(self.required, plan)
         none_left = self._why_none_left(allowed)
         if plan.fixed or not isinstance(self.required, ast.Everything):
@@ -338,6 +336,7 @@ class SemanticSearch:
             self.warnings.append(self.fallback_warning(cause))
             return None
         self.warnings += [*meaning.warnings, *self._ineffective()]
+        # In hybrid mode keyword scores come from any of the words, so that one missing word excludes nothing.
         hybrid, docs = mode.name == "hybrid", allowed.numbers
         if hybrid:
             evaluation = self.evaluate(self.worded, plan)

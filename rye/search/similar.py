@@ -62,6 +62,7 @@ def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
     segment = part.segment
     terms, shares = _term_shares(reader, part, local)
     scores = np.log1p((segment.docs + 0.5) / (segment.term_docs[terms] + 0.5)) * shares
+    # Frequencies in the item's own segment select candidates; only these are counted in all segments.
     best = np.argsort(-scores, kind="stable")[:_CANDIDATES]
     texts = segment.terms.take(terms[best])
     counts = np.zeros(len(texts), np.int64)
@@ -82,6 +83,7 @@ def _term_shares(reader: Reader, part: Part, local: int) -> tuple[Ints, Floats]:
     postings = np.flatnonzero(segment.posting_doc[:] == local)
     slots = slot_keys(np.full(len(postings), local), segment.posting_field[postings])
     tf = segment.frequencies(postings) * weights_for(reader).normalized(part, slots)
+    # Postings are ordered by term: the term of a posting is the last one whose postings begin at or before it.
     numbers = np.searchsorted(segment.term_postings, postings.astype(segment.term_postings.dtype), side="right") - 1
     terms, which = np.unique(numbers, return_inverse=True)
     total = np.bincount(which, tf, len(terms))
