@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import overload
 
 import numpy as np
 
@@ -25,10 +24,6 @@ class Docs:
 
     __slots__ = ("_count", "_every", "_mask", "_numbers", "size")
 
-    @overload
-    def __init__(self, size: int, *, numbers: Ints) -> None: ...
-    @overload
-    def __init__(self, size: int, *, mask: Bools) -> None: ...
     def __init__(self, size: int, *, numbers: Ints | None = None, mask: Bools | None = None) -> None:
         self.size = size
         self._numbers = numbers

@@ -207,19 +207,14 @@ class Search:
         return plan.as_sentence if plan.as_sentence and not self.evaluate(plan.main, plan).docs() & allowed else plan
 
     def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
-        """Try the stages in turn; the first that has a hit after all filters answers, else the last one tried."""
-        answer: Answer | None = None
-        first: Answer | None = None
+        """Try the stages in turn; the first that has a hit after all filters answers, else the strictest."""
+        answers: list[Answer] = []
         named = self._named(allowed, plan)
         for stage in self._stages(plan):
-            answer = self._answer(stage, plan, allowed, named)
-            first = first or answer
-            if answer.total:
-                return answer
-        if first is None or answer is None:
-            message = "a plan has at least one stage"
-            raise AssertionError(message)
-        return first if not answer.total else answer
+            answers.append(self._answer(stage, plan, allowed, named))
+            if answers[-1].total:
+                return answers[-1]
+        return answers[0]
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._relax(plan).query)

@@ -103,10 +103,11 @@ class Evaluation:
         self._matchers: dict[int, Matcher] = {}
         for term, excluded in _term_queries(query):
             key = (excluded, term.pattern, term.fields.tobytes())
-            if key not in several:
-                several[key] = Matcher(reader, term, effort, excluded=excluded)
-            self._terms.append((term, several[key]))
-            self._matchers[id(term)] = several[key]
+            matcher = several.get(key)
+            if matcher is None:
+                matcher = several[key] = Matcher(reader, term, effort, excluded=excluded)
+            self._terms.append((term, matcher))
+            self._matchers[id(term)] = matcher
         self._docs: Docs | None = None
         self._scored: list[Scored] | None = None
         self._norm = 0.0
