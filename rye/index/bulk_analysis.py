@@ -274,37 +274,30 @@ class Vocabulary:
 
     def read(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
         """Return the chunk numbers of all texts, one text after the other, and how many each text has."""
-        joined = _BLANK.join(texts)
-        if joined.isascii():
-            return self._read_ascii(texts, joined)
-        plain = [text.isascii() for text in texts]
-        is_ascii = np.asarray(plain)
-        mine = [text for text, short in zip(texts, plain, strict=True) if short]
-        chunks, sizes = self._read_ascii(mine, _BLANK.join(mine))
-        others = [
-            analysis.chunks(analysis.normalize(text)) for text, short in zip(texts, plain, strict=True) if not short
-        ]
+        is_ascii = np.fromiter(map(str.isascii, texts), bool, len(texts))
+        if is_ascii.all():
+            return self._read_ascii(texts)
+        chunks, sizes = self._read_ascii(list(compress(texts, is_ascii.tolist())))
+        others = [analysis.chunks(analysis.normalize(text)) for text in compress(texts, (~is_ascii).tolist())]
         numbers = self._chunks_of_others(list(chain.from_iterable(others)))
-        owners = np.concatenate(
-            [np.repeat(np.flatnonzero(is_ascii), sizes), np.repeat(np.flatnonzero(~is_ascii), list(map(len, others)))]
-        )
-        order = np.argsort(owners, kind="stable")
-        return np.concatenate([chunks, numbers])[order], np.bincount(owners, minlength=len(texts))
+        counts = np.empty(len(texts), np.int64)
+        counts[is_ascii], counts[~is_ascii] = sizes, list(map(len, others))
+        found = np.empty(len(chunks) + len(numbers), np.int32)
+        ascii_chunks = np.repeat(is_ascii, counts)
+        found[ascii_chunks], found[~ascii_chunks] = chunks, numbers
+        return found, counts
 
-    def _read_ascii(self, texts: Sequence[str], joined: str) -> tuple[Int32s, Ints]:
-        joined = f"{_BLANK}{joined}{_BLANK * WORD}"
+    def _read_ascii(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
+        joined = f"{_BLANK}{_BLANK.join(texts)}{_BLANK * WORD}"
         raw = joined.encode("ascii")
         inside = np.frombuffer(raw.translate(_IN_RUN), np.uint8)
         borders = np.flatnonzero(inside[1:] != inside[:-1]) + 1
         starts, stops = borders[::2], borders[1::2]
         sizes = stops - starts
         short = sizes <= analysis.MAX_TERM
-        if short.all():
-            chunks = self._chunks_of_runs(joined, raw, starts, stops)
-        else:
-            chunks = np.empty(len(starts), np.int32)
-            chunks[short] = self._chunks_of_runs(joined, raw, starts[short], stops[short])
-            chunks[~short] = self._chunks_of_others(_cut(joined, starts[~short], stops[~short]))
+        chunks = np.empty(len(starts), np.int32)
+        chunks[short] = self._chunks_of_runs(joined, raw, starts[short], stops[short])
+        chunks[~short] = self._chunks_of_others(_cut(joined, starts[~short], stops[~short]))
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
         return chunks, np.diff(np.searchsorted(starts, ends), prepend=0)
 
