@@ -262,6 +262,15 @@ def write_faults(folder: Path, kind: str = "the index") -> Iterator[None]:
         ) from error
 
 
+def files_in(folder: Path, pattern: str = "*") -> list[Path]:
+    """Return the files of a folder whose names match; none where it vanishes meanwhile, as ``Path.glob`` may not."""
+    try:
+        found = list(folder.iterdir())
+    except OSError:
+        return []
+    return [path for path in found if path.match(pattern)]
+
+
 def remove(path: Path) -> int:
     """Remove a file, or a folder in its place, if it is there; return how many bytes that freed.
 

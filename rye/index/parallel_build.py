@@ -26,6 +26,7 @@ from rye._process import await_answer, check_cancelled, cores, serve, spread, st
 from rye.errors import ItemError
 from rye.index import container
 from rye.index.arrays import Arrays
+from rye.index.cache_folder import files_in
 from rye.index.file_list import Problem
 from rye.index.relations import edges_of
 from rye.index.schema import ItemPlace
@@ -131,7 +132,7 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
             tuple(problem for result in results for problem in result.problems),
         )
     finally:
-        for path in task.folder.glob(RUNS):
+        for path in files_in(task.folder, RUNS):
             path.unlink(missing_ok=True)
 
 

@@ -25,7 +25,7 @@ import numpy as np
 
 from rye.errors import EnvironmentFault
 from rye.index.arrays import Bools
-from rye.index.cache_folder import LOCK_SUFFIX, hold_lock, remove, try_remove, write_faults
+from rye.index.cache_folder import LOCK_SUFFIX, files_in, hold_lock, remove, try_remove, write_faults
 from rye.index.container import SYMPTOMS, DamagedError, opener
 from rye.index.file_list import INDEX_NAME, FileList, SegmentRow
 from rye.index.merge import merge, to_merge
@@ -254,7 +254,7 @@ class Store:
     def _committed(self) -> Iterator[Path]:
         """Yield the files that only commits write."""
         for pattern in (f"{INDEX_NAME}_*{EXTENSION}", f"_{INDEX_NAME}_*", "files-*"):
-            yield from self.folder.glob(pattern)
+            yield from files_in(self.folder, pattern)
 
     def _write_segment(self, write: Callable[[Path], int]) -> SegmentRow:
         row = SegmentRow(secrets.token_hex(8), 0)
@@ -276,7 +276,7 @@ class Store:
         segments = {row.file("") for row in rows}
         return [
             path
-            for path in self.folder.glob("*")
+            for path in files_in(self.folder)
             if path.name.startswith(_OWN)
             and not (path.name in needed or path.name.partition(".")[0] in segments or _is_lock(path))
         ]
@@ -324,7 +324,7 @@ class Store:
         if not self.folder.is_dir():
             return 0
         with ExitStack() as stack:
-            for name in sorted({_LOCK, *(path.name for path in self.folder.glob(f"*{LOCK_SUFFIX}"))}):
+            for name in sorted({_LOCK, *(path.name for path in files_in(self.folder, f"*{LOCK_SUFFIX}"))}):
                 if not stack.enter_context(hold_lock(self.folder, name, wait=LOCK_WAIT)):
                     message = f"another process is writing to {self.folder}"
                     raise EnvironmentFault("index-busy", message, hint="try again when it is done")

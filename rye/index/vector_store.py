@@ -26,7 +26,7 @@ from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
 from rye.errors import ItemError
 from rye.index.arrays import Bools, Ints
-from rye.index.cache_folder import hold_lock, write_faults
+from rye.index.cache_folder import files_in, hold_lock, write_faults
 from rye.index.chunks import Chunk, chunks_of
 from rye.index.container import DamagedError
 from rye.index.merge import to_merge
@@ -101,7 +101,7 @@ class SpaceVectors:
 
     def exist(self) -> bool:
         """Return whether there are any vectors of this model."""
-        return any(self.folder.glob(pattern(self._embedder.model)))
+        return any(files_in(self.folder, pattern(self._embedder.model)))
 
     def current(
         self,
@@ -152,7 +152,7 @@ class SpaceVectors:
     def _open(self) -> None:
         """Open the shards that are there now; one that cannot be read is removed."""
         known, self._shards = self._shards, {}
-        for path in sorted(self.folder.glob(pattern(self._embedder.model))):
+        for path in sorted(files_in(self.folder, pattern(self._embedder.model))):
             try:
                 self._shards[path.name] = known.get(path.name) or Shard(path, self._embedder.model)
             except DamagedError as error:
@@ -184,7 +184,7 @@ class SpaceVectors:
 
     def _update(self, documents: _Documents, report: Callable[[int, int], None]) -> None:
         """Embed what is missing and sweep; the lock is held."""
-        for path in self.folder.glob(f"{pattern(self._embedder.model)}.*.tmp"):
+        for path in files_in(self.folder, f"{pattern(self._embedder.model)}.*.tmp"):
             path.unlink(missing_ok=True)
         for _ in range(_CHANGES):
             if self._embed_missing(documents, report):
@@ -282,7 +282,7 @@ class SpaceVectors:
     def _drop_unused(self) -> None:
         """Remove the vectors of models that have not been used for long, and what killed processes left of them."""
         oldest = time.time() - UNUSED_DAYS * _DAY
-        for path in self.folder.glob(f"{pattern()}*"):
+        for path in files_in(self.folder, f"{pattern()}*"):
             try:
                 if path.name not in self._shards and path.stat().st_mtime < oldest:
                     path.unlink()
@@ -338,7 +338,7 @@ class VectorReport(Report):
 def bytes_of(folder: Path, model: str) -> int:
     """Return the size of the files of one model's vectors."""
     total = 0
-    for path in folder.glob(pattern(model)):
+    for path in files_in(folder, pattern(model)):
         with suppress(OSError):  # gone meanwhile, when another process merges them
             total += path.stat().st_size
     return total
@@ -354,7 +354,7 @@ def vector_reports(folder: Path, snapshot: Snapshot | None) -> tuple[VectorRepor
         snapshot: The newest one of the index; None for no items.
     """
     models: dict[str, list[tuple[Shard, int]]] = {}
-    for path in sorted(folder.glob(pattern())):
+    for path in sorted(files_in(folder, pattern())):
         with suppress(DamagedError, OSError):  # or gone meanwhile, when another process merges them
             shard = Shard(path)
             models.setdefault(shard.model, []).append((shard, path.stat().st_size))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -188,3 +189,16 @@ def test_attack_a_link_into_the_project_below_the_cache(tmp_path: Path, deep: bo
 def folder_made(folder: Path) -> Path:
     """Return a cache folder that is there."""
     return cache.prepare(folder, project=None)[0]
+
+
+def test_files_of_a_folder_that_vanishes_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever looks into a folder while another process removes it finds nothing, and no error."""
+    (tmp_path / "run-1").touch()
+    (tmp_path / "other").touch()
+    assert cache.files_in(tmp_path, "run-*") == [tmp_path / "run-1"]
+
+    def gone(path: Path) -> Iterator[Path]:
+        raise FileNotFoundError(path)
+
+    monkeypatch.setattr(Path, "iterdir", gone)
+    assert cache.files_in(tmp_path) == []
