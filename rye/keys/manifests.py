@@ -5,22 +5,22 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye import signing, spaces
-from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keys.keyring import Keyring, Passphrase
+from rye.manifest.model import SignedRoles
 from rye.manifest.space import Observed, observe
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
-    from rye.manifest import Delegation, Finding, ManifestCheck, RootKeys, Written
+    from rye.manifest import Delegation, ManifestCheck, ManifestFinding, ManifestUpdate, RootKeys
 
 __all__ = ["ManifestReport", "ManifestWritten"]
 
@@ -44,7 +44,7 @@ class ManifestReport:
     digest: str = ""
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[ManifestFinding, ...]:
         """The findings that fail the check."""
         return self.check.errors
 
@@ -54,31 +54,21 @@ class ManifestReport:
         return place | self.check.to_dict() | {"problems": list(self.problems)}
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestWritten(Report):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestWritten(SignedRoles):
     """What writing a manifest did.
 
     Attributes:
         source: The space.
         folder: Where the files are.
-        version: Of the manifest.
-        written: Roles that are new.
-        missing: Role → signatures it lacks before the manifest passes a check.
-        waiting: Delegated roles whose keys were not given.
-        pending: Delegated role → signatures that its newest list lacks; it counts once the manifest's owner writes.
         changes: What the manifest before said otherwise, as findings; empty for a first one.
         listed: How many items there are.
     """
 
     source: str
     folder: str
-    version: int
-    written: tuple[str, ...]
-    missing: Mapping[str, int]
-    waiting: tuple[str, ...]
-    changes: tuple[Finding, ...]
+    changes: tuple[ManifestFinding, ...]
     listed: int
-    pending: Mapping[str, int] = field(default_factory=dict)
 
 
 DAYS = 90
@@ -130,7 +120,7 @@ def check_root(
         try:
             manifest.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
-            note = manifest.Finding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
+            note = manifest.ManifestFinding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
             check = _with(check, note)
     return ManifestReport(root.source, str(root.path), check, observed.problems, _digest(files))
 
@@ -140,7 +130,7 @@ def _digest(files: Mapping[str, bytes]) -> str:
     return hashlib.sha256("".join(rows).encode()).hexdigest() if files else ""
 
 
-def _with(check: ManifestCheck, finding: Finding) -> ManifestCheck:
+def _with(check: ManifestCheck, finding: ManifestFinding) -> ManifestCheck:
     return replace(check, findings=(finding, *check.findings))
 
 
@@ -260,7 +250,7 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     written = manifest.cosign_manifest(files, signers=signers)
     observed = _observe_all(root)
     _changes(written.files, observed, trust)
-    if changes := manifest.compare(written.listed, observed.all):
+    if changes := manifest.compare(written.items, observed.all):
         raise SigningError(
             "manifest-differs",
             f"the items are not those that the manifest lists: {changes[0].message}",
@@ -285,7 +275,7 @@ _FIXED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", 
 """What writing anew fixes: a manifest with these alone may be built upon."""
 
 
-def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[Finding, ...]:
+def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[ManifestFinding, ...]:
     """Return how the items differ from a manifest that stands.
 
     Raises:
@@ -315,21 +305,12 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     return tuple(one for one in check.errors if one.code.startswith("item-"))
 
 
-def _written(root: Root, written: Written, changes: tuple[Finding, ...], listed: int) -> ManifestWritten:
+def _written(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], listed: int) -> ManifestWritten:
     from rye import manifest
 
     folder = manifest.replace_manifest(root.path, written.files)
-    return ManifestWritten(
-        root.source,
-        str(folder),
-        written.version,
-        written.written,
-        written.missing,
-        written.waiting,
-        changes,
-        listed,
-        written.pending,
-    )
+    roles = {each.name: getattr(written, each.name) for each in fields(SignedRoles)}
+    return ManifestWritten(source=root.source, folder=str(folder), changes=changes, listed=listed, **roles)
 
 
 def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = None) -> tuple[Layout, Root]:

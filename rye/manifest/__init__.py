@@ -28,9 +28,9 @@ from rye.manifest.model import (
     FINDINGS,
     TRUST,
     Delegation,
-    Finding,
     FindingKind,
     ListedItem,
+    ManifestFinding,
     RootKeys,
     Seen,
     Severity,
@@ -50,22 +50,22 @@ from rye.manifest.store import (
 
 if TYPE_CHECKING:
     from rye.manifest.check import ManifestCheck, check_manifest
-    from rye.manifest.write import Written, cosign_manifest, write_manifest
+    from rye.manifest.write import ManifestUpdate, cosign_manifest, write_manifest
 
 __all__ = [
     "FINDINGS",
     "MANIFEST_FOLDER",
     "TRUST",
     "Delegation",
-    "Finding",
     "FindingKind",
     "ListedItem",
     "ManifestCheck",
+    "ManifestFinding",
+    "ManifestUpdate",
     "RootKeys",
     "Seen",
     "Severity",
     "SpaceName",
-    "Written",
     "check_manifest",
     "compare",
     "cosign_manifest",

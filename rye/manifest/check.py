@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
 from rye.manifest.metadata import Refused, SignedFile, listed_items, load
-from rye.manifest.model import MAX_ROOTS, TRUST, Finding, ListedItem, Seen, Severity, SpaceName
+from rye.manifest.model import MAX_ROOTS, TRUST, ListedItem, ManifestFinding, Seen, Severity, SpaceName
 from rye.manifest.space import compare
 from rye.manifest.store import root_versions
 from rye.signing import TrustSet
@@ -148,7 +148,7 @@ class ManifestCheck:
         seen: To keep until the next check; what was given where the manifest is not good.
     """
 
-    findings: tuple[Finding, ...]
+    findings: tuple[ManifestFinding, ...]
     version: int = 0
     expires: datetime | None = None
     listed: int = 0
@@ -156,7 +156,7 @@ class ManifestCheck:
     seen: Seen | None = None
 
     @property
-    def errors(self) -> tuple[Finding, ...]:
+    def errors(self) -> tuple[ManifestFinding, ...]:
         """The findings that fail the check."""
         return tuple(found for found in self.findings if found.severity is Severity.ERROR)
 
@@ -198,19 +198,19 @@ def check_manifest(
     """
     if not files:
         if seen is None:
-            return ManifestCheck((Finding("manifest-missing", "there is no manifest"),))
+            return ManifestCheck((ManifestFinding("manifest-missing", "there is no manifest"),))
         words = f"there is no manifest, but version {seen.newest('timestamp')} was seen before"
-        return ManifestCheck((Finding("manifest-gone", words, sha256=seen.digest),), seen=seen)
+        return ManifestCheck((ManifestFinding("manifest-gone", words, sha256=seen.digest),), seen=seen)
     check = _Check(files, Keys(place, trust, now), seen)
     try:
         check.run()
     except Refused as fault:
-        finding = Finding(fault.code, fault.message, fault.path and f"config/manifest/{fault.path}")
+        finding = ManifestFinding(fault.code, fault.message, fault.path and f"config/manifest/{fault.path}")
         return ManifestCheck((*check.findings, finding), seen=seen)
     good = not any(one.severity is Severity.ERROR for one in check.findings)
     if seen is None:
         message = f"version {check.versions['timestamp']} is the first one seen here; an older one would look the same"
-        check.findings.append(Finding("manifest-first-use", message))
+        check.findings.append(ManifestFinding("manifest-first-use", message))
     return ManifestCheck(
         (*check.findings, *compare(check.listed, found, unread)),
         version=check.versions["timestamp"],
@@ -226,7 +226,7 @@ class _Check:
     files: Mapping[str, bytes]
     keys: Keys
     seen: Seen | None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[ManifestFinding] = field(default_factory=list)
     listed: dict[str, ListedItem] = field(default_factory=dict)
     versions: dict[str, int] = field(default_factory=dict)
     digests: dict[str, str] = field(default_factory=dict)
@@ -299,17 +299,19 @@ class _Check:
         self.versions[role], self.digests[role] = signed.version, part.digest
         self.expiries.append(signed.expires)
         if signed.is_expired(self.keys.now):
-            self.findings.append(Finding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path))
+            self.findings.append(
+                ManifestFinding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path)
+            )
         before = self.seen.all if self.seen is not None else ()
         last = max((seen.versions.get(role, 0) for seen in before), default=0)
         if signed.version < last:
             words = f"{name} is of version {signed.version}, but version {last} was seen before"
-            self.findings.append(Finding("manifest-rollback", words, path))
+            self.findings.append(ManifestFinding("manifest-rollback", words, path))
         elif signed.version == last and any(
             seen.versions.get(role) == last and seen.digests.get(role) != part.digest for seen in before
         ):
             words = f"{name} differs from what was seen before under the same version {last}"
-            self.findings.append(Finding("manifest-fork", words, path))
+            self.findings.append(ManifestFinding("manifest-fork", words, path))
 
     def _delegated(self, targets: Targets, snapshot: SignedFile[Snapshot]) -> None:
         delegations = targets.delegations
@@ -322,10 +324,10 @@ class _Check:
             }
             for path in sorted(set(listing.signed.targets) - set(allowed)):
                 words = f"{name} lists {path}, which is outside the namespaces delegated to it"
-                self.findings.append(Finding("manifest-delegation", words, path))
+                self.findings.append(ManifestFinding("manifest-delegation", words, path))
             if listing.signed.delegations is not None:
                 words = f"{name} delegates further, which rye does not follow"
-                self.findings.append(Finding("manifest-delegation", words))
+                self.findings.append(ManifestFinding("manifest-delegation", words))
             listing.signed.targets = allowed
             self._take(listing.signed, name)
 
@@ -335,7 +337,7 @@ class _Check:
             standing = self.listed.setdefault(item.path, item)
             if standing is not item and (standing.sha256, standing.length) != (item.sha256, item.length):
                 words = f"{role} lists {item.path} with another content than a role before it"
-                self.findings.append(Finding("manifest-delegation", words, item.path))
+                self.findings.append(ManifestFinding("manifest-delegation", words, item.path))
 
 
 def _may_list(delegations: Delegations, role: str, path: str) -> bool:

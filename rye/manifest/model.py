@@ -9,6 +9,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
+from rye._report import Report
 from rye.signing import Origin, PublicKey
 
 __all__ = [
@@ -20,9 +21,9 @@ __all__ = [
     "MAX_ROOTS",
     "TRUST",
     "Delegation",
-    "Finding",
     "FindingKind",
     "ListedItem",
+    "ManifestFinding",
     "RootKeys",
     "Seen",
     "Severity",
@@ -119,7 +120,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class ManifestFinding:
     """One thing that a check found.
 
     Attributes:
@@ -159,6 +160,26 @@ class Finding:
             "id": self.item_id,
             "remedy": self.remedy,
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedRoles(Report):
+    """Which parts of a manifest, its roles, were signed anew, and which signatures they lack.
+
+    Attributes:
+        version: Of the manifest.
+        written: Roles that are new.
+        missing: Role → how many signatures it still lacks; such a manifest does not pass a check.
+        waiting: Delegated roles whose keys were not given, so that their lists stay as they were.
+        pending: Delegated role → how many signatures its newest list still lacks. Such a list counts once it has all of
+            them and somebody with a key of the manifest itself writes; until then the one before does.
+    """
+
+    version: int
+    written: tuple[str, ...]
+    missing: Mapping[str, int] = field(default_factory=dict)
+    waiting: tuple[str, ...] = ()
+    pending: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

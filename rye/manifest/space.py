@@ -10,7 +10,7 @@ from datetime import datetime
 
 from rye import signing, spaces
 from rye.errors import EnvironmentFault, ItemError, SigningError
-from rye.manifest.model import TRUST, Finding, ListedItem
+from rye.manifest.model import TRUST, ListedItem, ManifestFinding
 from rye.spaces import ItemFile, Root
 
 __all__ = ["Observed", "compare", "observe"]
@@ -106,7 +106,7 @@ def observe(root: Root) -> Observed:
 
 def compare(
     listed: Mapping[str, ListedItem], found: Iterable[ListedItem], unread: Collection[str] = ()
-) -> tuple[Finding, ...]:
+) -> tuple[ManifestFinding, ...]:
     """Return what differs, by path: each file that is not as listed gives one finding, a rename one for both paths.
 
     Nothing is said of what is listed at or below a path that could not be read.
@@ -127,11 +127,11 @@ def _below(path: str, others: Collection[str]) -> bool:
     return bool(others) and any("/".join(parts[:count]) in others for count in range(1, len(parts) + 1))
 
 
-def _finding(code: str, item: ListedItem, message: str) -> Finding:
-    return Finding(code, message, item.path, item.item_type, item.item_id, item.sha256)
+def _finding(code: str, item: ListedItem, message: str) -> ManifestFinding:
+    return ManifestFinding(code, message, item.path, item.item_type, item.item_id, item.sha256)
 
 
-def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]]) -> Finding | None:
+def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]]) -> ManifestFinding | None:
     if (item.sha256, item.length) == (listed.sha256, listed.length):
         if (item.item_type, item.item_id) == (listed.item_type, listed.item_id):
             return None
@@ -145,7 +145,7 @@ def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]
     return _finding("item-changed", item, f"{item.path} is not the content that is listed")
 
 
-def _unlisted(items: list[ListedItem], gone: set[str], homes: Mapping[str, list[str]]) -> Iterator[Finding]:
+def _unlisted(items: list[ListedItem], gone: set[str], homes: Mapping[str, list[str]]) -> Iterator[ManifestFinding]:
     """Yield a finding per item that is not listed; a rename takes the listed path off those that are gone."""
     for item in items:
         others = homes.get(item.sha256, [])

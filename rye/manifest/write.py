@@ -33,11 +33,11 @@ from rye.manifest.metadata import (
     to_key,
     without_part,
 )
-from rye.manifest.model import Delegation, ListedItem, RootKeys
+from rye.manifest.model import Delegation, ListedItem, RootKeys, SignedRoles
 from rye.manifest.store import list_versions, root_versions
 from rye.signing import PublicKey, SigningKey
 
-__all__ = ["Written", "cosign_manifest", "write_manifest"]
+__all__ = ["ManifestUpdate", "cosign_manifest", "write_manifest"]
 
 DAYS: Final = 90
 """After how many days a manifest expires when nothing else is said."""
@@ -47,28 +47,17 @@ _ROOT_DAYS: Final = 365
 S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 
 
-@dataclass(frozen=True, slots=True)
-class Written:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ManifestUpdate(SignedRoles):
     """The next state of a manifest.
 
     Attributes:
         files: Name → bytes of every file it has now; others that were there are to be removed.
-        version: Of the manifest.
-        written: The roles that are new.
-        missing: Role → how many signatures it still lacks; such a manifest does not pass a check.
-        waiting: Delegated roles whose keys were not given, so that their lists stay as they were.
-        pending: Delegated role → how many signatures its newest list still lacks. Such a list counts once it has all of
-            them and somebody with a key of the manifest itself writes; until then the one before does.
-        listed: What all lists say, by path, with pending ones in the place of those they are to replace.
+        items: What all lists say, by path, with pending ones in the place of those they are to replace.
     """
 
     files: Mapping[str, bytes]
-    version: int
-    written: tuple[str, ...]
-    missing: Mapping[str, int] = field(default_factory=dict)
-    waiting: tuple[str, ...] = ()
-    pending: Mapping[str, int] = field(default_factory=dict)
-    listed: Mapping[str, ListedItem] = field(default_factory=dict)
+    items: Mapping[str, ListedItem] = field(default_factory=dict)
 
 
 def write_manifest(
@@ -80,7 +69,7 @@ def write_manifest(
     days: int = DAYS,
     root: RootKeys | None = None,
     delegations: Sequence[Delegation] | None = None,
-) -> Written:
+) -> ManifestUpdate:
     """Return the next version of a manifest, or its first.
 
     The files given are built upon as they are: check them first. A list is made anew when a signer holds a key of its
@@ -110,7 +99,7 @@ def write_manifest(
         raise _damaged(fault) from None
 
 
-def cosign_manifest(files: Mapping[str, bytes], *, signers: Sequence[SigningKey]) -> Written:
+def cosign_manifest(files: Mapping[str, bytes], *, signers: Sequence[SigningKey]) -> ManifestUpdate:
     """Return a manifest with the signatures of further signers, and nothing else changed.
 
     Raises:
@@ -319,7 +308,7 @@ class _Draft:
 
     # signatures
 
-    def seal(self) -> Written:
+    def seal(self) -> ManifestUpdate:
         """Sign everything the signers have a part in and write it down."""
         self._require_part()
         missing = {"root": self._seal_root()}
@@ -332,14 +321,14 @@ class _Draft:
         for role, metadata in self.pending.items():
             name = f"{metadata.signed.version}.{role}.json"
             files[name] = self._kept(name, metadata)
-        return Written(
-            files,
-            self.roles["timestamp"].signed.version,
-            tuple(self.changed),
-            {role: count for role, count in missing.items() if count},
-            tuple(role for role in self.roles if role not in {*ROLES, *self.changed} and self.changed),
-            pending,
-            {
+        return ManifestUpdate(
+            files=files,
+            version=self.roles["timestamp"].signed.version,
+            written=tuple(self.changed),
+            missing={role: count for role, count in missing.items() if count},
+            waiting=tuple(role for role in self.roles if role not in {*ROLES, *self.changed} and self.changed),
+            pending=pending,
+            items={
                 item.path: item
                 for role, metadata in (self.roles | self.pending).items()
                 if isinstance(metadata.signed, Targets)

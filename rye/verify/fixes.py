@@ -25,7 +25,7 @@ from rye.signing import REASONS, Signature
 from rye.verify.changes import is_blob, staged
 
 if TYPE_CHECKING:
-    from rye.manifest import Finding
+    from rye.manifest import ManifestFinding
     from rye.verify.reports import Violation
 
 __all__ = ["Fixes"]
@@ -125,7 +125,7 @@ class Fixes:
             fix = f"# {why}; fix that, then: {fix}"
         return self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix)
 
-    def of_manifest(self, violation: Violation, found: Finding) -> str:
+    def of_manifest(self, violation: Violation, found: ManifestFinding) -> str:
         """Return what fixes that a manifest has something against an item, or that itself is not well."""
         path = found.path or "config/manifest"
         root = violation.path.removesuffix(f"/{path}")

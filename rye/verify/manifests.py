@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from rye.errors import EnvironmentFault
 from rye.keys import manifests as inventory
-from rye.manifest import Finding, ListedItem
+from rye.manifest import ListedItem, ManifestFinding
 from rye.manifest.space import Observed
 from rye.spaces import ItemFile, Root
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem, Violation
@@ -82,7 +82,7 @@ class Manifests:
                     path = f"{root.path}/{file.rel_path}"
                     self._missed.append(Unchecked(why, "unreadable-items", "fix or remove it", path))
 
-    def __iter__(self) -> Iterator[tuple[Violation, Finding] | Unchecked]:
+    def __iter__(self) -> Iterator[tuple[Violation, ManifestFinding] | Unchecked]:
         """Yield what each manifest has something against and why, and what could not be read."""
         yield from self._missed
         for observed in self._observed:
@@ -104,7 +104,7 @@ def _listed(item: VerifiedItem, path: str) -> ListedItem:
     return ListedItem(path, item.type, item.id, item.length, item.digest, item.signature.signed_at)
 
 
-def _violation(root: Root, found: Finding, manifest_digest: str) -> Violation:
+def _violation(root: Root, found: ManifestFinding, manifest_digest: str) -> Violation:
     path = str(root.path / (found.path or "config/manifest"))
     if not (found.item_id and found.path):
         return Violation("", "", str(root.space), root.bundle, path, found.sha256 or manifest_digest)

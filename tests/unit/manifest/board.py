@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from rye.manifest import ListedItem, ManifestCheck, Seen, SpaceName, Written, check_manifest, write_manifest
+from rye.manifest import ListedItem, ManifestCheck, ManifestUpdate, Seen, SpaceName, check_manifest, write_manifest
 from rye.signing import SigningKey, TrustScope, TrustSet
 from tests.support.signed import ANN, BEA, NOW, SIGNED_AT, entry
 
@@ -38,7 +38,7 @@ class Board:
     now: datetime = NOW
     seen: Seen | None = None
 
-    def write(self, *signers: SigningKey, items: Sequence[ListedItem] | None = None, **options: Any) -> Written:
+    def write(self, *signers: SigningKey, items: Sequence[ListedItem] | None = None, **options: Any) -> ManifestUpdate:
         """Write the next version."""
         written = write_manifest(
             self.files, self.items if items is None else items, signers=signers or (ANN,), now=self.now, **options

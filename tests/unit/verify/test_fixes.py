@@ -20,7 +20,7 @@ import rye._text
 from rye._text import inline, quote
 from rye.cli.app import root
 from rye.manifest import FINDINGS
-from rye.manifest import Finding as Found
+from rye.manifest import ManifestFinding as Found
 from rye.signing import REASONS, Verdict
 from rye.verify.fixes import Fixes
 from rye.verify.policy import POLICY_REASONS
