@@ -17,13 +17,13 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from rye.errors import CancelledError
 
-__all__ = ["Asked", "Call", "Confirm", "Conversation", "Report"]
+__all__ = ["Asked", "Call", "Confirm", "Conversation", "ReportProgress"]
 
 _PACE = 0.05
 """Seconds between two steps that are told."""
 
 
-class Report(Protocol):
+class ReportProgress(Protocol):
     """Tells the client of a call how far it is; may be called from any thread."""
 
     def __call__(self, done: float, total: float | None, message: str) -> None:
@@ -56,7 +56,7 @@ class Call:
         confirm: How the user is asked; None where the client cannot.
     """
 
-    def __init__(self, report: Report | None = None, confirm: Confirm | None = None) -> None:
+    def __init__(self, report: ReportProgress | None = None, confirm: Confirm | None = None) -> None:
         self._gone = threading.Event()
         self._report = report
         self.confirm = confirm
@@ -83,7 +83,7 @@ class Call:
             raise CancelledError("cancelled", "the call was cancelled", hint="what it had not begun was not done")
 
     def tell(self, done: int, total: int, source: str) -> None:
-        """Report that ``done`` of ``total`` files of a source are read; what is reported only grows."""
+        """ReportProgress that ``done`` of ``total`` files of a source are read; what is reported only grows."""
         if self._report is None or self._gone.is_set():
             return
         last_source, last = self._last
@@ -116,7 +116,7 @@ class Conversation:
         self._params = params
 
     @asynccontextmanager
-    async def progress(self) -> AsyncIterator[Report | None]:
+    async def progress(self) -> AsyncIterator[ReportProgress | None]:
         """Give what tells the client how far its call is; None where it did not ask to be told."""
         if (self._ctx.meta or {}).get("progress_token") is None:
             yield None

@@ -13,14 +13,14 @@ from rye.mcp.redact import is_offered
 from rye.mcp.schema import part_of, read_arguments, schema_of
 from rye.mcp.startup import Options
 from rye.mcp.text import reference, short, tidy, verdict
-from rye.mcp.tools.tool import Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
 from rye.parameters import MAX_CONTENT
 from rye.surface.text import source_name, standing
 
 if TYPE_CHECKING:
     from rye.registry.reports import LoadedItem
 
-__all__ = ["TOOL", "Part", "part_of_content", "require_trusted"]
+__all__ = ["TOOL", "ContentPart", "part_of_content", "require_trusted"]
 
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
@@ -51,7 +51,7 @@ def require_trusted(options: Options, loaded: LoadedItem) -> None:
         raise ItemError("not-trusted", message, hint="this server offers trusted items only; ask its user")
 
 
-def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
     from rye.registry.load import copy_item
 
     arguments = read_arguments(TOOL.parameters(work.options), given)
@@ -68,11 +68,11 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
             loaded = replace(loaded, successor=successor, warnings=())
     data = _data(loaded, arguments["offset"], arguments["limit"])
     data["copied"] = None if copied is None else tidy(copied.to_dict())
-    return Answer(_text(data), data)
+    return ToolAnswer(_text(data), data)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ContentPart:
     """A part of the content of an item, harmless.
 
     Attributes:
@@ -88,12 +88,12 @@ class Part:
     escaped: bool
 
 
-def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTENT) -> Part:
+def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTENT) -> ContentPart:
     """Return the characters of an item's content from an offset on, at most so many."""
     content = loaded.content.replace("\r\n", "\n")
     part = content[offset : offset + limit]
     shown, end = block(part), offset + len(part)
-    return Part(shown, len(content), end if end < len(content) else None, shown != part)
+    return ContentPart(shown, len(content), end if end < len(content) else None, shown != part)
 
 
 def _data(loaded: LoadedItem, offset: int, limit: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from rye.mcp.redact import is_offered
 from rye.mcp.schema import read_arguments, schema_of
 from rye.mcp.text import said_of, short, tidy
 from rye.mcp.tools.load import require_trusted
-from rye.mcp.tools.tool import Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
 from rye.surface.text import header, standing
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def _output() -> dict[str, Any]:
     return schema_of(Relations)
 
 
-def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
     arguments = read_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)
     item, limit = arguments.pop("item"), arguments["limit"]
@@ -48,7 +48,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     listed = {name: [tidy(each) for each in found.pop(name)] for name in ("relations", "items")}
     data = tidy(found) | listed
     data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
-    return Answer(_text(data), data)
+    return ToolAnswer(_text(data), data)
 
 
 def _leave_out(registry: Registry, found: dict[str, Any], limit: int) -> None:

@@ -10,7 +10,7 @@ from rye.mcp.redact import is_offered, offered_suggestion, remarks
 from rye.mcp.schema import schema_of, take_arguments
 from rye.mcp.text import for_client, search_text, tidy, tidy_hit
 from rye.mcp.tools.load import require_trusted
-from rye.mcp.tools.tool import Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
 
 if TYPE_CHECKING:
     from rye.registry import Registry
@@ -46,7 +46,7 @@ def _output() -> dict[str, Any]:
     return schema_of(SearchResponse, why={"type": "object"})
 
 
-def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
     arguments = take_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)
     arguments.pop("project_path", None)
@@ -71,7 +71,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     if told is not None:
         data["why"] = _tidy_why(told)
     data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
-    return Answer(search_text(data), data)
+    return ToolAnswer(search_text(data), data)
 
 
 def _alike(query: Any, asked: Any, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -9,7 +9,7 @@ from rye.mcp.redact import is_offered, remarks
 from rye.mcp.schema import schema_of, take_arguments
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
-from rye.mcp.tools.tool import Answer, Effect, Tool, Work
+from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
 
 __all__ = ["TOOL"]
 
@@ -31,7 +31,7 @@ def _output() -> dict[str, Any]:
     return schema_of(SectionResponse)
 
 
-def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
     arguments = take_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)
     arguments.pop("project_path", None)
@@ -49,7 +49,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
     hits = [tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)} for hit in whole.pop("results")]
     data = {"results": hits} | tidy(whole, longest=_QUERY)
     data["warnings"] = [work.projects.hide_paths(text) for text in data["warnings"]]
-    return Answer(sections_text(data), data)
+    return ToolAnswer(sections_text(data), data)
 
 
 TOOL = Tool(

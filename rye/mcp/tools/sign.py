@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import ArgumentError, SigningError
 from rye.mcp.schema import read_arguments, schema_of
 from rye.mcp.text import reference, short, tidy
-from rye.mcp.tools.tool import Answer, Effect, Tool, Work, read_target
+from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work, read_target
 
 if TYPE_CHECKING:
     from rye.keys.sign_items import SignReport
@@ -38,7 +38,7 @@ def _output() -> dict[str, Any]:
     return shape
 
 
-def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
     if given.get("space") == "system":
         hint = "bundles are signed by their publishers; copy the item to project or user space with rye_load first"
         raise ArgumentError("bad-space", "system space cannot be signed", hint=hint, valid=["project", "user"])
@@ -62,7 +62,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
             registry.refresh()
     data = tidy(plan.to_dict()) | {"dry_run": arguments["dry_run"]}
     del data[_OF_BUNDLES]
-    return Answer(_text(data), data)
+    return ToolAnswer(_text(data), data)
 
 
 def _is_there(registry: Registry, target: str, space: str) -> bool:

@@ -18,9 +18,9 @@ from rye.parameters import TOOLS as PARAMETERS
 from rye.parameters import Parameter
 
 __all__ = [
-    "Answer",
     "Effect",
     "Tool",
+    "ToolAnswer",
     "Work",
     "list_tools",
     "read_target",
@@ -45,7 +45,7 @@ class Effect:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ToolAnswer:
     """What a tool answers: compact text for the model, and the same in full as JSON."""
 
     text: str
@@ -83,7 +83,7 @@ class Tool:
     description: str
     output: Callable[[], dict[str, Any]]
     effect: Callable[[Options], Effect]
-    run: Callable[[Work, Mapping[str, Any]], Answer]
+    run: Callable[[Work, Mapping[str, Any]], ToolAnswer]
     needs_writing: bool = False
 
     def parameters(self, options: Options) -> Mapping[str, Parameter]:

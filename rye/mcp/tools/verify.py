@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rye.errors import NotFoundError
 from rye.mcp.schema import read_arguments, schema_of
 from rye.mcp.text import MAX_ENTRIES, reference, said_of, short, tidy, verdict
-from rye.mcp.tools.tool import Answer, Effect, Tool, Work, read_target
+from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work, read_target
 from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def _output() -> dict[str, Any]:
     return schema | {"properties": {key: each for key, each in schema["properties"].items() if key not in _LEFT_OUT}}
 
 
-def _run(work: Work, given: Mapping[str, Any]) -> Answer:
+def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
     arguments = read_arguments(TOOL.parameters(work.options), given)
     targets = read_target(arguments["target"])
     project = work.project(arguments)
@@ -56,7 +56,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> Answer:
             said[name] = [hide(text) for text in tidy(said[name])]
         for found in said.get("findings", ()):
             found["message"] = hide(found["message"])
-    return Answer(_text(data), data)
+    return ToolAnswer(_text(data), data)
 
 
 def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments: Mapping[str, Any]) -> VerifyReport:
