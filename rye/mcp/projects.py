@@ -17,9 +17,7 @@ from rye.mcp.redact import unname
 from rye.mcp.startup import Options
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
-    from rye.registry.watch import Watch
-    from rye.spaces import Root
+    from rye.registry import Registry, Root, Watch
 
 __all__ = ["MAX_PROJECTS", "Project", "Projects"]
 
@@ -41,8 +39,7 @@ class Project:
     """
 
     def __init__(self, folder: Path | None, options: Options, changed: Changed) -> None:
-        from rye.registry import Registry
-        from rye.registry.watch import Watch
+        from rye.registry import Registry, Watch
 
         self._calls: set[Call] = set()
         self._closed = threading.Event()
@@ -184,26 +181,26 @@ class Projects:
 
 def _nearest(folder: Path) -> Path | None:
     """Return the project around a folder; none also where it cannot be used, which only who asks for it is told."""
-    from rye import spaces
+    from rye.registry import find_project, user_space
 
     try:
-        return spaces.find_project(folder, user=spaces.user_space())
+        return find_project(folder, user=user_space())
     except EnvironmentFault:
         return None
 
 
 def _checked(folder: Path) -> Path:
-    from rye import spaces
+    from rye.registry import FOLDER, check_project
 
     try:
-        there, has_items = folder.is_dir(), (folder / spaces.FOLDER).is_dir()
+        there, has_items = folder.is_dir(), (folder / FOLDER).is_dir()
     except OSError:
         there = has_items = False
     if not there:
         message = f"there is no project folder {str(folder)!r}"
         raise NotFoundError("project-not-found", message, hint="name the folder that holds .ai, or leave it out")
     if not has_items:
-        spaces.check_project(folder)
+        check_project(folder)
         around = _nearest(folder)
         guess = f"did you mean {str(around)!r}? " if around else ""
         hint = f"{guess}leave project_path out to search what this server was started for"

@@ -16,10 +16,8 @@ from rye.mcp.tools.load import part_of_content, require_trusted
 from rye.parameters import MAX_CONTENT
 
 if TYPE_CHECKING:
-    from rye.items.directive_xml import Input
     from rye.mcp.startup import Options
-    from rye.registry import Registry
-    from rye.registry.reports import LoadedItem
+    from rye.registry import Input, LoadedItem, Registry
 
 __all__ = ["get_prompt", "list_prompts"]
 
@@ -79,7 +77,7 @@ def get_prompt(
 
 
 def _inputs(loaded: LoadedItem) -> list[types.PromptArgument]:
-    from rye.items.directive_xml import declared_inputs
+    from rye.registry import declared_inputs
 
     found: Sequence[Input] = declared_inputs(loaded.item, loaded.content)
     return [

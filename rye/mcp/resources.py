@@ -17,9 +17,7 @@ from rye.mcp.tools.load import part_of_content, require_trusted
 
 if TYPE_CHECKING:
     from rye.mcp.startup import Options
-    from rye.registry import Registry
-    from rye.search.results import SearchResponse, SearchResult
-    from rye.spaces import Root
+    from rye.registry import Registry, Root, SearchResponse, SearchResult
 
 __all__ = [
     "PAGE",
@@ -166,7 +164,7 @@ def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
 
 def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
     """Return the resources that these files are or were, no more than a page of them."""
-    from rye.items import ItemType, split_name
+    from rye.registry import ItemType, split_name
 
     kinds = {kind.folder: kind for kind in ItemType}
     found = []

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
     from rye.mcp.tools.tool import Tool
-    from rye.registry import Registry
-    from rye.spaces import Root
+    from rye.registry import Registry, Root
 
 __all__ = ["MAX_CALLS", "App"]
 
@@ -254,7 +253,7 @@ class App:
 def _loaded(work: Callable[[], _Answer]) -> _Answer:
     """Work once the registry is imported, by one thread: what several import at a time, one of them may find half."""
     with _LOADING:
-        import rye.registry.registry  # noqa: F401 - to have been imported is all
+        from rye.registry import Registry  # noqa: F401 - to have been imported is all
     return work()
 
 

@@ -15,6 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rye.embedding import Choice
+    from rye.index.schema import TYPE_NAMES
+    from rye.items import ItemType, split_name
+    from rye.items.directive_xml import Input, declared_inputs
+    from rye.items.scope import parse_scope
     from rye.keys.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
     from rye.keys.keyring import KeyFacts, Keyring, Passphrase
     from rye.keys.manifests import (
@@ -35,11 +39,13 @@ if TYPE_CHECKING:
     from rye.manifest import FINDINGS, Delegation, Severity
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
+    from rye.registry.load import CopiedItem, copy_item
     from rye.registry.queries import list_items, search_typed
     from rye.registry.registry import Registry
-    from rye.registry.relations import RelatedItem, Relation, Relations
+    from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
     from rye.registry.stats import SpaceStats, Stats
+    from rye.registry.watch import Watch
     from rye.search.clauses import Clause
     from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
@@ -63,32 +69,37 @@ if TYPE_CHECKING:
         system_clock,
         write_atomically,
     )
-    from rye.spaces import Root
+    from rye.spaces import FOLDER, Root, check_project, find_project, user_space
     from rye.spaces.layout import Layout
     from rye.verify.fixes import Fixes
     from rye.verify.policy import POLICY_REASONS, Demand, Policy, check_signers, load_policy
-    from rye.verify.reports import Finding, Unchecked, VerifiedItem, Violation
+    from rye.verify.reports import Finding, Unchecked, VerifiedItem, VerifyReport, Violation
     from rye.verify.run import Baseline, Verification, start_verification
     from rye.verify.stream import Progress
 
 # fmt: off
 __all__ = [
-    "DEFAULT_KEY", "FINDINGS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS", "Baseline", "Choice", "Clause",
-    "Contrast", "Delegation", "Demand", "Facet", "Finding", "Fixes", "HybridMatch", "KeyFacts", "Keyring",
-    "Layout", "LeafTrace", "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase",
-    "Policy", "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root",
-    "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature",
-    "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan", "TrustReport",
-    "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem", "Violation", "Why",
-    "carry_out_all", "check_root", "check_signers", "concerns", "contrast", "cosign_root", "dump", "find_root",
-    "hide_keys", "last_moment", "list_items", "load_policy", "parse", "read_delegation", "read_key_file",
-    "read_root_keys", "read_signers", "refuse_key_text", "refuse_links", "reset_root", "search_typed",
-    "sign_bundle", "start_verification", "system_clock", "to_dict", "write_atomically", "write_root",
-    "write_secret",
+    "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
+    "TYPE_NAMES", "Baseline", "Choice", "Clause", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet",
+    "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LeafTrace",
+    "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "Progress",
+    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
+    "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature", "SimilarityReport",
+    "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan", "TrustReport", "TrustedKey", "Unchecked",
+    "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why",
+    "carry_out_all", "check_project", "check_root", "check_signers", "concerns", "contrast", "copy_item",
+    "cosign_root", "declared_inputs", "dump", "find_project", "find_root", "hide_keys", "last_moment", "list_items",
+    "load_policy", "parse", "parse_scope", "read_delegation", "read_key_file", "read_root_keys", "read_signers",
+    "refuse_key_text", "refuse_links", "reset_root", "search_typed", "sign_bundle", "split_name",
+    "start_verification", "system_clock", "to_dict", "user_space", "write_atomically", "write_root", "write_secret",
 ]
 
 _NAMES = {
     "rye.embedding": "Choice",
+    "rye.index.schema": "TYPE_NAMES",
+    "rye.items": "ItemType split_name",
+    "rye.items.directive_xml": "Input declared_inputs",
+    "rye.items.scope": "parse_scope",
     "rye.keys.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
     "rye.keys.keyring": "KeyFacts Keyring Passphrase",
     "rye.keys.manifests": "ManifestReport ManifestWritten check_root concerns cosign_root find_root read_delegation "
@@ -98,22 +109,24 @@ _NAMES = {
     "rye.manifest": "FINDINGS Delegation Severity",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
+    "rye.registry.load": "CopiedItem copy_item",
     "rye.registry.queries": "list_items search_typed",
     "rye.registry.registry": "Registry",
-    "rye.registry.relations": "RelatedItem Relation Relations",
+    "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem RefreshReport SpaceStatus VectorReport",
     "rye.registry.stats": "SpaceStats Stats",
+    "rye.registry.watch": "Watch",
     "rye.search.clauses": "Clause",
     "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
     "rye.search.facets": "Facet",
     "rye.search.results": "HybridMatch LeafTrace Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.signing": "REASONS Signature Verdict hide_keys last_moment refuse_key_text refuse_links system_clock "
     "write_atomically",
-    "rye.spaces": "Root",
+    "rye.spaces": "FOLDER Root check_project find_project user_space",
     "rye.spaces.layout": "Layout",
     "rye.verify.fixes": "Fixes",
     "rye.verify.policy": "POLICY_REASONS Demand Policy check_signers load_policy",
-    "rye.verify.reports": "Finding Unchecked VerifiedItem Violation",
+    "rye.verify.reports": "Finding Unchecked VerifiedItem VerifyReport Violation",
     "rye.verify.run": "Baseline Verification start_verification",
     "rye.verify.stream": "Progress",
 }

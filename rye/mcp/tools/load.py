@@ -18,7 +18,7 @@ from rye.parameters import MAX_CONTENT
 from rye.surface.text import source_name, standing
 
 if TYPE_CHECKING:
-    from rye.registry.reports import LoadedItem
+    from rye.registry import LoadedItem
 
 __all__ = ["TOOL", "ContentPart", "part_of_content", "require_trusted"]
 
@@ -32,8 +32,7 @@ Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "space": "p
 
 
 def _output() -> dict[str, Any]:
-    from rye.registry.load import CopiedItem
-    from rye.registry.reports import LoadedItem
+    from rye.registry import CopiedItem, LoadedItem
 
     number = {"type": "integer"}
     more: dict[str, Any] = {"characters": number, "offset": number, "next_offset": {"type": ["integer", "null"]}}
@@ -52,7 +51,7 @@ def require_trusted(options: Options, loaded: LoadedItem) -> None:
 
 
 def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
-    from rye.registry.load import copy_item
+    from rye.registry import copy_item
 
     arguments = read_arguments(TOOL.parameters(work.options), given)
     project = work.project(arguments)

@@ -26,7 +26,7 @@ Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction"
 
 
 def _output() -> dict[str, Any]:
-    from rye.registry.relations import Relations
+    from rye.registry import Relations
 
     return schema_of(Relations)
 
@@ -38,7 +38,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
     del arguments["project_path"]
     with project.used_by(work.call) as registry:
         if work.options.only_trusted:
-            from rye.registry.relations import MAX_RELATIONS
+            from rye.registry import MAX_RELATIONS
 
             require_trusted(work.options, registry.get(item))
             arguments["limit"] = MAX_RELATIONS

@@ -13,8 +13,7 @@ from rye.mcp.tools.load import require_trusted
 from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
-    from rye.search.explain import Why
+    from rye.registry import Registry, Why
 
 __all__ = ["TOOL", "only_trusted"]
 
@@ -41,7 +40,7 @@ Examples: {"query": "verify signatures in CI"}; {"query": "title:deploy* NOT dra
 
 
 def _output() -> dict[str, Any]:
-    from rye.search.results import SearchResponse
+    from rye.registry import SearchResponse
 
     return schema_of(SearchResponse, why={"type": "object"})
 

@@ -26,7 +26,7 @@ Examples: {"query": "how are keys revoked", "max_chars": 6000}; {"query": "rollb
 
 
 def _output() -> dict[str, Any]:
-    from rye.search.results import SectionResponse
+    from rye.registry import SectionResponse
 
     return schema_of(SectionResponse)
 

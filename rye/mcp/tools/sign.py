@@ -14,8 +14,7 @@ from rye.mcp.text import reference, short, tidy
 from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work, read_target
 
 if TYPE_CHECKING:
-    from rye.keys.sign_items import SignReport
-    from rye.registry import Registry
+    from rye.registry import Registry, SignReport
 
 __all__ = ["TOOL"]
 
@@ -31,7 +30,7 @@ Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge
 
 
 def _output() -> dict[str, Any]:
-    from rye.keys.sign_items import SignReport
+    from rye.registry import SignReport
 
     shape = schema_of(SignReport, dry_run={"type": "boolean"})
     del shape["properties"][_OF_BUNDLES]

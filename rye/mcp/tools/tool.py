@@ -101,8 +101,7 @@ def read_target(text: str) -> tuple[str, ...]:
     Raises:
         ArgumentError: ``bad-scope``, ``bad-target``.
     """
-    from rye.index.schema import TYPE_NAMES
-    from rye.items.scope import parse_scope
+    from rye.registry import TYPE_NAMES, parse_scope
 
     kind, colon, item_id = text.partition(":")
     if colon:

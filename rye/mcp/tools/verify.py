@@ -12,8 +12,7 @@ from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work, read_target
 from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
-    from rye.verify.reports import VerifyReport
+    from rye.registry import Registry, VerifyReport
 
 __all__ = ["TOOL"]
 
@@ -31,7 +30,7 @@ Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "proj
 
 
 def _output() -> dict[str, Any]:
-    from rye.verify.reports import VerifyReport
+    from rye.registry import VerifyReport
 
     number = {"type": "integer"}
     more: dict[str, Any] = {
@@ -63,7 +62,7 @@ def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments:
     """Verify one by one, so that an abandoned call stops; return all, worst first."""
     from dataclasses import replace
 
-    from rye.signing import Verdict
+    from rye.registry import Verdict
 
     everything = targets == read_target("*")
     report = registry.check(*(() if everything else targets), space=arguments["space"]).complete(work.call.check)
