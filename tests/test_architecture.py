@@ -115,7 +115,9 @@ FILE_WALL, FILE_AIM, FUNCTION_WALL = 600, 400, 60
 SURFACES = frozenset({"cli", "mcp", "surface", "web"})
 """The rooms through which people and programs use rye."""
 
-FACADE = frozenset({"rye", "rye.registry", "rye.errors", "rye.parameters", "rye._text", "rye._process"})
+FACADE = frozenset(
+    {"rye", "rye.registry", "rye.errors", "rye.parameters", "rye.parameters.tools", "rye._text", "rye._process"}
+)
 """What a surface may import besides the rooms of :data:`SURFACES`."""
 
 PAST_THE_FACADE = frozenset({"rye/mcp/redact.py"})

@@ -13,7 +13,7 @@ from rye.errors import ArgumentError, RyeError
 from rye.mcp.resources import described, shelf_page
 from rye.mcp.text import short, verdict
 from rye.mcp.tools.load import part_of_content, require_trusted
-from rye.parameters import MAX_CONTENT
+from rye.parameters.tools import MAX_CONTENT
 
 if TYPE_CHECKING:
     from rye.mcp.startup import Options

@@ -20,27 +20,26 @@ from rye.parameters.model import (
     refuse,
     takes,
 )
-from rye.parameters.parts import BoostParts, HybridParts, ProximityParts
 from rye.parameters.search import (
     MAX_LIMIT,
     MAX_OFFSET,
     SPACES,
+    BoostParts,
+    HybridParts,
+    ProximityParts,
     SearchOptions,
     SectionOptions,
     SimilarOptions,
     SpaceOptions,
     WhyOptions,
 )
-from rye.parameters.tools import MAX_CONTENT, TOOLS
 
 __all__ = [
     "COMMANDS",
-    "MAX_CONTENT",
     "MAX_LIMIT",
     "MAX_OFFSET",
     "MAX_RELATIONS",
     "SPACES",
-    "TOOLS",
     "BoostParts",
     "HybridParts",
     "Parameter",

@@ -9,12 +9,14 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
 from rye.parameters.model import Parameter
-from rye.parameters.parts import BoostParts, FuzzyParts, HybridParts, ProximityParts
 
 __all__ = [
     "MAX_LIMIT",
     "MAX_OFFSET",
     "SPACES",
+    "BoostParts",
+    "HybridParts",
+    "ProximityParts",
     "SearchOptions",
     "SectionOptions",
     "SimilarOptions",
@@ -26,6 +28,7 @@ MAX_LIMIT = 1_000
 MAX_OFFSET = 1_000_000
 SPACES = ("all", "project", "user", "system")
 _RANKED = ("mode", ("semantic", "hybrid"))
+_WEIGHTED = ("fusion", ("weighted",))
 
 
 class SpaceOptions(TypedDict, total=False):
@@ -130,6 +133,60 @@ class _Ranked(TypedDict, total=False):
             notes="a warning says what",
         ),
     ]
+
+
+class FuzzyParts(TypedDict, total=False):
+    """``fuzzy``."""
+
+    enabled: Annotated[bool, Parameter("Whether words forgive typos", True)]
+    max_distance: Annotated[int | None, Parameter("Letters in which words may differ", low=0, high=2)]
+
+
+class ProximityParts(TypedDict, total=False):
+    """``proximity``."""
+
+    enabled: Annotated[bool, Parameter("Whether the words stand near each other", True)]
+    max_distance: Annotated[int, Parameter("Words within which they stand", 5, low=1, high=1_000)]
+
+
+def _boost(source: str, default: float) -> Parameter:
+    hint = "to leave a source out use space"
+    return Parameter(f"Factor of {source}", default, low=0, high=10, above=True, hint=hint)
+
+
+class BoostParts(TypedDict, total=False):
+    """``source_boosts``."""
+
+    project: Annotated[float, _boost("the project", 1.2)]
+    user: Annotated[float, _boost("the user space", 1.1)]
+    system: Annotated[float, _boost("system space", 0.85)]
+
+
+def _weight(scores: str, default: float) -> Parameter:
+    return Parameter(f"Weight of {scores} in hybrid mode", default, low=0, high=100, only=_WEIGHTED, metavar="W")
+
+
+def _least(scores: str) -> Parameter:
+    return Parameter(f"Least {scores} score, 0 to 1 or percent; hybrid", 0, low=0, high=100, percent=True, metavar="X")
+
+
+class HybridParts(TypedDict, total=False):
+    """``hybrid``; each part is an option of its own on the command line."""
+
+    fusion: Annotated[
+        str,
+        Parameter("`weighted` or `rrf`; hybrid", "weighted", choices=("weighted", "rrf"), metavar="NAME"),
+    ]
+    rrf_k: Annotated[
+        int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=("fusion", ("rrf",)), metavar="K")
+    ]
+    semantic_weight: Annotated[float, _weight("similarity", 0.72)]
+    keyword_weight: Annotated[float, _weight("keyword scores", 0.28)]
+    min_semantic_score: Annotated[float, _least("semantic")]
+    min_keyword_score: Annotated[float, _least("keyword")]
+    min_combined_score: Annotated[float, _least("combined")]
+    require_keyword_match: Annotated[bool, Parameter("Only items with a word of the query; hybrid", False)]
+    require_semantic_match: Annotated[bool, Parameter("Only items that are near; hybrid", False)]
 
 
 class _Hits(_Filters, _Ranked, total=False):

@@ -15,7 +15,8 @@ from functools import partial
 from pathlib import Path
 
 from rye import Registry
-from rye.parameters import COMMANDS, TOOLS, Parameter, SearchOptions, described, parameters_of
+from rye.parameters import COMMANDS, Parameter, SearchOptions, described, parameters_of
+from rye.parameters.tools import TOOLS
 
 PAGES = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye"
 SIGNATURES = ("search", "sections", "why", "similar", "refs")

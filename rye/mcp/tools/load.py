@@ -14,7 +14,7 @@ from rye.mcp.schema import part_of, read_arguments, schema_of
 from rye.mcp.startup import Options
 from rye.mcp.text import reference, short, tidy, verdict
 from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
-from rye.parameters import MAX_CONTENT
+from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import source_name, standing
 
 if TYPE_CHECKING:

@@ -14,8 +14,8 @@ from rye.mcp.calls import Call
 from rye.mcp.projects import Project, Projects
 from rye.mcp.schema import input_schema
 from rye.mcp.startup import Options
-from rye.parameters import TOOLS as PARAMETERS
 from rye.parameters import Parameter
+from rye.parameters.tools import TOOLS as PARAMETERS
 
 __all__ = [
     "Effect",

@@ -13,7 +13,6 @@ from rye import Registry
 from rye.errors import ArgumentError
 from rye.parameters import (
     COMMANDS,
-    TOOLS,
     Parameter,
     ParameterError,
     SearchOptions,
@@ -24,6 +23,7 @@ from rye.parameters import (
     complete,
     parameters_of,
 )
+from rye.parameters.tools import TOOLS
 
 
 class Parts(TypedDict, total=False):
