@@ -49,7 +49,7 @@ def block(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return text for one line: as :func:`block`, every run of white space one blank."""
+    """Return text for one line: as :func:`block`, every run of white space one space."""
     return _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip())
 
 
@@ -59,9 +59,9 @@ def verbatim_json(dumped: str) -> str:
 
 
 def quote(text: str) -> str:
-    r"""Return one shell word that means ``text``, of visible characters and single blanks alone.
+    r"""Return one shell word that means ``text``, of visible characters and single spaces only.
 
-    What an answer would not show as it is (controls, invisible characters, runs of blanks) is written in octal within
+    What an answer would not show as it is (controls, invisible characters, runs of spaces) is written in octal within
     ``$'…'``, which bash, zsh and POSIX.1-2024 read.
 
     >>> quote("a b"), quote("a\n$(b)")

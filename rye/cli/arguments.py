@@ -77,7 +77,7 @@ class SearchCommand(click.Command):
                 number = rest.pop(0) if rest and rest[0].isdecimal() else AUTOMATIC
                 arg = f"--fuzzy={number}"
             elif _looks_like_exclusion(arg, flags, taking):
-                message = f"{arg!r} is no option; in a query, an exclusion stands behind --"
+                message = f"{arg!r} is no option; put -- before a query that begins with an exclusion"
                 raise Refusal(message, ctx, hint=self._behind_dashes(ctx, args))
             tidied.append(arg)
             if arg in taking and rest:

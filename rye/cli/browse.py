@@ -68,7 +68,7 @@ class Browser:
         return self.hits[self.place] if self.hits else None
 
     def move(self, steps: int) -> None:
-        """Mark the hit so many places further down, or the last one, or the first."""
+        """Move the selection by ``steps`` hits, to the last or first hit at most."""
         self.place = max(0, min(self.place + steps, len(self.hits) - 1))
 
     def load(self, hit: SearchResult) -> LoadedItem:

@@ -298,7 +298,7 @@ class Store:
                     self._sweep(snapshot.generation, rows)
 
     def compared_within(self, seconds: float) -> bool:
-        """Return whether the files were compared with the index at most so many seconds ago."""
+        """Return whether the files were compared with the index within the last ``seconds``."""
         if seconds <= 0:
             return False
         try:

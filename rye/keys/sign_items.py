@@ -13,7 +13,7 @@ from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, SigningError
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink
-from rye.keys.validate import faults, lent
+from rye.keys.validate import faults, link_problems
 from rye.signing import EnvelopeFormat, PublicKey, Signature, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.spaces.layout import Layout
@@ -263,7 +263,7 @@ def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, 
         except ItemError as error:
             problems.append(f"{file.rel_path}: {error.message.removeprefix(f'{file.rel_path}: ')}")
             continue
-        found = (*faults(read), *lent(root, file.rel_path)) if validate else ()
+        found = (*faults(read), *link_problems(root, file.rel_path)) if validate else ()
         problems += [f"{file.rel_path}: {fault}" for fault in found]
         jobs.append(_Job(root, file, read))
     if problems:

@@ -14,7 +14,7 @@ from rye.items import ItemType
 from rye.spaces import Root
 from rye.spaces.read import ReadItem
 
-__all__ = ["REQUIRED", "faults", "lent"]
+__all__ = ["REQUIRED", "faults", "link_problems"]
 
 REQUIRED: Final[Mapping[ItemType, tuple[str, ...]]] = {
     ItemType.DIRECTIVE: ("description", "version"),
@@ -44,7 +44,7 @@ def faults(read: ReadItem) -> tuple[str, ...]:
     )
 
 
-def lent(root: Root, path: str) -> tuple[str, ...]:
+def link_problems(root: Root, path: str) -> tuple[str, ...]:
     """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
     base = os.path.realpath(root.path)
     real = os.path.relpath(os.path.realpath(root.path / path), base).replace(os.sep, "/")

@@ -11,7 +11,7 @@ from rye.errors import NotFoundError, QueryError, RyeError
 if TYPE_CHECKING:
     from rye.registry import Registry
 
-__all__ = ["is_offered", "offered_suggestion", "remarks", "unname"]
+__all__ = ["is_offered", "offered_suggestion", "search_warnings", "unname"]
 
 _GUESS = re.compile(r"\bdid you mean .*?\?\s*")
 _WORD = re.compile(r"\w+")
@@ -33,7 +33,7 @@ def is_offered(registry: Registry, name: str) -> bool:
         return False
 
 
-def remarks(warnings: Iterable[str]) -> list[str]:
+def search_warnings(warnings: Iterable[str]) -> list[str]:
     """Return the warnings about a search itself: those that can name no item and no file."""
     from rye.search.results import SearchWarning
 

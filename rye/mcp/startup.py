@@ -20,7 +20,7 @@ class Http:
 
     Attributes:
         host: Address to listen on.
-        port: Port; 0 takes a free one, which is told on standard error.
+        port: Port; 0 takes a free one, which is printed on standard error.
         token: What callers must send as ``Authorization: Bearer …``; empty for anyone who reaches the port.
         allowed_hosts: Further names by which callers may address it in ``Host`` and ``Origin``.
     """

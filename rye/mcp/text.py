@@ -101,8 +101,8 @@ def search_text(answer: Mapping[str, Any]) -> str:
     hits = answer["results"]
     lines = [header(len(hits), answer["total"], "results", answer["stage"])]
     lines += [_hit_line(rank, hit) for rank, hit in enumerate(hits, start=answer["offset"] + 1)]
-    told = _why_lines(answer["why"]) if "why" in answer else ()
-    return "\n".join([*lines, *_facet_lines(answer["facets"]), *told, *_notes(answer)])
+    why = _why_lines(answer["why"]) if "why" in answer else ()
+    return "\n".join([*lines, *_facet_lines(answer["facets"]), *why, *_notes(answer)])
 
 
 def _facet_lines(facets: Mapping[str, Any]) -> Iterator[str]:
@@ -157,7 +157,7 @@ def _why_lines(why: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:
-    # the warnings about this search stand behind those about files
+    # warnings about this search come after those about files
     yield from _lines(warning_notes((), stale=answer["stale"]))
     yield from said_of("warning", answer["warnings"][::-1], "rye_verify names unreadable files")
     yield from _lines(search_notes(answer, "mcp"))
@@ -234,7 +234,7 @@ HidePaths = Callable[[str], str]
 
 
 def as_rye_error(error: Exception) -> RyeError:
-    """Return the error to tell; one that is none of rye's is logged, and told without what it says."""
+    """Return the error for the client; an error that is not rye's is logged, and its text is not passed on."""
     if isinstance(error, RyeError):
         return error
     _LOG.error("a call failed", exc_info=error)
@@ -244,7 +244,7 @@ def as_rye_error(error: Exception) -> RyeError:
     return RyeError("internal", message, hint="a fault of rye; the server's log on standard error says more")
 
 
-def _told(error: RyeError, hide: HidePaths) -> dict[str, Any]:
+def _error_data(error: RyeError, hide: HidePaths) -> dict[str, Any]:
     """Return the error as JSON: harmless, bounded, in words for clients, without paths that lie outside the spaces."""
     error.hint = for_client(error.hint)
     if not isinstance(error, (ArgumentError, QueryError)) and error.code not in _CALLERS_OWN:
@@ -258,15 +258,15 @@ def _told(error: RyeError, hide: HidePaths) -> dict[str, Any]:
 
 def failed_tool(error: RyeError, hide: HidePaths) -> types.CallToolResult:
     """Return an error as the result of a tool, so that the model reads it and can do better."""
-    told = _told(error, hide)
+    data = _error_data(error, hide)
     return types.CallToolResult(
-        content=[types.TextContent(text=error_text(error))], structured_content={"error": told}, is_error=True
+        content=[types.TextContent(text=error_text(error))], structured_content={"error": data}, is_error=True
     )
 
 
 def protocol_error(error: RyeError, hide: HidePaths) -> MCPError:
     """Return an error as the answer to anything but a tool."""
-    told = _told(error, hide)
+    data = _error_data(error, hide)
     asked = isinstance(error, (ArgumentError, NotFoundError, QueryError, ItemError))
     code = types.INVALID_PARAMS if asked else types.INTERNAL_ERROR
-    return MCPError(code, error_text(error), told)
+    return MCPError(code, error_text(error), data)

@@ -39,7 +39,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
     paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)
     if len(paths) > 1:
         message = f"{kind} {item_id!r} is in {len(paths)} files of {part.root.source}: {', '.join(paths)}"
-        hint = "keep one of them; which is meant cannot be told"
+        hint = "keep one of them; it is not clear which one is meant"
         raise ItemError("ambiguous-item", message, hint=hint, paths=paths)
     read = read_item(part.root, paths[0], items.ItemType(kind), item_id)
     now = signing.system_clock()

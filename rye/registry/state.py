@@ -97,7 +97,7 @@ class Indexes:
         layout: The spaces.
         cache_dir: Where indexes are kept; looked at only when one is needed.
         named_trust: Trust files that count as the user's own.
-        progress: Told how far indexing is.
+        progress: Called with how far indexing is.
         cancelled: Asked while indexing whether to stop.
     """
 
@@ -159,7 +159,7 @@ class Indexes:
         return moved.refresh()
 
     def current(self, max_age: float) -> State:
-        """Return the state to search, scanning first unless the last scan is at most so many seconds old.
+        """Return the state to search, scanning first unless the last scan is recent enough.
 
         A state that still serves is returned at once, also while another thread scans.
         """

@@ -42,7 +42,7 @@ class VectorIndexes:
         layout: The spaces.
         folder_of: Returns the folder of a root's index.
         named: What the caller chose.
-        progress: Told how far embedding is.
+        progress: Called with how far embedding is.
         cancelled: Asked while embedding whether to stop.
     """
 

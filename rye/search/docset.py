@@ -10,7 +10,7 @@ from rye.index.arrays import Bools, Ints, Numbers, unique
 from rye.index.reader import Reader
 
 SPARSE = 16
-"""Up to one document in so many, numbers are cheaper than masks."""
+"""Up to one document in this many, sorted numbers are cheaper than bitsets."""
 
 
 class Docs:

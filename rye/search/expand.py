@@ -106,7 +106,7 @@ def _glob(part: Part, pattern: Pattern) -> Choice:
 
 
 def similar(text: str, choices: Sequence[str], distance: int | None) -> dict[int, int]:
-    """Return index → edits of the choices at most so many edits from a text, ascending; None counts by its length."""
+    """Return index → edits of the choices within a distance of a text, ascending; None: by the length of the text."""
     from rapidfuzz.distance import Levenshtein
     from rapidfuzz.process import extract
 

@@ -50,7 +50,7 @@ _HINT = f"name them like 'type' or 'tag:25', which lists 25 values (1 to {MAX_FA
 
 
 _COMMON = 8
-"""A column of the table is filled for one document in so many, at least."""
+"""A column of the table is filled for at least one document in this many."""
 
 
 class Values:

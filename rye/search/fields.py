@@ -246,7 +246,7 @@ class Weights:
         Args:
             part: The segment.
             slots: As :func:`rye.index.postings.slot_keys` gives them.
-            codes: Their slot codes, where they are at hand.
+            codes: Their norms, where they are at hand.
         """
         by_slot = part.segment.norms
         if self.rows is None and by_slot is not None:

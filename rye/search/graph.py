@@ -34,7 +34,7 @@ MAX_CANDIDATES = 10
 
 _MANY = 1_000_000
 _FEW = 2
-"""In an answer of more references than the first number, only so many items are listed of each."""
+"""An answer with more references than the first number lists at most the second number of items for each."""
 
 MAX_DEPTH = 32
 """Steps from the item asked about."""

@@ -21,7 +21,7 @@ from rye.search.match import Matcher
 from rye.search.phrase import Spans
 
 _FEW_WORDS = 64
-"""Up to so many words are each looked for literally; of more, every chunk of a text is looked up."""
+"""Up to this many words are searched for literally; for more, every chunk of the text is looked up."""
 
 MOST = 10_000
 """Words that are marked in one text, the first ones."""

@@ -38,7 +38,7 @@ LARGEST_KEPT = 1 << 16
 _VALUE_BYTES = 256
 
 _EVERYWHERE = 4
-"""A word in more than one of so many items says little about any."""
+"""A word in more than one of this many items says little about any of them."""
 
 _KINDS = tuple(map(ItemType, TYPE_NAMES))
 

@@ -33,7 +33,7 @@ from rye.search.fields import FIELD_MASK
 from rye.search.postings import TermPostings, least, shared, sum_by
 
 AT_ONCE = 1 << 20
-"""Positions that are looked at together: about so many, or those of one document."""
+"""Positions are compared in batches of about this many, or of one document."""
 
 MOST = 20_000_000
 """Positions that phrases, sloppy phrases, NEAR and words of several parts may look at in one query."""

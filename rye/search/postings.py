@@ -16,7 +16,7 @@ from rye.search.expand import Choice
 from rye.search.fields import FIELD_MASK, Weights
 
 DENSE = 20
-"""Postings are dense when more than one document in so many has one."""
+"""Postings are stored densely when more than one document in this many has one."""
 
 AT_ONCE = 1 << 18
 """Postings of several terms that are read together where only their documents are wanted, or those of one term."""
@@ -25,7 +25,7 @@ _FEWER = 8
 """So many times fewer numbers are looked up in others by bisection."""
 
 _FEW = 4
-"""The postings of so many times fewer documents are picked before they are weighed."""
+"""If the wanted documents are this many times fewer than the postings, they are picked before weighing."""
 
 Gain = Callable[[Floats], Floats]
 """Tf~ of documents → what it contributes to their scores."""

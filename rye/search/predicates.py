@@ -28,7 +28,7 @@ from rye.signing import Origin, Signature, TrustSet, Verdict, judge, remembering
 from rye.signing.reasons import foreign_copy
 
 _FEW = 8
-"""Up to so many different numbers, comparing with each takes less than :func:`numpy.bincount`."""
+"""Up to this many different numbers, comparing with each is faster than :func:`numpy.bincount`."""
 
 
 def tally(numbers: Numbers, size: int) -> Ints:

@@ -24,7 +24,7 @@ from rye.search.match import Matcher
 from rye.search.phrase import Effort
 
 FULL_LENGTH = 6
-"""Letters from which on a word counts in full; a shorter one counts by its share. One slip is fixed per so many."""
+"""A word of this many letters counts in full, a shorter one by its share; one typo is corrected per this many."""
 
 LEAST_HALF = 4
 """Letters that each half must have where an unknown word is read as two."""

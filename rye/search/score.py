@@ -41,13 +41,13 @@ _MANY = 1_000
 """Documents up to which each is scored at once."""
 
 _FEW = 8
-"""Scoring is put off when it is spared all documents but one in so many."""
+"""Scoring is deferred when at most one document in this many has to be scored."""
 
 _GROUPS = 256
 """Groups, at least, that the greatest of many values are looked for in."""
 
 _PART = 8
-"""When only the best k of many documents are wanted, the score cutoff is estimated from one in so many of all."""
+"""When only the best k of many documents are wanted, the score cutoff is estimated from every n-th document."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
@@ -311,7 +311,7 @@ def _highest(values: Floats, found: Docs, wanted: int, before: Callable[[float],
 
 
 def _reached(values: Floats, wanted: int) -> float:
-    """Return a value that at least so many of some values reach, if only 0, mostly little below the greatest such."""
+    """Return a lower bound of the k-th largest value, usually close to it; 0 if nothing better is known."""
     if len(values) < wanted:
         return 0.0
     groups = max(_GROUPS, 4 * wanted)

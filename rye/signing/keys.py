@@ -244,15 +244,15 @@ _BEGINNINGS: Final = (
 
 _BODY: Final = re.compile(rf"(?:{'|'.join(_BEGINNINGS)})[\w+/=-]{{32,}}", re.ASCII)
 _LETTER: Final = re.compile(r"(?:\s|\\[nrt])*(\S)")
-"""A character behind any blanks, which may be escaped."""
+"""A character after any white space, which may be escaped."""
 
 
 def hide_keys(text: str) -> str:
     """Return text without the private keys in it, as when one was written on the command line by mistake.
 
     They are known by how PEM, PKCS #8 and OpenSSH write them, with or without the lines around the base64, and with
-    blanks anywhere in it; words that follow go with it, as nothing tells them from its end. The 32 bytes of a bare seed
-    could be anything.
+    white space anywhere in it. Words that follow are hidden too, since nothing marks the end of the key. The 32 bytes
+    of a bare seed cannot be recognized.
     """
     text = _PEM_KEY_TEXT.sub(_HIDDEN, text)
     places = [letter.start(1) for letter in _LETTER.finditer(text)]

@@ -84,7 +84,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "project-key": Reason(
             Verdict.UNTRUSTED,
             "the signature holds, but the key of {signer} is vouched for by the project alone: "
-            "no key of the user stands behind its trust file",
+            "you have not endorsed this key",
             "rye trust endorse {key}{project}  # once its owner confirmed the fingerprint; for one run: --trust FILE",
         ),
         "outside-directive": Reason(
@@ -189,7 +189,7 @@ class TrustStatus:
     """Whether one trust file counts at a moment, with a stable code and the reason in words.
 
     The codes: ``counts``; ``unread`` when this file, or another that may revoke the key, cannot be read; ``revoked``;
-    ``project-key`` when no key of the user stands behind a project's file;
+    ``project-key`` when no key of the user has endorsed a project's file;
     ``overruled`` when a more authoritative file of the same key decides; ``expired``; ``no-namespace``.
     """
 

@@ -99,7 +99,7 @@ class TrustSet:
     """All trust entries of one run.
 
     - Named and user keys are anchors: they speak for every item, and revoke a key everywhere.
-    - A project's keys speak for the project's items alone, and only while an anchor stands behind their trust file.
+    - A project's keys speak for the project's items alone, and only while an anchor has endorsed their trust file.
     - A bundle's keys speak for that bundle's items alone, and revoke for them alone.
 
     Where several files name one key, the most authoritative that may speak decides alone, so a user can narrow a key

@@ -104,13 +104,13 @@ class TrustLoad:
     Attributes:
         trust: The set.
         warnings: The sentences, also on named folders that hold no trust file.
-        doubts: Named files and folders and those of the user that cannot be read and do not tell by their name which
-            key they are about: what they revoke is not known.
+        unreadable: Named files and folders, and those of the user, that cannot be read and whose name does not
+            tell which key they are about: what they revoke is unknown.
     """
 
     trust: TrustSet
     warnings: tuple[str, ...] = ()
-    doubts: tuple[UnreadTrust, ...] = ()
+    unreadable: tuple[UnreadTrust, ...] = ()
 
     @property
     def emptiness(self) -> str:
@@ -173,8 +173,8 @@ class _Found:
         """Return all of it."""
         barring = [entry for each in self._unread if each.name for entry in each.entries(self.entries)]
         warnings = [each.message for each in self._unread]
-        doubts = tuple(each for each in self._unread if each.scope.is_anchor and not each.name)
-        return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), doubts)
+        unreadable = tuple(each for each in self._unread if each.scope.is_anchor and not each.name)
+        return TrustLoad(TrustSet((*self.entries, *barring)), (*warnings, *self._empty), unreadable)
 
     def add_named(self, path: Path) -> None:
         """Read a file, or a folder of files, that the caller names."""

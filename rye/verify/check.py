@@ -156,7 +156,7 @@ def _ambiguous(group: Mapping[tuple[ItemType, str], list[str]]) -> Iterator[Item
             # letters that only look the same are told apart by their escapes
             names = ", ".join(path if path.isascii() else f"{path} ({path!a})" for path in paths)
             message = f"{item_type} {item_id!r} is in {len(paths)} files: {names}"
-            hint = "keep one of them; which is meant cannot be told"
+            hint = "keep one of them; it is not clear which one is meant"
             for path in paths:
                 yield ItemError("ambiguous-item", f"{path}: {message}", hint=hint, path=path, paths=paths)
 

@@ -35,7 +35,7 @@ _PATTERN: Final = re.compile(r"[*?\[]")
 _MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")
 _SIGN: Final = "rye sign "
 _LONGEST: Final = 500
-"""How many characters of what keeps an item from being signed are told; ``rye sign`` tells all."""
+"""Characters shown of the reasons why an item cannot be signed; ``rye sign`` shows all."""
 
 _OF_POLICY: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -126,7 +126,7 @@ class Fixes:
         return self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix)
 
     def of_manifest(self, violation: Violation, found: ManifestFinding) -> str:
-        """Return what fixes that a manifest has something against an item, or that itself is not well."""
+        """Return the fix for a finding of a manifest: about an item, or about the manifest itself."""
         path = found.path or "config/manifest"
         root = violation.path.removesuffix(f"/{path}")
         where = f" --bundle {quote(root)}" if violation.space == "system" else self._project(violation.space, root)
@@ -184,13 +184,13 @@ class Fixes:
 
 def _why_unsignable(item: _Item, root: str) -> str:
     """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
-    from rye.keys.validate import faults, lent
+    from rye.keys.validate import faults, link_problems
     from rye.spaces.read import read_item
 
     path, kind, item_id = item.path.removeprefix(f"{root}/"), *item.ref.split(":", 1)
     where = spaces.Root(spaces.Space(item.space), Path(root), item.bundle)
     try:
-        problems = (*faults(read_item(where, path, ItemType(kind), item_id)), *lent(where, path))
+        problems = (*faults(read_item(where, path, ItemType(kind), item_id)), *link_problems(where, path))
     except ItemError as error:
         if error.code == "vanished":
             return ""

@@ -158,7 +158,7 @@ def stream_outcomes(
     named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
     extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
     load = extended.load_trust(named_trust)
-    unread = {each.message: each for each in load.doubts}
+    unread = {each.message: each for each in load.unreadable}
     stream = OutcomeStream(
         extended,
         targets,

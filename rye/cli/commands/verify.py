@@ -209,6 +209,6 @@ def _check(options: dict[str, Any]) -> int:
             render_checked(reports, Terminal.of(sys.stdout)),
             render_hints(reports, load.warnings, Terminal.of(sys.stderr)),
         )
-    if not reports or load.doubts or any(report.problems for report in reports):
+    if not reports or load.unreadable or any(report.problems for report in reports):
         return 2
     return 1 if any(report.errors for report in reports) else 0

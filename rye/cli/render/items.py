@@ -108,7 +108,7 @@ def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
 
 
 def _cut(text: str, room: int | None) -> str:
-    """Return as much of a text as fits into so many cells."""
+    """Cut a text to a number of terminal cells."""
     if room is None or cells(text) <= room:
         return text
     kept = text[:room]

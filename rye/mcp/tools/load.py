@@ -88,7 +88,7 @@ class ContentPart:
 
 
 def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTENT) -> ContentPart:
-    """Return the characters of an item's content from an offset on, at most so many."""
+    """Return at most ``limit`` characters of an item's content, from an offset on."""
     content = loaded.content.replace("\r\n", "\n")
     part = content[offset : offset + limit]
     shown, end = block(part), offset + len(part)

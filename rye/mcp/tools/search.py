@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError
-from rye.mcp.redact import is_offered, offered_suggestion, remarks
+from rye.mcp.redact import is_offered, offered_suggestion, search_warnings
 from rye.mcp.schema import schema_of, take_arguments
 from rye.mcp.text import for_client, search_text, tidy, tidy_hit
 from rye.mcp.tools.load import require_trusted
@@ -101,7 +101,7 @@ def _tidy_why(told: Why) -> dict[str, Any]:
 
 def _leave_out(registry: Registry, answer: dict[str, Any]) -> None:
     """Take out of an answer what names items that are not trusted, or only they say."""
-    answer["warnings"] = remarks(answer["warnings"])
+    answer["warnings"] = search_warnings(answer["warnings"])
     answer["did_you_mean"] = offered_suggestion(registry, answer["query"], answer["did_you_mean"])
     for hit in answer["results"]:
         hit["successor"] = hit["successor"] if is_offered(registry, hit["successor"]) else ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from rye.mcp.redact import is_offered, remarks
+from rye.mcp.redact import is_offered, search_warnings
 from rye.mcp.schema import schema_of, take_arguments
 from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
@@ -43,7 +43,7 @@ def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
         response = registry.sections(query, **arguments)
         whole = response.to_dict()
         if work.options.only_trusted:
-            whole["warnings"] = remarks(response.warnings)
+            whole["warnings"] = search_warnings(response.warnings)
             for hit in whole["results"]:
                 hit["successor"] = hit["successor"] if is_offered(registry, hit["successor"]) else ""
     hits = [tidy(hit) | {"text": tidy(hit["text"], longest=_LONGEST)} for hit in whole.pop("results")]

@@ -148,7 +148,7 @@ def test_help_and_version_are_no_errors(args: list[str], capsys: pytest.CaptureF
         (["search", "--ids", "--explain"], "--explain has no effect with --ids", "rye search --help"),
         (["search", "-0"], "-0 has no effect without --ids", "rye search --help"),
         (["search", "-draft"], "'-draft' is no option", "rye search -- -draft"),
-        (["search", "a", "-draft"], "in a query, an exclusion stands behind --", "rye search -- a -draft"),
+        (["search", "a", "-draft"], "put -- before a query that begins with an exclusion", "rye search -- a -draft"),
         (["search", "a", "--mode", "hybrid", "--min-keyword-score", "x%"], "is no score: write 0.4, 40 or 40%", "help"),
         (["show", "x", "--raw", "--json"], "exclude each other", "rye show --help"),
         (["verify", "-v", "--json"], "exclude each other", "rye verify --help"),
