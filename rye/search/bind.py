@@ -26,13 +26,13 @@ from rye.search.bound import (
     Everything,
     Glob,
     Has,
+    HasState,
     Near,
     Not,
     Phrase,
     Refers,
     Similar,
     SloppyPhrase,
-    State,
     TermQuery,
     TextPattern,
     without,
@@ -283,7 +283,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
         return Glob(name, glob)
     states = [state for state in STATES if fnmatchcase(state, glob)] if isinstance(node, ast.Wildcard) else [glob]
     if states and states[0] in STATES:
-        found = tuple(State(state) for state in states)
+        found = tuple(HasState(state) for state in states)
         return found[0] if len(found) == 1 else Any(found)
     near = nearest(glob, STATES)
     start, end = node.span

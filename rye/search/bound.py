@@ -135,7 +135,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class HasState:
     """Items in a state of :data:`rye.search.fields.STATES`."""
 
     name: str
@@ -170,7 +170,7 @@ class Any:
     operands: tuple[Bound, ...]
 
 
-Filter: TypeAlias = Has | Glob | Similar | Between | Changed | State | Refers
+Filter: TypeAlias = Has | Glob | Similar | Between | Changed | HasState | Refers
 """What includes or excludes without being scored."""
 
 Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any
@@ -191,7 +191,7 @@ def asks_verdict(query: Bound) -> bool:
     """Return whether what a query matches depends on verdicts, and so on the keys of the moment."""
     return any(
         node.name == "signed" or node.name in set(Verdict)
-        if isinstance(node, State)
+        if isinstance(node, HasState)
         else isinstance(node, (Has, Glob)) and node.name == "signer"
         for node in _nodes(query)
     )
@@ -201,7 +201,7 @@ def asks_relations(query: Bound) -> bool:
     """Return whether what a query matches depends on what items refer to."""
     names = {"orphan", "dangling", "references", "referenced-by"}
     return any(
-        isinstance(node, Refers) or (isinstance(node, (State, Has)) and node.name in names) for node in _nodes(query)
+        isinstance(node, Refers) or (isinstance(node, (HasState, Has)) and node.name in names) for node in _nodes(query)
     )
 
 

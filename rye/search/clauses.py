@@ -202,7 +202,7 @@ def _condition_fields(node: bound.Bound) -> Iterator[str]:
     match node:
         case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
             yield canonical(name)
-        case bound.State(name=name):
+        case bound.HasState(name=name):
             yield "verdict" if name == "signed" or name in VERDICT_NAMES else "state"
         case bound.Refers(name=name):
             yield name

@@ -235,7 +235,7 @@ def _living(part: Part) -> dict[str, int]:
 def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
     """Return which documents a filter accepts; deleted ones may be among them."""
     match node:
-        case bound.State(name=name):
+        case bound.HasState(name=name):
             return states.having(name)
         case bound.Changed(since=since, before=before):
             after = reader.times >= (-math.inf if since is None else since)

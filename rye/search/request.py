@@ -252,7 +252,7 @@ def _equal(name: str, key: str, value: str) -> bound.Bound:
         return bound.Glob(key, strings.escape(folded))
     if folded not in STATES:
         _refuse("bad-filter", f"filters[{name!r}] is {value!r}", f"states are {', '.join(STATES)}", valid=list(STATES))
-    return bound.State(folded)
+    return bound.HasState(folded)
 
 
 def _dated(name: str, value: Any) -> bound.Bound:

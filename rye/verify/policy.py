@@ -30,7 +30,16 @@ from rye.items.scope import Scope, parse_scope
 from rye.signing import EnvelopeFormat, refuse_key_text
 from rye.verify.reports import VerifiedItem
 
-__all__ = ["MAX_POLICY_FILE", "POLICY_REASONS", "WELL", "Demand", "Fault", "Policy", "check_signers", "load_policy"]
+__all__ = [
+    "MAX_POLICY_FILE",
+    "POLICY_REASONS",
+    "WELL",
+    "Demand",
+    "Policy",
+    "PolicyFault",
+    "check_signers",
+    "load_policy",
+]
 
 MAX_POLICY_FILE: Final = 65_536
 """How large a policy file may be."""
@@ -58,7 +67,7 @@ _SIGNER: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _DEMANDS: Final = ("require", "signers", "envelope", "max_age", "not_before")
 
 
-class Fault(NamedTuple):
+class PolicyFault(NamedTuple):
     """A demand that is not met: its code, one of :data:`POLICY_REASONS`, and words."""
 
     code: str
@@ -87,14 +96,14 @@ class Demand:
         """Return whether the verdict meets ``require``."""
         return item.signature.verdict.value in WELL[self.require]
 
-    def fault(self, item: VerifiedItem, now: datetime) -> Fault | None:
+    def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
         """Return the first of the other demands that an item of an accepted verdict does not meet."""
         signature = item.signature
         if self.signers and (signature.code == "unknown-key" or not self._is_signer(signature.signer)):
-            return Fault("signer", f"signed with key {signature.signer[:16]}, not by one of the signers demanded")
+            return PolicyFault("signer", f"signed with key {signature.signer[:16]}, not by one of the signers demanded")
         if self.envelopes and signature.format not in self.envelopes:
             words = " or ".join(self.envelopes)
-            return Fault("envelope", f"its signature line is {signature.format}, {words} is demanded")
+            return PolicyFault("envelope", f"its signature line is {signature.format}, {words} is demanded")
         if self.max_age is None and self.not_before is None:
             return None
         return self._age_fault(signature.signed_at, signature.format, now)
@@ -102,15 +111,15 @@ class Demand:
     def _is_signer(self, fingerprint: str) -> bool:
         return any(fingerprint == signer or fingerprint[:16] == signer for signer in self.signers)
 
-    def _age_fault(self, signed_at: str, form: str, now: datetime) -> Fault | None:
+    def _age_fault(self, signed_at: str, form: str, now: datetime) -> PolicyFault | None:
         if form != EnvelopeFormat.V2:
-            return Fault("undated", f"a {form} line does not sign its time, so its age is not known")
+            return PolicyFault("undated", f"a {form} line does not sign its time, so its age is not known")
         signed = datetime.fromisoformat(signed_at)
         if signed > now + _SKEW:
-            return Fault("dated-ahead", f"signed at {signed_at}, which is in the future")
+            return PolicyFault("dated-ahead", f"signed at {signed_at}, which is in the future")
         oldest = max(filter(None, (self.not_before, now - self.max_age if self.max_age else None)))
         if signed < oldest:
-            return Fault("too-old", f"signed at {signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}")
+            return PolicyFault("too-old", f"signed at {signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}")
         return None
 
 

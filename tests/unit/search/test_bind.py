@@ -18,12 +18,12 @@ from rye.search.bound import (
     Everything,
     Glob,
     Has,
+    HasState,
     Near,
     Not,
     Phrase,
     Similar,
     SloppyPhrase,
-    State,
     TermQuery,
     asks_verdict,
 )
@@ -58,7 +58,7 @@ def shown(node: Bound) -> str:
 def shown_filter(node: Bound) -> str:
     """Write down what only includes or excludes."""
     match node:
-        case State(name=name):
+        case HasState(name=name):
             return name
         case Has(name=name):
             return f"has {name}"
@@ -140,7 +140,7 @@ def test_every_field_takes_a_value(name: str) -> None:
 @pytest.mark.parametrize("state", STATES)
 def test_every_state_can_be_asked_for(state: str) -> None:
     """``is:`` knows the verdicts and the states."""
-    assert only(f"is:{state}") == State(state)
+    assert only(f"is:{state}") == HasState(state)
 
 
 @pytest.mark.parametrize(
