@@ -137,6 +137,8 @@ class Segment(Documents):
             self.docs = int(self.meta["docs"])
             self.terms = self.strings("term")
             self.term_docs: npt.NDArray[np.int32] = self.array("term.docs")
+            self._term_length, self._term_letters = self.array("term.length"), self.array("term.letters")
+            self._stem_hash, self._stem_term = self.array("stem.hash"), self.array("stem.term")
             self.lengths = self.array("doc.lengths")
             self.rank, self.name_rank = self.array("doc.rank"), self.array("doc.name")
             self.keywords = self.compressed("entry")
@@ -165,11 +167,11 @@ class Segment(Documents):
 
     def inflections(self, word: str) -> tuple[list[int], int]:
         """Return the numbers, ascending, of the terms that share their stem with a word, and that of the word or -1."""
-        return analysis.inflections(word, self.terms, self.array("stem.hash"), self.array("stem.term"))
+        return analysis.inflections(word, self.terms, self._stem_hash, self._stem_term)
 
     def terms_perhaps_near(self, text: str, distance: int) -> Ints:
         """Return the numbers of the terms that may be within an edit distance of a text; no other is."""
-        return perhaps_near(self.array("term.length"), self.array("term.letters"), text, distance)
+        return perhaps_near(self._term_length, self._term_letters, text, distance)
 
     def run(self, term: int) -> slice:
         """Return the numbers of the postings of one term, in order of document and field."""

@@ -17,6 +17,7 @@ __all__ = [
     "check",
     "check_all",
     "complete",
+    "defaults_of",
     "described",
     "guess",
     "limits",
@@ -108,6 +109,12 @@ def parameters_of(options: type) -> Mapping[str, Parameter]:
     return {name: _typed(name, *get_args(hint)) for name, hint in hints.items()}
 
 
+@cache
+def defaults_of(options: type) -> Mapping[str, Any]:
+    """Return the default of every parameter that a TypedDict declares, by name."""
+    return {name: each.default for name, each in parameters_of(options).items()}
+
+
 def _typed(name: str, hint: Any, parameter: Parameter) -> Parameter:
     kind = hint
     if isinstance(hint, UnionType):
@@ -186,9 +193,8 @@ def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
     path = (*path, parameter.name)
     if value is None and parameter.default is None and not parameter.required:
         return None
-    fits = isinstance(value, _TYPES.get(parameter.kind, object)) and isinstance(value, bool) <= (
-        parameter.kind == "boolean"
-    )
+    fits = isinstance(value, _TYPES.get(parameter.kind, object))
+    fits = fits and (parameter.kind == "boolean" or not isinstance(value, bool))
     if parameter.choices:
         if not fits or value not in parameter.choices:
             valid = [*parameter.choices, *([None] if parameter.kind == "integer" else [])]
@@ -251,12 +257,13 @@ def complete(options: type, given: Mapping[str, Any]) -> dict[str, Any]:
         ParameterError: ``bad-…``: one is not valid, or has no effect beside the others.
         TypeError: There is no such parameter, as from any function.
     """
-    parameters = parameters_of(options)
-    for name in given.keys() - parameters.keys():
-        message = f"got an unexpected keyword argument {name!r}"
-        raise TypeError(message)
-    checked = {name: value for name, value in given.items() if value is not parameters[name].default}
-    return {name: each.default for name, each in parameters.items()} | check_all(parameters, checked)
+    defaults = defaults_of(options)
+    for name in given:
+        if name not in defaults:
+            message = f"got an unexpected keyword argument {name!r}"
+            raise TypeError(message)
+    changed = {name: value for name, value in given.items() if value is not defaults[name]}
+    return {**defaults, **check_all(parameters_of(options), changed)}
 
 
 def takes(options: type) -> Callable[[Function], Function]:

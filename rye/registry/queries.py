@@ -45,7 +45,7 @@ def why_of(state: State, request: Request, item: str, context: Callable[[State, 
         found = explainer.explain(*searched[0])
     else:
         part, local = copies[0]
-        wider = replace(request, space="all")
+        wider = request._replace(space="all")
         wide = Explainer(wider, context(state, wider)).explain(part, local)
         message = f"it is in {part.root.source}, and {request.space} space was searched"
         others = (each for each in wide.reasons if each.code != "stage")

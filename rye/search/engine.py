@@ -186,7 +186,7 @@ class Search:
         if answer.total == total:
             return docs
         scores = np.round(answer.evaluation.scores(docs), 4)
-        whole = replace(self.request, sort_by="score", offset=0, limit=total)
+        whole = self.request._replace(sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
         order = ranked(self.reader, docs, scores, exact=exact, withdrawn=_NOTHING, request=whole)
         return np.sort(docs[order])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -204,7 +204,7 @@ class Explainer(Search):
     """
 
     def __init__(self, request: Request, context: SearchContext) -> None:
-        super().__init__(replace(request, offset=0, limit=max(context.reader.size, 1), explain=True), context)
+        super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)
         allowed = self.allowed()
         self.plan = self.settled(make_plan(self.request), allowed)
         self.found = self.answer(self.plan, allowed)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from heapq import merge
 from itertools import chain, islice
 from typing import Any
@@ -40,7 +39,7 @@ def ranked(
     """
     wanted = min(request.offset + request.limit, len(docs))
     if reach is not None and reach < len(docs):
-        by_score = replace(request, sort_by="score", offset=0, limit=max(reach, wanted))
+        by_score = request._replace(sort_by="score", offset=0, limit=max(reach, wanted))
         best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
         kept = np.sort(best[:reach])
         order = ranked(reader, docs[kept], scores[kept], exact=exact, withdrawn=withdrawn, request=request)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple, NoReturn
 
 from rye.errors import ArgumentError
@@ -21,6 +20,7 @@ from rye.parameters import (
     SectionOptions,
     check,
     complete,
+    defaults_of,
     parameters_of,
     refuse,
 )
@@ -43,10 +43,11 @@ from rye.search.fusion import Fusion
 __all__ = ["Mode", "Request", "SectionRequest", "bind_filters", "make_request", "make_section_request", "require_field"]
 
 MAX_SEMANTIC_LIMIT = 100
-BOOSTS: Mapping[str, float] = {name: each.default for name, each in parameters_of(BoostParts).items()}
+BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
 """What a similarity is multiplied with, by source."""
 
 _PROXIMITY: int = parameters_of(ProximityParts)["max_distance"].default
+_FUSION = Fusion()
 _QUERY = Parameter("Text in the query language", "", name="query")
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
@@ -84,8 +85,7 @@ class Mode(NamedTuple):
         return self == Mode(self.name)
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """One search, valid in all its parts.
 
     Attributes:
@@ -119,9 +119,6 @@ class Request:
         return ",".join(str(scope) for scope in self.scopes)
 
 
-_DEFAULTS = {name: each.default for name, each in parameters_of(SearchOptions).items()}
-
-
 def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptions) -> Request:
     """Check the arguments of a search and return them as a request.
 
@@ -138,7 +135,7 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
     asked = dict(given)
     scopes = parse_scope(asked.pop("scope", "*"))
     facets = read_facets(asked.pop("facets", ())) if takes is SearchOptions else ()
-    options = _DEFAULTS | complete(takes, asked)
+    options = {**defaults_of(SearchOptions), **complete(takes, asked)}
     if options["mode"] == "semantic" and options["limit"] > MAX_SEMANTIC_LIMIT:
         hint = f"valid are whole numbers from 1 to {MAX_SEMANTIC_LIMIT} in mode 'semantic'"
         refuse(("limit",), f"is {options['limit']}", hint, valid=[1, MAX_SEMANTIC_LIMIT])
@@ -146,21 +143,31 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
         if not isinstance(text, str) or not text.strip():
             refuse(("fields", name), f"is {text!r}", "give each field a query as text, such as 'core'")
     fuzzy, near = options["fuzzy"] or {}, options["proximity"] or {}
-    read: dict[str, Any] = {name: options[name] for name in Request.__slots__ if name in options} | {
-        "scopes": scopes,
-        "facets": facets,
-        "fields": options["fields"] or {},
-        "filters": options["filters"] or {},
-        "fuzzy": fuzzy.get("enabled", True) if fuzzy else None,
-        "fuzzy_distance": fuzzy.get("max_distance"),
-        "proximity": near.get("max_distance", _PROXIMITY) if near and near.get("enabled", True) else None,
-        "mode": _mode(options),
-    }
-    return Request(query=query, options=options, **read)
+    return Request(
+        query=query,
+        options=options,
+        scopes=scopes,
+        space=options["space"],
+        limit=options["limit"],
+        offset=options["offset"],
+        sort_by=options["sort_by"],
+        fields=options["fields"] or {},
+        filters=options["filters"] or {},
+        fuzzy=fuzzy.get("enabled", True) if fuzzy else None,
+        fuzzy_distance=fuzzy.get("max_distance"),
+        proximity=near.get("max_distance", _PROXIMITY) if near and near.get("enabled", True) else None,
+        level=options["level"],
+        relax=options["relax"],
+        lenient=options["lenient"],
+        include_superseded=options["include_superseded"],
+        facets=facets,
+        explain=options["explain"],
+        mode=_mode(options),
+    )
 
 
 def _mode(options: Mapping[str, Any]) -> Mode:
-    fusion = Fusion(**(options["hybrid"] or {}))
+    fusion = Fusion(**options["hybrid"]) if options["hybrid"] else _FUSION
     if not fusion.semantic_weight + fusion.keyword_weight > 0:
         weights = [("hybrid", "semantic_weight"), ("hybrid", "keyword_weight")]
         raise ParameterError("bad-hybrid", weights, "is both 0", hint="give at least one of them a weight")

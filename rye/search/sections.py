@@ -240,7 +240,7 @@ class SectionSearch:
     def _best(self, docs: Ints, scores: Floats) -> Ints:
         docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
         reader, last = self.context.reader, self._search.withdrawn()
-        request = replace(self.request.search, limit=self.request.top_k)
+        request = self.request.search._replace(limit=self.request.top_k)
         return np.sort(docs[ranked(reader, docs, scores, exact=docs[:0], withdrawn=last, request=request)])
 
     def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Candidate]:
