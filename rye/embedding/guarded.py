@@ -22,7 +22,7 @@ logger = logging.getLogger(__name__)
 INEXACT = 1e-2
 """How far the length of a vector may be off."""
 
-_TOLD = 200
+_MAX_SHOWN = 200
 
 T = TypeVar("T")
 
@@ -51,7 +51,7 @@ class GuardedEmbedder:
             UnavailableError: It raises instead, or says what is no number of dimensions.
         """
         found = self._answer(lambda: self._embedder.dimensions)
-        if not _IS["dimensions"](found):
+        if not _is_dimensions(found):
             raise self._failed(f"says that its dimensions are {_shown(found)}")
         return int(found)
 
@@ -119,20 +119,15 @@ def _is_similarity(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1
 
 
-_IS: dict[str, Callable[[Any], bool]] = {
-    "model": _is_text,
-    "threshold": _is_similarity,
-    "dimensions": _is_dimensions,
-    "embed": callable,
-    "embed_query": callable,
+_ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "model": (_is_text, "a printable text that is not empty"),
+    "threshold": (_is_similarity, "a number from 0 to 1"),
+    "dimensions": (_is_dimensions, "a whole number from 1"),
+    "embed": (callable, "a method"),
+    "embed_query": (callable, "a method"),
 }
-_SHOULD_BE = {
-    "model": "a printable text that is not empty",
-    "threshold": "a number from 0 to 1",
-    "dimensions": "a whole number from 1",
-    "embed": "a method",
-    "embed_query": "a method",
-}
+"""Each attribute of an embedder: the check of its value, and what it must be in words."""
+
 _HINT = "give the line of one, or what rye.Embedder describes"
 
 
@@ -141,7 +136,7 @@ def _attributes(embedder: Any) -> dict[str, Any]:
     found: dict[str, Any] = {}
     lacking = []
     kind = type(embedder).__name__
-    for name in _IS:
+    for name in _ATTRIBUTES:
         try:
             found[name] = getattr(embedder, name)
         except AttributeError:
@@ -156,14 +151,15 @@ def _attributes(embedder: Any) -> dict[str, Any]:
         message = f"embedder is of type {kind}, which has no {' and no '.join(lacking)}"
         raise ArgumentError("bad-embedder", message, hint=_HINT)
     for name, value in found.items():
-        if not _IS[name](value):
-            message = f"{name} of embedder, of type {kind}, is {_shown(value)}; it must be {_SHOULD_BE[name]}"
+        is_valid, wanted = _ATTRIBUTES[name]
+        if not is_valid(value):
+            message = f"{name} of embedder, of type {kind}, is {_shown(value)}; it must be {wanted}"
             raise ArgumentError("bad-embedder", message, hint=_HINT)
     return found
 
 
 def _shown(value: Any, form: Callable[[Any], str] = repr) -> str:
-    return inline(form(value))[:_TOLD]
+    return inline(form(value))[:_MAX_SHOWN]
 
 
 def open_embedder(choice: Choice, by: str = "") -> Embedder:

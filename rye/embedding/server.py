@@ -29,7 +29,7 @@ from rye.errors import UnavailableError
 __all__ = ["ServerEmbedder"]
 
 THRESHOLD: Final = 0.35
-"""Where nothing is known of the model; models differ, so the choice may say another."""
+"""The similarity below which nothing is found, for a model that the choice gives none for."""
 
 ATTEMPTS: Final = 3
 """How often a request is sent that was refused at once, or answered as one to send again."""
@@ -40,13 +40,15 @@ PAUSE: Final = 0.25
 MAX_ANSWER: Final = 64 << 20
 """Bytes of an answer."""
 
-_TOLD = 200
+_MAX_SHOWN = 200
 _ERROR_BYTES = 4096
 _AGAIN = frozenset({429, 500, 502, 503, 504})
 
 
 @dataclass(frozen=True, slots=True)
 class _Dialect:
+    """The path of a server's API and the function that takes the vectors out of its answer."""
+
     path: str
     read: Callable[[Any], Any]
 
@@ -155,7 +157,7 @@ class ServerEmbedder:
             else:
                 if status == http.client.OK:
                     return self._parsed(data)
-                problem = f"HTTP status {status}: {_said(data)}"
+                problem = f"HTTP status {status}: {_excerpt(data)}"
                 if status not in _AGAIN:
                     raise self._fault(status, problem)
             if time.monotonic() >= until:
@@ -204,7 +206,7 @@ class ServerEmbedder:
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise failed(self._name, f"answered with something else than JSON: {_said(data)}") from None
+            raise failed(self._name, f"answered with something else than JSON: {_excerpt(data)}") from None
 
     def _fault(self, status: int, problem: str) -> UnavailableError:
         if 300 <= status < 400:
@@ -256,10 +258,10 @@ class _Line:
 
 
 def _reason(error: Exception) -> str:
-    return inline(getattr(error, "strerror", None) or str(error) or type(error).__name__)[:_TOLD]
+    return inline(getattr(error, "strerror", None) or str(error) or type(error).__name__)[:_MAX_SHOWN]
 
 
-def _said(data: bytes) -> str:
+def _excerpt(data: bytes) -> str:
     """Return the beginning of a server's answer, safe to show."""
     text = inline(data[:_ERROR_BYTES].decode("utf-8", "replace"))
-    return f"{text[:_TOLD]}…" if len(text) > _TOLD else text or "nothing"
+    return f"{text[:_MAX_SHOWN]}…" if len(text) > _MAX_SHOWN else text or "nothing"

@@ -93,9 +93,9 @@ def _reader(item_type: ItemType, suffix: str) -> Callable[[str], Draft]:
 
         return read_python
     if suffix in {".json", ".toml", ".yaml", ".yml"}:
-        from rye.items import data as _data
+        from rye.items import data
 
-        return {".json": _data.read_json, ".toml": _data.read_toml}.get(suffix, _data.read_yaml)
-    from rye.items import code as _script
+        return {".json": data.read_json, ".toml": data.read_toml}.get(suffix, data.read_yaml)
+    from rye.items import code
 
-    return _script.read_shell if suffix == ".sh" else _script.read_javascript
+    return code.read_shell if suffix == ".sh" else code.read_javascript

@@ -54,7 +54,7 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
     parser = None
     try:
         parser = _LOADER(text)
-        return _Builder(parser, as_text, first_line).document()
+        return _YamlBuilder(parser, as_text, first_line).document()
     except yaml.YAMLError as error:
         raise _unparsable(error, first_line) from None
     except (ValueError, RecursionError) as error:  # the pure Python scanner lets a few through
@@ -101,7 +101,7 @@ class _Keys:
 
 
 def _met(event: Any, open_: list[_Keys]) -> str:
-    """Take in the next event, and say what is ambiguous about it."""
+    """Take in the next event; return why its key is ambiguous, empty if it is not."""
     kind = type(event)
     if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
         open_.append(_Keys(is_mapping=kind is yaml.MappingStartEvent))
@@ -151,7 +151,7 @@ class _Open:
         self.merges: list[Any] | None = None
 
 
-class _Builder:
+class _YamlBuilder:
     """Turns parser events into values with a stack of its own."""
 
     def __init__(self, parser: Any, as_text: frozenset[str], first_line: int) -> None:

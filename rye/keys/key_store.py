@@ -1,4 +1,4 @@
-"""Private keys on disk: found, read and written so that nobody else can see them, not even in messages."""
+"""Find, read and write private keys on disk; nobody else can read their files, and no message repeats them."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ __all__ = [
     "find_signing_key",
     "load_key_file",
     "load_signing_key",
+    "passphrase_of",
     "read_key_file",
     "read_public_beside",
     "save_signing_key",
@@ -61,7 +62,7 @@ def find_signing_key(
     variables = os.environ if environ is None else environ
     given = variables.get(KEY_VARIABLE, "").strip()
     if given:
-        return _key_of_variable(given, passphrase or _passphrase(variables))
+        return _key_of_variable(given, passphrase or passphrase_of(variables))
     return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
 
 
@@ -84,7 +85,7 @@ def _key_of_variable(given: str, passphrase: bytes | None) -> SigningKey:
     return load_key_file(Path(path), passphrase=passphrase)
 
 
-def _passphrase(environ: Mapping[str, str]) -> bytes | None:
+def passphrase_of(environ: Mapping[str, str]) -> bytes | None:
     """Return the passphrase of the environment, None where it has none."""
     return environ.get(PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
 
@@ -121,7 +122,7 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
         SigningError: ``unsafe-permissions``, ``key-mismatch`` and the codes of :meth:`SigningKey.from_pem`.
         EnvironmentFault: ``unreadable``.
     """
-    key = SigningKey.from_pem(read_key_file(path), passphrase=passphrase or _passphrase(os.environ))
+    key = SigningKey.from_pem(read_key_file(path), passphrase=passphrase or passphrase_of(os.environ))
     beside = read_public_beside(path)
     if beside is not None and beside.raw != key.public.raw:
         wrong = path.with_suffix(".pub")
@@ -207,7 +208,7 @@ def save_signing_key(
 ) -> Path:
     """Write a private key as ``<name>.pem``, mode 0600 in a folder of mode 0700; return its path.
 
-    Its public half goes beside it as ``<name>.pub``, so that a key behind a passphrase can be told without it.
+    Its public half goes beside it as ``<name>.pub``, so that an encrypted key can be identified without its passphrase.
 
     Raises:
         SigningError: ``key-exists`` when the file is there already and is not to be replaced.
@@ -221,9 +222,7 @@ def save_signing_key(
             path.with_suffix(".pub").unlink(missing_ok=True)
         write_secret(path, key.to_pem(passphrase=passphrase), replace=replace)
     except OSError as fault:
-        raise EnvironmentFault(
-            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
-        ) from None
+        raise _cannot_write(path, fault) from None
     write_atomically(path.with_suffix(".pub"), key.public.pem.encode())
     return path
 
@@ -258,6 +257,9 @@ def write_secret(path: Path, data: bytes, *, replace: bool = False) -> None:
             path=str(path),
         ) from None
     except OSError as fault:
-        raise EnvironmentFault(
-            "cannot-write", f"{path} cannot be written: {fault.strerror}", hint="check folder and disk"
-        ) from None
+        raise _cannot_write(path, fault) from None
+
+
+def _cannot_write(path: Path, fault: OSError) -> EnvironmentFault:
+    message = f"{path} cannot be written: {fault.strerror}"
+    return EnvironmentFault("cannot-write", message, hint="check folder and disk")

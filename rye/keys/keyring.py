@@ -40,11 +40,11 @@ _ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
 
 @dataclass(frozen=True, slots=True)
 class KeyFacts(Report):
-    """What may be shown of a private key.
+    """The public facts of a private key.
 
     Attributes:
         name: Its name; ``RYE_SIGNING_KEY`` for the one of the environment.
-        fingerprint: 64 hex digits; empty when it cannot be told.
+        fingerprint: 64 hex digits; empty when it is unknown.
         path: Its file; empty when the environment holds the key itself.
         encrypted: Whether a passphrase protects it.
         trusted: Whether the user's own trust files let its signatures count.
@@ -204,7 +204,7 @@ class Keyring:
         return (*first, *map(self.show, names))
 
     def show(self, name: str = key_store.DEFAULT_KEY) -> KeyFacts:
-        """Return what may be told about one key; no passphrase is asked for.
+        """Return the public facts of one key; no passphrase is asked for.
 
         Raises:
             NotFoundError: ``no-signing-key``.
@@ -284,9 +284,8 @@ class Keyring:
             return key_store.load_key_file(Path(which).expanduser(), passphrase=secret)
 
         signing.refuse_key_text(str(which))
-        given = self._environ.get(key_store.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape") or None
         try:
-            return open_(given)
+            return open_(key_store.passphrase_of(self._environ))
         except SigningError as error:
             if error.code != "passphrase-needed" or self._passphrase is None:
                 raise
@@ -348,7 +347,7 @@ class Keyring:
         return key_store.read_key_file(path)
 
     def _secret(self, what: str) -> bytes:
-        given = self._environ.get(key_store.PASSPHRASE_VARIABLE, "").encode("utf-8", "surrogateescape")
+        given = key_store.passphrase_of(self._environ)
         asked = self._passphrase(what) if callable(self._passphrase) and not given else self._passphrase
         secret = given or (asked if isinstance(asked, bytes) else b"")
         if not secret:

@@ -10,17 +10,17 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye import signing, spaces
+from rye import manifest, signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keys.keyring import Keyring, Passphrase
-from rye.manifest.model import SignedRoles
+from rye.manifest.model import DAYS, MAX_DAYS, Delegation, ManifestFinding, RootKeys, Seen, SignedRoles, SpaceName
 from rye.manifest.space import Observed, observe
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
-    from rye.manifest import Delegation, ManifestCheck, ManifestFinding, ManifestUpdate, RootKeys
+    from rye.manifest import ManifestCheck, ManifestUpdate
 
 __all__ = ["ManifestReport", "ManifestWritten"]
 
@@ -33,7 +33,7 @@ class ManifestReport:
         source: ``project``, ``user`` or ``system:<bundle>``.
         root: The folder.
         check: Version, expiry, signers and findings.
-        problems: Files that could not be read, so that nothing can be said of them.
+        problems: Files that could not be read, so they could not be checked.
         digest: SHA-256 of all files of the manifest, names and bytes, hex; empty where there is none.
     """
 
@@ -61,7 +61,7 @@ class ManifestWritten(SignedRoles):
     Attributes:
         source: The space.
         folder: Where the files are.
-        changes: What the manifest before said otherwise, as findings; empty for a first one.
+        changes: How the items differ from the manifest before, as findings; empty for a first one.
         listed: How many items there are.
     """
 
@@ -71,15 +71,8 @@ class ManifestWritten(SignedRoles):
     listed: int
 
 
-DAYS = 90
-"""After how many days a manifest expires when nothing else is said."""
-
-MAX_DAYS = 3650
-"""The longest time for which a manifest may be valid."""
-
-
 def has_manifest(root: Root) -> bool:
-    """Return whether a root holds a manifest, without reading it; True if that cannot be told."""
+    """Return whether a root holds a manifest, without reading it; True where its folder cannot be looked at."""
     try:
         return (root.path / "config" / "manifest").is_dir()
     except OSError:
@@ -106,22 +99,17 @@ def check_root(
     Raises:
         EnvironmentFault: The manifest or the state cannot be read.
     """
-    from rye import manifest
-
     if observed is None:
         observed = observe(root)
-    place = manifest.SpaceName(str(root.space), root.bundle)
     seen = manifest.load_seen(root.path) if remember else None
     files = manifest.read_manifest(root.path)
-    check = manifest.check_manifest(
-        files, observed.all, place=place, trust=trust, now=now, seen=seen, unread=observed.unread.keys()
-    )
+    check = _check(files, observed, trust=trust, now=now, seen=seen)
     if remember and check.seen is not None and check.seen != seen:
         try:
             manifest.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
-            note = manifest.ManifestFinding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
-            check = _with(check, note)
+            note = ManifestFinding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
+            check = replace(check, findings=(note, *check.findings))
     return ManifestReport(root.source, str(root.path), check, observed.problems, _digest(files))
 
 
@@ -130,14 +118,15 @@ def _digest(files: Mapping[str, bytes]) -> str:
     return hashlib.sha256("".join(rows).encode()).hexdigest() if files else ""
 
 
-def _with(check: ManifestCheck, finding: ManifestFinding) -> ManifestCheck:
-    return replace(check, findings=(finding, *check.findings))
+def _check(
+    files: Mapping[str, bytes], observed: Observed, *, trust: TrustSet, now: datetime, seen: Seen | None
+) -> ManifestCheck:
+    place, unread = SpaceName(str(observed.root.space), observed.root.bundle), observed.unread.keys()
+    return manifest.check_manifest(files, observed.all, place=place, trust=trust, now=now, seen=seen, unread=unread)
 
 
 def reset_root(root: Root) -> bool:
     """Forget what was last seen of a root's manifest; return whether anything was."""
-    from rye import manifest
-
     return manifest.forget(root.path)
 
 
@@ -170,11 +159,7 @@ def check_manifests(
 
 def concerns(root: Root) -> bool:
     """Return whether a root has a manifest, or one was seen there before."""
-    if has_manifest(root):
-        return True
-    from rye.manifest import was_seen
-
-    return was_seen(root.path)
+    return has_manifest(root) or manifest.was_seen(root.path)
 
 
 def write_root(
@@ -204,8 +189,6 @@ def write_root(
             :func:`rye.manifest.write_manifest`.
         EnvironmentFault: ``project-elsewhere``, and where it cannot be written.
     """
-    from rye import manifest
-
     if not 1 <= days <= MAX_DAYS:
         raise ArgumentError("bad-expiry", f"expires is {days}", hint=f"use 1 to {MAX_DAYS} days")
     if not signers:
@@ -231,7 +214,7 @@ def write_root(
         root=root_keys,
         delegations=delegations,
     )
-    return _written(root, written, changes, len(observed.found))
+    return _save(root, written, changes, len(observed.found))
 
 
 def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -> ManifestWritten:
@@ -241,8 +224,6 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
         ArgumentError: ``nothing-to-sign`` where there is none.
         SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``, ``unreadable-items``.
     """
-    from rye import manifest
-
     spaces.check_writable(root)
     files = manifest.read_manifest(root.path)
     if not files:
@@ -256,7 +237,7 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
             f"the items are not those that the manifest lists: {changes[0].message}",
             hint="rye manifest check shows all; nothing was signed",
         )
-    return _written(root, written, changes, len(observed.found))
+    return _save(root, written, changes, len(observed.found))
 
 
 def _observe_all(root: Root) -> Observed:
@@ -281,19 +262,8 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     Raises:
         SigningError: ``manifest-untrusted``.
     """
-    from rye import manifest
-
-    place = manifest.SpaceName(str(observed.root.space), observed.root.bundle)
     seen = manifest.load_seen(observed.root.path)
-    check = manifest.check_manifest(
-        files,
-        observed.all,
-        place=place,
-        trust=trust,
-        now=signing.system_clock(),
-        seen=seen,
-        unread=observed.unread.keys(),
-    )
+    check = _check(files, observed, trust=trust, now=signing.system_clock(), seen=seen)
     for one in check.errors:
         if one.code.startswith("manifest-") and one.code not in _FIXED:
             raise SigningError(
@@ -305,9 +275,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
     return tuple(one for one in check.errors if one.code.startswith("item-"))
 
 
-def _written(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], listed: int) -> ManifestWritten:
-    from rye import manifest
-
+def _save(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], listed: int) -> ManifestWritten:
     folder = manifest.replace_manifest(root.path, written.files)
     roles = {each.name: getattr(written, each.name) for each in fields(SignedRoles)}
     return ManifestWritten(source=root.source, folder=str(folder), changes=changes, listed=listed, **roles)
@@ -341,8 +309,6 @@ def read_delegation(text: str) -> Delegation:
     Raises:
         ArgumentError: ``bad-delegation``.
     """
-    from rye.manifest import Delegation
-
     match = re.fullmatch(r"([^=]+)=(?:(\d{1,3}):)?([^:].*)", text, re.ASCII)
     if match is None:
         hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml', or NAMESPACE=2:FILE,FILE,FILE"
@@ -374,8 +340,6 @@ def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequen
     """
     if not paths and threshold is None:
         return None
-    from rye.manifest import RootKeys
-
     keys = tuple(read_public_key(path) for path in paths) or tuple(signer.public for signer in signers)
     return RootKeys(keys, 1 if threshold is None else threshold)
 

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import Final
 
 from rye import signing, spaces
 from rye._report import Report
@@ -14,7 +13,7 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink
 from rye.keys.validate import faults, link_problems
-from rye.signing import EnvelopeFormat, PublicKey, Signature, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
+from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.spaces.layout import Layout
 from rye.spaces.read import ReadItem, read_item
@@ -61,13 +60,26 @@ class SignReport(Report):
     removed: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Job:
-    """One file to sign."""
+    """One file to sign, and how it stands: the key and reason code of its signature; no code where that is valid."""
 
     root: Root
     file: ItemFile
     read: ReadItem
+    signer: str = ""
+    code: str = ""
+
+    def judge(self, trust: TrustSet, form: EnvelopeFormat) -> None:
+        """Judge the signature that the file has."""
+        found = signing.judge(self.read.evidence, origin=self.read.origin, trust=trust, now=signing.system_clock())
+        is_valid = found.verdict is Verdict.TRUSTED and found.format == form
+        self.signer, self.code = found.signer, "" if is_valid else found.code
+
+    def row(self, *, changed: bool) -> SignedItem:
+        """Return the file's row in the report."""
+        path = str(self.root.path / self.file.rel_path)
+        return SignedItem(str(self.file.item_type), self.file.item_id, path, changed, self.code)
 
 
 def sign_targets(
@@ -111,16 +123,16 @@ def sign_targets(
         for root in dict.fromkeys(root for root, _ in found):
             spaces.check_writable(root)
     jobs = _read_all(found, missed, validate=mode is not SignMode.CHECK)
-    if mode is SignMode.WRITE:
-        secret = keyring.signing_key(key)
-        codes = [_standing(job.read, secret.public, envelope) for job in jobs]
-        rows = _write(_sign(jobs, codes, secret, envelope, force=force))
-        return SignReport(str(secret.public.fingerprint), tuple(rows), warnings=_not_counting(jobs, keyring))
-    public = _public(keyring, key, mode)
-    rows = [
-        _row(job, standing := _standing(job.read, public, envelope), changed=force or standing != _WELL) for job in jobs
-    ]
-    return SignReport(str(public.fingerprint) if public else "", tuple(rows))
+    secret = keyring.signing_key(key) if mode is SignMode.WRITE else None
+    public = secret.public if secret else _public(keyring, key, mode)
+    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),))
+    for job in jobs:
+        job.judge(trust, envelope)
+    fingerprint = str(public.fingerprint) if public else ""
+    if secret is None:
+        return SignReport(fingerprint, tuple(job.row(changed=force or bool(job.code)) for job in jobs))
+    rows = _write(_sign(jobs, secret, envelope, force=force))
+    return SignReport(fingerprint, tuple(rows), warnings=_not_counting(jobs, keyring))
 
 
 def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicKey | None:
@@ -203,16 +215,15 @@ def sign_bundle(
     if not jobs:
         raise ArgumentError("nothing-to-sign", f"there are no items below {root}", hint="name another folder")
     load = signing.load_trust(bundles={bundle.bundle: bundle.path})
-    now = signing.system_clock()
-    judged = [signing.judge(job.read.evidence, origin=job.read.origin, trust=load.trust, now=now) for job in jobs]
-    codes = [_code(signature, envelope) for signature in judged]
-    kept = {signature.signer for signature, code in zip(judged, codes, strict=True) if code == _WELL and not force}
+    for job in jobs:
+        job.judge(load.trust, envelope)
+    kept = {job.signer for job in jobs if not (job.code or force)}
     fingerprint = trust_file = ""
-    rows = [_row(job, code, changed=False) for job, code in zip(jobs, codes, strict=True)]
-    if force or any(codes):
+    rows = [job.row(changed=False) for job in jobs]
+    if force or any(job.code for job in jobs):
         secret = SigningKey.generate()
         entry = signing.write_trust_file(secret.public, owner=owner, short=True)
-        signed = _sign(jobs, codes, secret, envelope, force=force)
+        signed = _sign(jobs, secret, envelope, force=force)
         # before the items, so that whatever is signed when this is interrupted is trusted too
         trust_file = str(_add_trust_file(trusted / signing.trust_file_name(secret.public), entry))
         rows, fingerprint = _write(signed), str(secret.public.fingerprint)
@@ -276,19 +287,6 @@ def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, 
     return jobs
 
 
-_WELL: Final = ""
-
-
-def _standing(read: ReadItem, public: PublicKey | None, form: EnvelopeFormat) -> str:
-    """Return the reason code if the item is not validly signed by this key in this format, else empty."""
-    trust = TrustSet(() if public is None else (TrustEntry(public, "", TrustScope.NAMED),))
-    return _code(signing.judge(read.evidence, origin=read.origin, trust=trust, now=signing.system_clock()), form)
-
-
-def _code(found: Signature, form: EnvelopeFormat) -> str:
-    return _WELL if found.verdict is Verdict.TRUSTED and found.format == form else found.code
-
-
 def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
     """Return, once for each reason, why a signature just made does not count for this user."""
     trust, now = keyring.trust.load().trust, signing.system_clock()
@@ -307,34 +305,27 @@ def _not_counting(jobs: Sequence[_Job], keyring: Keyring) -> tuple[str, ...]:
     return tuple(reasons.values())
 
 
-def _row(job: _Job, standing: str, *, changed: bool) -> SignedItem:
-    path = str(job.root.path / job.file.rel_path)
-    return SignedItem(str(job.file.item_type), job.file.item_id, path, changed, standing)
-
-
-def _sign(
-    jobs: Sequence[_Job], codes: Sequence[str], key: SigningKey, form: EnvelopeFormat, *, force: bool
-) -> list[tuple[_Job, str, bytes]]:
-    """Return each file with how it stood and the bytes it is to have: signed, unless it stood well already."""
+def _sign(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force: bool) -> list[tuple[_Job, bytes]]:
+    """Return each file with the bytes it is to have: signed, unless its signature is valid already."""
     now, signed = signing.system_clock(), []
-    for job, code in zip(jobs, codes, strict=True):
+    for job in jobs:
         read, after = job.read, job.read.data
-        if force or code != _WELL:
+        if force or job.code:
             after = signing.sign_bytes(read.data, suffix=read.suffix, origin=read.origin, key=key, form=form, now=now)
-        signed.append((job, code, after))
+        signed.append((job, after))
     return signed
 
 
-def _write(signed: Sequence[tuple[_Job, str, bytes]]) -> list[SignedItem]:
+def _write(signed: Sequence[tuple[_Job, bytes]]) -> list[SignedItem]:
     """Write what is signed in memory; a file that changed since it was read is left as it is.
 
     Raises:
         ItemError: ``changed-meanwhile``.
     """
-    for folder in {(job.root.path / job.file.rel_path).parent for job, _, _ in signed}:
+    for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
         signing.sweep(folder)
     rows = []
-    for job, standing, after in signed:
+    for job, after in signed:
         if after != job.read.data:
             if spaces.read_file(job.root, job.file.rel_path) != job.read.data:
                 raise ItemError(
@@ -344,5 +335,5 @@ def _write(signed: Sequence[tuple[_Job, str, bytes]]) -> list[SignedItem]:
                     path=job.file.rel_path,
                 )
             signing.write_atomically(job.root.path / job.file.rel_path, after)
-        rows.append(_row(job, standing, changed=after != job.read.data))
+        rows.append(job.row(changed=after != job.read.data))
     return rows

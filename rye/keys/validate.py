@@ -1,4 +1,4 @@
-"""What keeps an item from being signed: everything that a signature would otherwise make last."""
+"""Checks of an item before it is signed: a signature would make every mistake in it last."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ REQUIRED: Final[Mapping[ItemType, tuple[str, ...]]] = {
     ItemType.TOOL: ("description", "version"),
     ItemType.KNOWLEDGE: ("title", "description", "version"),
 }
-"""What an item of each type must say, in its metadata or, for title and description, in its text."""
+"""What an item of each type must have, in its metadata or, for title and description, in its text."""
 
 _TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")
 _SCALARS: Final = (str, int, float)
 
 
 def faults(read: ReadItem) -> tuple[str, ...]:
-    """Return in words everything that keeps an item from being signed; nothing when it may be."""
+    """Return a sentence for each reason why an item cannot be signed; none when it can be."""
     item = read.item
     missing = [f"there is no {key}" for key in REQUIRED[item.type] if not getattr(item, key)]
     unversioned = []
@@ -45,7 +45,7 @@ def faults(read: ReadItem) -> tuple[str, ...]:
 
 
 def link_problems(root: Root, path: str) -> tuple[str, ...]:
-    """Say of a link to another item that it cannot be signed: one line cannot name two ids."""
+    """Return why a link to another item cannot be signed: one signature line cannot name two ids."""
     base = os.path.realpath(root.path)
     real = os.path.relpath(os.path.realpath(root.path / path), base).replace(os.sep, "/")
     kind, _, rest = real.partition("/")

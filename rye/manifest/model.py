@@ -13,7 +13,9 @@ from rye._report import Report
 from rye.signing import Origin, PublicKey
 
 __all__ = [
+    "DAYS",
     "FINDINGS",
+    "MAX_DAYS",
     "MAX_DELEGATED_DEPTH",
     "MAX_MANIFEST_BYTES",
     "MAX_MANIFEST_FILE",
@@ -29,6 +31,12 @@ __all__ = [
     "Severity",
     "SpaceName",
 ]
+
+DAYS: Final = 90
+"""After how many days a manifest expires by default."""
+
+MAX_DAYS: Final = 3650
+"""The longest time for which a manifest may be valid."""
 
 MAX_MANIFEST_FILE: Final = 33_554_432
 """A longer file of a manifest is refused, in bytes."""

@@ -23,11 +23,12 @@ from rye.errors import EnvironmentFault
 from rye.manifest.model import MAX_MANIFEST_BYTES, MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
 from rye.signing.trust_store import sync_folder, write_atomically
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = [
     "MANIFEST_FOLDER",
     "forget",
-    "is_name",
-    "is_remains",
     "list_versions",
     "load_seen",
     "read_manifest",
@@ -44,12 +45,12 @@ _ROOT_NAME: Final = re.compile(r"([1-9]\d{0,8})\.root\.json", re.ASCII)
 _REMAINS: Final = re.compile(rf"\.(?:(?:manifest|{_NAME.pattern})\.)?[0-9a-f]{{16}}\.tmp", re.ASCII)
 
 
-def is_name(name: str) -> bool:
+def _is_name(name: str) -> bool:
     """Return whether a file of this name may be part of a manifest."""
     return bool(_NAME.fullmatch(name))
 
 
-def is_remains(name: str) -> bool:
+def _is_remains(name: str) -> bool:
     """Return whether a file or folder of this name is what a killed writer left."""
     return bool(_REMAINS.fullmatch(name))
 
@@ -64,10 +65,6 @@ def list_versions(names: Iterable[str], role: str) -> dict[int, str]:
     """Return the versions of a role's list among file names, highest first."""
     found = {int(name.partition(".")[0]): name for name in names if name.partition(".")[2] == f"{role}.json"}
     return dict(sorted(found.items(), reverse=True))
-
-
-if sys.platform != "win32":
-    import fcntl
 
 
 MANIFEST_FOLDER: Final = Path("config", "manifest")
@@ -133,7 +130,7 @@ def _listing(folder: Path) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     with os.scandir(folder) as entries:
         for entry in entries:
-            if not (is_name(entry.name) and entry.is_file(follow_symlinks=False)):
+            if not (_is_name(entry.name) and entry.is_file(follow_symlinks=False)):
                 continue
             try:
                 status = entry.stat(follow_symlinks=False)
@@ -212,7 +209,7 @@ def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
     _remove_remains(folder)
     if folder.is_dir() and any(folder.iterdir()):
         _write(folder, files)
-        _remove(each for each in folder.iterdir() if is_name(each.name) and each.name not in files)
+        _remove(each for each in folder.iterdir() if _is_name(each.name) and each.name not in files)
     else:
         _begin(folder, files)
 
@@ -247,17 +244,14 @@ def _begin(folder: Path, files: Mapping[str, bytes]) -> None:
 
 def _remove_remains(folder: Path) -> None:
     for each in folder.parent.glob(f".{folder.name}.*.tmp"):
-        if is_remains(each.name):
+        if _is_remains(each.name):
             shutil.rmtree(each, ignore_errors=True)
-    _remove(each for each in folder.glob(".*.tmp") if is_remains(each.name))
+    _remove(each for each in folder.glob(".*.tmp") if _is_remains(each.name))
 
 
 def _remove(paths: Iterable[Path]) -> None:
     for path in paths:
         path.unlink(missing_ok=True)
-
-
-# What was last seen
 
 
 def state_folder() -> Path:
@@ -299,8 +293,8 @@ def load_seen(root: Path) -> Seen | None:
     """Return what was last seen of a space's manifest under each of its names, None where none ever was.
 
     Raises:
-        EnvironmentFault: ``state-unreadable`` where it cannot be told, which is not the same as never; ``state-unsafe``
-            where others could have written it.
+        EnvironmentFault: ``state-unreadable`` where there is a record that cannot be read, ``state-unsafe`` where
+            others could have written it.
     """
     own, *others = (_load(place) for place in _places(root))
     also = tuple(seen for seen in others if seen is not None and seen != own)
@@ -338,7 +332,7 @@ def _seen(record: Any) -> Seen:
 
 
 def was_seen(root: Path) -> bool:
-    """Return whether a manifest of a space was ever seen, or that cannot be told, without reading what."""
+    """Return whether a manifest of a space was ever seen; True also where its record cannot be looked at."""
     return any(_is_there(place) for place in _places(root))
 
 

@@ -33,14 +33,11 @@ from rye.manifest.metadata import (
     to_key,
     without_part,
 )
-from rye.manifest.model import Delegation, ListedItem, RootKeys, SignedRoles
+from rye.manifest.model import DAYS, Delegation, ListedItem, RootKeys, SignedRoles
 from rye.manifest.store import list_versions, root_versions
 from rye.signing import PublicKey, SigningKey
 
 __all__ = ["ManifestUpdate", "cosign_manifest", "write_manifest"]
-
-DAYS: Final = 90
-"""After how many days a manifest expires when nothing else is said."""
 
 _ROOT_DAYS: Final = 365
 

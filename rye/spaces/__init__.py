@@ -20,7 +20,7 @@ from __future__ import annotations
 from rye.spaces.bundles import OWN, named_roots, system_roots
 from rye.spaces.discover import check_project, check_writable, find_project, project_root, user_root, user_space
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
-from rye.spaces.nested import Below, look_below
+from rye.spaces.nested import ProjectsBelow, look_below
 from rye.spaces.read import FolderReader, read_file
 from rye.spaces.walker import walk, walk_along, walk_stat
 
@@ -28,10 +28,10 @@ __all__ = [
     "FOLDER",
     "OWN",
     "SUFFIXES",
-    "Below",
     "FileStat",
     "FolderReader",
     "ItemFile",
+    "ProjectsBelow",
     "Root",
     "Space",
     "check_project",

@@ -18,8 +18,8 @@ from rye.spaces.model import FOLDER, Root, Space
 __all__ = [
     "ENTRY_POINTS",
     "OWN",
-    "Gathered",
     "Identity",
+    "RootCollector",
     "has_items",
     "identify",
     "is_looked_into",
@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 
-# ruff: noqa: PTH113 - Path.is_file() raises where a folder may not be entered
+# ruff: noqa: PTH112, PTH113 - Path.is_dir() and is_file() raise where a folder may not be entered
 
 
 _MAX_BYTES = 1 << 16
@@ -54,7 +54,7 @@ class Identity:
 
 
 def identify(folder: Path) -> Identity:
-    """Tell what the bundle in ``folder`` is: by the package metadata beside it, its ``bundle.py``, or its name."""
+    """Return id and version of the bundle in a folder, from package metadata beside it, ``bundle.py`` or its name."""
     literal = _stated(folder / "bundle.py")
     for info in _infos(folder.parent):
         for entry, module in _entries(info):
@@ -111,9 +111,6 @@ def _text(path: Path) -> str:
         return ""
 
 
-# ruff: noqa: PTH112 - Path.is_dir() raises where a folder may not be entered
-
-
 ENTRY_POINTS = "rye.bundles"
 """The entry point group in which an installed package names its ``bundle`` callable."""
 
@@ -143,7 +140,7 @@ def system_roots(
     """
     if bundles is not None and not bundles:
         return (), ()
-    gathered = Gathered()
+    gathered = RootCollector()
     gathered.add(Root(Space.SYSTEM, items_root(), bundle=OWN))
     if bundles is not None:
         gathered.add_folders([Path(folder) for folder in bundles])
@@ -172,12 +169,12 @@ def named_roots(
     Raises:
         NotFoundError: ``bundle-not-found``.
     """
-    gathered = Gathered(taken)
+    gathered = RootCollector(taken)
     gathered.add_folders([Path(folder) for folder in folders])
     return gathered.result()
 
 
-class Gathered:
+class RootCollector:
     """Roots found so far: each bundle id once, each folder once unless bundles share it out by categories."""
 
     def __init__(self, taken: Collection[str] = ()) -> None:
@@ -213,7 +210,7 @@ class Gathered:
                 self.add(root)
 
     def result(self) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-        """Return what was gathered."""
+        """Return the roots, and sentences on folders that hold none."""
         return tuple(self._roots), tuple(self.warnings)
 
 
@@ -227,9 +224,6 @@ def _unused(bundle: str, taken: set[str]) -> str:
         number += 1
         candidate = f"{bundle}#{number}"
     return candidate
-
-
-# Folders
 
 
 def _roots_below(folder: Path) -> Iterator[Root]:
@@ -276,9 +270,6 @@ def _subfolders(folder: Path) -> list[Path]:
     return [folder / name for name in sorted(names)]
 
 
-# Installed packages
-
-
 def _installed(warnings: list[str]) -> Iterator[Root]:
     """Yield the roots of registered bundles, in the order of their names; the only place that runs a bundle's code."""
     if not _any_registered():
@@ -294,7 +285,7 @@ def _installed(warnings: list[str]) -> Iterator[Root]:
 
 
 def _any_registered() -> bool:
-    """Tell whether it is worth importing ``importlib.metadata``, which takes longer than a whole search."""
+    """Return whether it is worth importing ``importlib.metadata``, which takes longer than a whole search."""
     for place in sys.path:
         try:
             with os.scandir(place or ".") as entries:
@@ -322,16 +313,16 @@ def _registered(name: str, answer: Any) -> Root:
         TypeError: It is neither, or says something that cannot be used.
         ValueError: There are no items where it says.
     """
-    place = _said(answer, "root_path")
+    place = _value(answer, "root_path")
     if not isinstance(place, str | os.PathLike):
         raise TypeError("it names no root_path")
     path = _root_at(Path(os.path.abspath(place)), itself=True)  # noqa: PTH100 - links stay as they are
     if path is None:
         raise ValueError(f"there are no items in {place}")
-    categories = _said(answer, "categories") or ()
+    categories = _value(answer, "categories") or ()
     if isinstance(categories, str) or not all(isinstance(one, str) for one in categories):
         raise TypeError("its categories are no list of namespaces")
-    identity = Identity.clean(str(_said(answer, "bundle_id") or name), str(_said(answer, "version") or ""))
+    identity = Identity.clean(str(_value(answer, "bundle_id") or name), str(_value(answer, "version") or ""))
     return Root(
         Space.SYSTEM,
         path,
@@ -342,7 +333,7 @@ def _registered(name: str, answer: Any) -> Root:
     )
 
 
-def _said(answer: Any, key: str) -> Any:
+def _value(answer: Any, key: str) -> Any:
     return answer.get(key) if isinstance(answer, Mapping) else getattr(answer, key, None)
 
 

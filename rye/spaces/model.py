@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import NamedTuple
 
 from rye.items import EXTENSIONS, ItemType
 
-__all__ = ["FOLDER", "SUFFIXES", "FileStat", "ItemFile", "Root", "Space"]
+__all__ = ["FOLDER", "SUFFIXES", "FileStat", "ItemFile", "Root", "Space", "is_within"]
 
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""
@@ -96,3 +97,8 @@ class ItemFile(NamedTuple):
 
 FileStat = tuple[int, int, int, int]
 """What tells whether a file changed: size, mtime_ns, ctime_ns and inode, of what a link within the root leads to."""
+
+
+def is_within(path: str, folder: str) -> bool:
+    """Return whether a path is that of a folder or of something in it; both are compared as text."""
+    return path == folder or path.startswith(folder.rstrip(os.sep) + os.sep)

@@ -9,13 +9,14 @@ from collections import deque
 from collections.abc import Collection
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import NamedTuple
 
 from rye.errors import EnvironmentFault, ItemError, RyeError
-from rye.spaces.bundles import Gathered, has_items, identify, is_looked_into
+from rye.spaces.bundles import RootCollector, has_items, identify, is_looked_into
 from rye.spaces.discover import check_project
-from rye.spaces.model import FOLDER, Root, Space
+from rye.spaces.model import FOLDER, Root, Space, is_within
 
-__all__ = ["MAX_FOLDERS", "Below", "look_below"]
+__all__ = ["MAX_FOLDERS", "ProjectsBelow", "look_below"]
 
 # ruff: noqa: PTH116, PTH118, PTH119 - paths are text here, for there may be many
 
@@ -25,8 +26,8 @@ MAX_FOLDERS = 100_000
 
 
 @dataclass(frozen=True, slots=True)
-class Below:
-    """What lies below a folder.
+class ProjectsBelow:
+    """The projects below a folder, and the bundle that the folder itself may be.
 
     Attributes:
         roots: The project or bundle that the folder itself is, then the projects in it.
@@ -37,7 +38,7 @@ class Below:
     problems: tuple[RyeError, ...] = ()
 
 
-def look_below(folder: Path, *, taken: Collection[str] = ()) -> Below:
+def look_below(folder: Path, *, taken: Collection[str] = ()) -> ProjectsBelow:
     """Return the projects in a folder, and the bundle that it may be itself, importing nothing.
 
     Whatever has a ``.ai`` is a project, also when that holds no items; only a folder that has none, and is none, can be
@@ -51,11 +52,10 @@ def look_below(folder: Path, *, taken: Collection[str] = ()) -> Below:
     """
     search = _Search(Path(os.path.abspath(folder)), taken)  # noqa: PTH100 - links stay
     search.run()
-    return search.result()
+    return ProjectsBelow(search.roots.result()[0], tuple(search.problems))
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     """A folder to look into: its path, where it really is, and, outside, the link that leads out on the way there."""
 
     path: str
@@ -69,13 +69,13 @@ class _Search:
     def __init__(self, folder: Path, taken: Collection[str]) -> None:
         self._folder = folder
         self._real = os.path.realpath(folder)
-        self._gathered = Gathered(taken)
+        self.roots = RootCollector(taken)
         self._queue: deque[_Place] = deque()
         self._links: list[_Place] = []
         self._outside: deque[_Place] = deque()
         self._escaped: set[str] = set()
         self._seen = {self._real}
-        self._problems: list[RyeError] = []
+        self.problems: list[RyeError] = []
 
     def run(self) -> None:
         """Look at the folder itself, then into it."""
@@ -108,13 +108,13 @@ class _Search:
             f"not looked into: {path!r} and others"
         )
         hint = "name the projects in it that are to be verified"
-        self._problems.append(ItemError("too-many-folders", message, hint=hint, path=path))
+        self.problems.append(ItemError("too-many-folders", message, hint=hint, path=path))
 
     def _closed(self, path: str, error: OSError) -> None:
         message = f"{path!r} cannot be read, so what lies there is not known: {error.strerror}"
         too_long = error.errno == errno.ENAMETOOLONG
         hint = "give the folders around it shorter names" if too_long else "check its permissions"
-        self._problems.append(ItemError("unreadable", message, hint=hint, path=path))
+        self.problems.append(ItemError("unreadable", message, hint=hint, path=path))
 
     def _look_into(self, place: _Place) -> None:
         """Take the ``.ai`` of a folder, and queue the folders in it; a link out to a project need lead to no other."""
@@ -148,7 +148,7 @@ class _Search:
         inside = self._holds(link.real)
         out = "" if inside else link.out or link.path
         if os.path.basename(link.real) != FOLDER:
-            self._enter(replace(link, out=out))
+            self._enter(link._replace(out=out))
         elif inside:
             self._add_project(Path(link.real))
         else:
@@ -156,21 +156,21 @@ class _Search:
 
     def _holds(self, real: str) -> bool:
         """Return whether a real path is that of the folder, or of what lies in it."""
-        return f"{real}{os.sep}".startswith(self._real.rstrip(os.sep) + os.sep)
+        return is_within(real, self._real)
 
     def _escape(self, link: str, project: str) -> None:
         self._escaped.add(link)
         message = f"{link!r} leads out of {str(self._folder)!r}, to the project {project!r}"
         hint = "name the project by its own path, or remove the link"
-        self._problems.append(ItemError("link-escape", message, hint=hint, path=link))
+        self.problems.append(ItemError("link-escape", message, hint=hint, path=link))
 
     def _add_project(self, path: Path) -> None:
         try:
             check_project(path.parent)
         except EnvironmentFault as fault:
-            self._problems.append(fault)
+            self.problems.append(fault)
         else:
-            self._gathered.add(Root(Space.PROJECT, path, bundle=identify(path.parent).bundle))
+            self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent).bundle))
 
     def _add_flat(self) -> None:
         """Take the folder itself as a bundle; inside a ``.ai`` it is a part of a project all the same."""
@@ -178,12 +178,7 @@ class _Search:
         root = Root(Space.SYSTEM, self._folder, bundle=identity.bundle, version=identity.version)
         if FOLDER in Path(self._real).parts:
             root = replace(root, space=Space.PROJECT, version="")
-        self._gathered.add(root)
-
-    def result(self) -> Below:
-        """Return what was found."""
-        roots, _ = self._gathered.result()
-        return Below(roots, tuple(self._problems))
+        self.roots.add(root)
 
 
 def _list(folder: str) -> list[tuple[str, bool]]:
@@ -200,7 +195,7 @@ def _list(folder: str) -> list[tuple[str, bool]]:
 
 
 def _may_lead_to_folder(link: str) -> bool:
-    """Return whether a link leads to a folder, or to what cannot be told, as in a folder that may not be entered."""
+    """Return whether a link leads to a folder, or may do so, as where a folder may not be entered."""
     try:
         return stat.S_ISDIR(os.stat(link).st_mode)
     except (FileNotFoundError, NotADirectoryError):

@@ -13,8 +13,9 @@ from rye import spaces
 from rye.errors import ArgumentError, RyeError
 from rye.items import ItemType
 from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
-from rye.spaces import Below, ItemFile, Root
+from rye.spaces import ItemFile, ProjectsBelow, Root
 from rye.spaces.layout import Layout
+from rye.spaces.model import is_within
 
 Accepts = Callable[[Root, ItemFile], bool]
 Covers = Callable[[Root, str], bool]
@@ -128,7 +129,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
         return Target(
             text,
             tuple(inside),
-            lambda root, file: _within(str(root.path / file.rel_path), inside[root]),
+            lambda root, file: is_within(str(root.path / file.rel_path), inside[root]),
             lambda root, rel: _meets(str(root.path / rel), inside[root]),
             whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),  # noqa: PTH100
         )
@@ -144,7 +145,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     """Return the roots that a place lies in, each with the place as seen from it: as written, else where it leads."""
-    written = {root: place for root in known if _within(place, os.path.abspath(root.path))}  # noqa: PTH100 - as above
+    written = {root: place for root in known if is_within(place, os.path.abspath(root.path))}  # noqa: PTH100 - as above
     if written:
         return written
     real = os.path.realpath(place)
@@ -152,23 +153,23 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
     return {
         root: os.path.normpath(root.path / os.path.relpath(real, base))
         for root, base in bases.items()
-        if _within(real, base)
+        if is_within(real, base)
     }
 
 
-def _below(path: Path, known: list[Root]) -> Below:
+def _below(path: Path, known: list[Root]) -> ProjectsBelow:
     """Return the known roots below a folder, and those that it alone names.
 
     A ``.ai`` there is a project, for whose keys somebody must vouch; only a folder that is a root without being called
     so is a bundle, whose own keys speak for its items.
     """
     if not path.is_dir():
-        return Below(())
+        return ProjectsBelow(())
     written, real = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - as above
     around = {
         root: os.path.realpath(root.path)
         for root in known
-        if _within(os.path.abspath(root.path), written) or _within(os.path.realpath(root.path), real)  # noqa: PTH100
+        if is_within(os.path.abspath(root.path), written) or is_within(os.path.realpath(root.path), real)  # noqa: PTH100
     }
     found = spaces.look_below(path, taken={root.bundle for root in known})
     new = [root for root in found.roots if os.path.realpath(root.path) not in around.values()]
@@ -176,8 +177,4 @@ def _below(path: Path, known: list[Root]) -> Below:
 
 
 def _meets(place: str, other: str) -> bool:
-    return _within(place, other) or _within(other, place)
-
-
-def _within(place: str, folder: str) -> bool:
-    return place == folder or place.startswith(folder.rstrip(os.sep) + os.sep)
+    return is_within(place, other) or is_within(other, place)
