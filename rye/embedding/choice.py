@@ -1,4 +1,4 @@
-"""Which embedder to use, as one line says: ``wordllama``, ``none``, ``ollama:MODEL@URL`` or ``openai:MODEL@URL``."""
+"""The choice of an embedder as one line: ``wordllama``, ``none``, ``ollama:MODEL@URL`` or ``openai:MODEL@URL``."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def _check_url(said: str, url: str) -> None:
 
 
 def _shown(url: str) -> str:
-    """Return a URL as an error may repeat it, into a log that others read."""
+    """Return a URL without passwords and keys, for a message that others may read."""
     return _SECRETS.sub(lambda secret: "…@" if secret[0].endswith("@") else "…", url)
 
 

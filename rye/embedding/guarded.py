@@ -1,4 +1,4 @@
-"""Opens the embedder that is chosen, and checks the answers of one that a caller made."""
+"""Open the chosen embedder, and check the answers of one that a caller made."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ _HINT = "give the line of one, or what rye.Embedder describes"
 
 
 def _attributes(embedder: Any) -> dict[str, Any]:
-    """Return the attributes of an embedder, but for dimensions that cannot be had yet: they are asked for again."""
+    """Return the checked attributes of an embedder; ``dimensions`` may be missing, as it is asked for again later."""
     found: dict[str, Any] = {}
     lacking = []
     kind = type(embedder).__name__

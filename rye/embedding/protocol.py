@@ -1,4 +1,4 @@
-"""What an embedder is, and the check that what one answers can be worked with."""
+"""The protocol of an embedder, and the check of the vectors that one returns."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def query_vector(embedder: Embedder, text: str) -> Floats:
 
 
 def failed(name: str, problem: str) -> UnavailableError:
-    """Return the error for an answer that cannot be used."""
+    """Return the error for an embedder's unusable answer."""
     hint = "see what the server logs, or choose another embedder"
     return UnavailableError("embedder-failed", f"the embedder {name} {problem}", hint=hint, embedder=name)
 

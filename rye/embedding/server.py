@@ -70,7 +70,7 @@ _DIALECTS: Final[Mapping[str, _Dialect]] = {
 
 
 class _Refused(Exception):
-    """The server cannot be reached, or says to come again."""
+    """The server cannot be reached or is busy: the request may be sent again."""
 
 
 class ServerEmbedder:

@@ -49,7 +49,7 @@ _PY_SYMBOL = re.compile(r"([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)")
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """What the comment at the top of a script says: ``key: value`` lines apart from prose."""
+    """The comment at the top of a script: its ``key: value`` lines and its prose."""
 
     metadata: dict[str, Any]
     prose: str

@@ -1,4 +1,4 @@
-"""Which file names are items: the known extensions of each type, less the files that package managers own."""
+"""File names of items: the extensions of each type, without the files of package managers."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def split_name(item_type: ItemType, filename: str) -> tuple[str, str]:
 
 
 def is_item_file(item_type: ItemType, filename: str) -> bool:
-    """Tell whether a file of this name, without its folders, in the folder of ``item_type`` is an item.
+    """Return whether a file of this name, without its folders, in the folder of ``item_type`` is an item.
 
     >>> is_item_file(ItemType.TOOL, "deploy.py"), is_item_file(ItemType.TOOL, "package.json")
     (True, False)

@@ -1,4 +1,4 @@
-"""Markdown items: where the metadata stands, what the body is, and its sections."""
+"""Markdown items: their metadata, body and sections."""
 
 from __future__ import annotations
 

@@ -181,7 +181,7 @@ def _tags(meta: Mapping[str, Any]) -> tuple[str, ...]:
 
 
 def declared_by(meta: Mapping[str, Any]) -> dict[str, str]:
-    """Collect what the file says it is; an ``id`` without folders states a name, and only item types are types."""
+    """Return name, category, type and id that a file declares; an ``id`` without folders is taken as a name."""
     declared = {}
     if name := _text(meta, _NAME):
         declared["name"] = name

@@ -1,4 +1,4 @@
-"""The one way in: decode a file, find its format by type and extension, and make an :class:`Item` of it."""
+"""Parse a file: decode it, choose the format by type and extension, and make an :class:`Item` of it."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Ite
 
 
 def declared(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Mapping[str, str]:
-    """Return what :func:`parse` would give as :attr:`Item.declared`, without reading more of the file than that takes.
+    """Return :attr:`Item.declared` as :func:`parse` gives it, reading no more of the file than that needs.
 
     Raises:
         ItemError: As :func:`parse`.

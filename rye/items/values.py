@@ -1,4 +1,4 @@
-"""Text and metadata values that every format shares: decoded, cleaned, and cut to what JSON can say, within bounds."""
+"""Text and metadata values that every format shares: decoded, cleaned, and cut to what JSON can hold, within bounds."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _EMPHASIS = re.compile(r"(\*\*\*|\*\*|__|`+)([^*`\n]{1,300}?)\1")
 
 
 def decode(data: bytes) -> str:
-    """Return the file as text with LF line breaks, no byte order mark and blanks for control characters.
+    """Return the file as text with LF line breaks, no byte order mark and spaces for control characters.
 
     Raises:
         ItemError: ``not-utf8``.
@@ -67,7 +67,7 @@ def without_stale_marks(text: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return ``text`` fit for JSON and terminals: no lone surrogates, blanks for control characters."""
+    """Return ``text`` fit for JSON and terminals: no lone surrogates, spaces for control characters."""
     if text.isascii() and text.isprintable():
         return text
     return _CONTROLS.sub(" ", _SURROGATES.sub("\ufffd", text))
@@ -183,7 +183,7 @@ def _convert(value: Any, depth: int, budget: list[int]) -> Any:
 
 
 def _key(key: Any) -> str:
-    """Name a key as YAML and JSON write it: ``true``, not ``True``."""
+    """Return a key as YAML and JSON write it: ``true``, not ``True``."""
     if key is None or isinstance(key, bool):
         return "null" if key is None else str(key).lower()
     return str(_scalar(key)) if isinstance(key, str | int | float | dt.date | dt.time) else repr(key)

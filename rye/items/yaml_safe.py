@@ -65,7 +65,7 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
 
 
 def ambiguity(text: str, *, first_line: int = 1) -> tuple[str, int] | None:
-    """Return what :func:`load` passes over in silence, and its line: a key that stands twice, a second document.
+    """Return the ambiguity that :func:`load` accepts, and its line: a duplicate key or a second document.
 
     For files in which a value must not be lost; asked of a text that :func:`load` has read.
 

@@ -67,7 +67,7 @@ def find_signing_key(
 
 
 def _key_of_variable(given: str, passphrase: bytes | None) -> SigningKey:
-    """Read the key that the variable holds or names; what it holds is in no message unless it is a file's path."""
+    """Read the key that the variable holds or names; no message repeats its value, unless that is a file's path."""
     if _KEY_TEXT in given:
         # a variable in CI often holds \n for each line break
         data = given.replace("\\n", "\n").encode("utf-8", "replace")
@@ -136,7 +136,7 @@ def load_key_file(path: Path, *, passphrase: bytes | None = None) -> SigningKey:
 
 
 def read_public_beside(path: Path) -> PublicKey | None:
-    """Return the public key that stands beside a private one; what it says is proven only once that is unlocked."""
+    """Return the public key beside a private key's file; it is unproven until the private key is unlocked."""
     try:
         with path.with_suffix(".pub").open("rb") as stream:
             text = stream.read(MAX_TRUST_FILE).decode("ascii", "replace")
@@ -179,7 +179,7 @@ def read_key_file(path: Path) -> bytes:
 
 
 def _open_at_once(path: str, flags: int) -> int:
-    """Open a file without waiting for the other end of a pipe, which is refused then."""
+    """Open a file without blocking on a pipe, which is refused afterwards."""
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))
 
 

@@ -1,4 +1,4 @@
-"""The keys of a user: making, listing, showing, exporting and importing them; and whose signatures count.
+"""The keyring: make, list, show, export and import the keys of a user.
 
 Example::
 
@@ -140,7 +140,7 @@ class Keyring:
         trust: bool | None = None,
         replace: bool = False,
     ) -> KeyFacts:
-        """Take over a private key given as PEM; one behind a passphrase stays behind it.
+        """Import a private key given as PEM; an encrypted one stays encrypted.
 
         Raises:
             SigningError: As for :meth:`generate`, and the codes of :meth:`rye.signing.SigningKey.from_pem`.
@@ -336,7 +336,7 @@ class Keyring:
         return signing.write_trust_file(public, owner=owner)
 
     def export_private(self, name: str = key_store.DEFAULT_KEY) -> bytes:
-        """Return the private key as its file holds it: behind a passphrase if it is behind one there.
+        """Return the bytes of a private key's file; an encrypted key stays encrypted.
 
         Raises:
             NotFoundError: ``no-signing-key``.

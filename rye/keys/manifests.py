@@ -1,4 +1,4 @@
-"""Signed manifests of the spaces: writing them, and checking what is on disk against them."""
+"""Write the manifests of the spaces, and check the files on disk against them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ __all__ = ["ManifestReport", "ManifestWritten"]
 
 @dataclass(frozen=True, slots=True)
 class ManifestReport:
-    """What the check of one space's manifest found.
+    """The result of checking one space's manifest.
 
     Attributes:
         source: ``project``, ``user`` or ``system:<bundle>``.
@@ -56,7 +56,7 @@ class ManifestReport:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ManifestWritten(SignedRoles):
-    """What writing a manifest did.
+    """The result of writing a manifest.
 
     Attributes:
         source: The space.
@@ -87,7 +87,7 @@ def check_root(
     observed: Observed | None = None,
     remember: bool = True,
 ) -> ManifestReport:
-    """Check the manifest of a root, and keep what was seen when it is good.
+    """Check the manifest of a root; if it passes, remember its versions for the next check.
 
     Args:
         root: The space.
@@ -126,7 +126,7 @@ def _check(
 
 
 def reset_root(root: Root) -> bool:
-    """Forget what was last seen of a root's manifest; return whether anything was."""
+    """Forget the manifest last seen in a root; return whether there was one."""
     return manifest.forget(root.path)
 
 
@@ -257,7 +257,7 @@ _FIXED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", 
 
 
 def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[ManifestFinding, ...]:
-    """Return how the items differ from a manifest that stands.
+    """Return how the items differ from the present manifest.
 
     Raises:
         SigningError: ``manifest-untrusted``.
@@ -333,7 +333,7 @@ def read_public_key(path: Path) -> signing.PublicKey:
 
 
 def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequence[SigningKey]) -> RootKeys | None:
-    """Return the keys a manifest is to have, by their trust files or else the signers'; None leaves them as they are.
+    """Return the keys that a manifest is to have, from trust files or else the signers; None keeps the present ones.
 
     Raises:
         ArgumentError, NotFoundError, SigningError: As :func:`read_public_key`.

@@ -1,4 +1,4 @@
-"""Signing many items: all are validated before any is written."""
+"""Sign many items or none: validate all of them, then write."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class SignMode(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class SignedItem(Report):
-    """One file that was signed, or would be; ``changed`` is False where it stood signed already.
+    """One file that was signed, or would be; ``changed`` is False where it was validly signed already.
 
     ``code`` is the reason code of how it stood before, judged by the signing key alone; in a bundle that is signed as
     one, by the bundle's own trust files. It is empty where the signature was valid and of the same format.
@@ -47,7 +47,7 @@ class SignedItem(Report):
 
 @dataclass(frozen=True, slots=True)
 class SignReport(Report):
-    """What signing did: the key's fingerprint, every file, its trust file, and why it may not count.
+    """The result of signing: the key's fingerprint, every file, its trust file, and why it may not count.
 
     Fingerprint and trust file are empty where a bundle needed no signature; ``removed`` are the trust files that none
     of its items needed any more.
@@ -93,7 +93,7 @@ def sign_targets(
     mode: SignMode = SignMode.WRITE,
     force: bool = False,
 ) -> SignReport:
-    """Sign what the texts name in the project or user space.
+    """Sign the items that the texts name in the project or user space.
 
     Args:
         texts: ``type:id``, globs of ids, scopes or paths.
@@ -261,7 +261,7 @@ def _format(name: str) -> EnvelopeFormat:
 
 
 def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
-    """Read all files and, unless only their signatures matter, validate them; what was missed is a problem too.
+    """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too.
 
     Raises:
         SigningError: ``invalid-items``.
@@ -317,7 +317,7 @@ def _sign(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force:
 
 
 def _write(signed: Sequence[tuple[_Job, bytes]]) -> list[SignedItem]:
-    """Write what is signed in memory; a file that changed since it was read is left as it is.
+    """Write the signed files; one that changed since it was read is left as it is.
 
     Raises:
         ItemError: ``changed-meanwhile``.

@@ -1,4 +1,4 @@
-"""Changes of trust files: each is planned before any is made, and none is written through a link."""
+"""Change several trust files or none: validate every change, then write. No file is written through a link."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class TrustedKey(Report):
-    """One trust file: what it says of its key, whether that counts, and why."""
+    """One trust file: its key, the limits of that key, whether it counts, and why."""
 
     fingerprint: str
     owner: str
@@ -62,7 +62,7 @@ class TrustReport(Report):
 
 @dataclass(frozen=True, slots=True)
 class TrustChange(Report):
-    """What was done to a trust file.
+    """A change of a trust file.
 
     ``added``, ``removed``, ``revoked``, ``endorsed``, ``unchanged``, or in a dry run ``would endorse``.
     """
@@ -76,14 +76,14 @@ class TrustChange(Report):
 
 @dataclass(frozen=True, slots=True)
 class TrustPlan:
-    """A change of trust files that was checked and can be made: the key and the function that makes it."""
+    """A change of trust files that was validated but not made: the key, and the function that makes the change."""
 
     fingerprint: str
     carry_out: Callable[[], TrustChange]
 
     @classmethod
     def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> TrustPlan:
-        """Return a plan that changes nothing, and says so with ``action``."""
+        """Return a plan that changes nothing and reports ``action``."""
         return cls(entry.fingerprint, lambda: TrustChange(action, entry.fingerprint, entry.owner, paths))
 
 
@@ -139,7 +139,7 @@ def write_trust_file(path: Path, data: bytes, standing: Sequence[TrustEntry]) ->
 
 
 def by_a_link(path: Path, root: Path) -> SigningError:
-    """Return the error for a path below a root that links lead out of it."""
+    """Return the error for a path that leads out of its root by a link."""
     message = f"{path} leads out of {root}, by a link; nothing is read or written there"
     return SigningError("not-a-file", message, hint="put the files themselves in the place of the link")
 
@@ -158,7 +158,7 @@ def unlink(path: Path) -> None:
 
 
 def refuse_link(path: Path) -> None:
-    """Refuse to write to what a link leads to.
+    """Refuse to write through a link.
 
     Raises:
         SigningError: ``not-a-file``.
@@ -204,7 +204,7 @@ def read_key(path: Path) -> TrustEntry:
 
 
 def read_trust_file(path: Path, *, scope: TrustScope) -> TrustEntry:
-    """Return what a trust file says.
+    """Return the entry of a trust file.
 
     Raises:
         NotFoundError, SigningError: It is not there, or cannot be understood.

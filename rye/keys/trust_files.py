@@ -1,4 +1,4 @@
-"""Whose signatures count: listing, adding, removing, revoking and endorsing keys."""
+"""Trust files, which decide whose signatures count: list, add, remove, revoke and endorse keys."""
 
 from __future__ import annotations
 
@@ -54,11 +54,11 @@ class Trust:
         self._clock = clock
 
     def load(self) -> TrustLoad:
-        """Read every trust file anew."""
+        """Read every trust file."""
         return self._layout.load_trust(self._named)
 
     def list(self) -> TrustReport:
-        """Return every trust file with whether and why it counts now."""
+        """Return every trust file, whether its key counts now, and why."""
         load, now = self.load(), self._clock()
         rows = []
         for entry in load.trust.entries:
@@ -82,7 +82,7 @@ class Trust:
         return TrustReport(tuple(rows), (*load.warnings, *_lack(rows, load)))
 
     def add(self, key: str, **how: Any) -> TrustChange:
-        """Trust a key, as :meth:`plan_add` says; the arguments and errors are its own."""
+        """Trust a key: see :meth:`plan_add`, whose arguments and errors it has."""
         return self.plan_add(key, **how).carry_out()
 
     def plan_add(
@@ -95,7 +95,7 @@ class Trust:
         space: str = "user",
         replace: bool = False,
     ) -> TrustPlan:
-        """TrustPlan to trust a key: to write its trust file into a space. Limits not given are those of the file given.
+        """Plan to trust a key: to write its trust file into a space. Limits not given are those of the file given.
 
         Args:
             key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
@@ -136,11 +136,11 @@ class Trust:
         return TrustPlan(known.fingerprint, carry_out)
 
     def remove(self, key: str, **how: Any) -> TrustChange:
-        """Remove the trust files of a key, as :meth:`plan_remove` says, arguments and errors included."""
+        """Remove the trust files of a key: see :meth:`plan_remove`, whose arguments and errors it has."""
         return self.plan_remove(key, **how).carry_out()
 
     def plan_remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustPlan:
-        """TrustPlan to remove the trust files of a key from a space.
+        """Plan to remove the trust files of a key from a space.
 
         Raises:
             NotFoundError: ``key-not-found`` when the space has none.
@@ -174,11 +174,11 @@ class Trust:
         return TrustPlan(known.fingerprint, carry_out)
 
     def revoke(self, key: str, **how: Any) -> TrustChange:
-        """Revoke a key, as :meth:`plan_revoke` says; the arguments and errors are its own."""
+        """Revoke a key: see :meth:`plan_revoke`, whose arguments and errors it has."""
         return self.plan_revoke(key, **how).carry_out()
 
     def plan_revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustPlan:
-        """TrustPlan to revoke a key for everything it ever signed; in user space that beats every other file.
+        """Plan to revoke a key for everything it ever signed; in user space that beats every other file.
 
         Args:
             key: As for :meth:`plan_add`; a fingerprint is enough when any space names the key.
@@ -215,15 +215,15 @@ class Trust:
         return TrustPlan(known.fingerprint, carry_out)
 
     def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
-        """Stand behind a key of the project, as :meth:`plan_endorse` says, arguments and errors included."""
+        """Endorse a key of the project: see :meth:`plan_endorse`, whose arguments and errors it has."""
         return self.plan_endorse(file, key).carry_out()
 
     def plan_endorse(self, file: str, key: SigningKey | None) -> TrustPlan:
-        """TrustPlan to stand behind a key of the project: to sign its trust file with a key of the user.
+        """Plan to endorse a key of the project: to sign its trust file with a key of the user.
 
         Args:
             file: The trust file, or the fingerprint of its key.
-            key: A key of the user; None changes nothing and only tells whose key would be endorsed.
+            key: A key of the user; None changes nothing and only returns whose key would be endorsed.
 
         Raises:
             NotFoundError: ``key-not-found``, ``trust-not-found``.
@@ -306,7 +306,7 @@ class Trust:
             raise
 
     def _resolve(self, text: str) -> TrustEntry:
-        """Return a key with what its file says of it; of a fingerprint, what the most authoritative file says."""
+        """Return the trust entry that a text names; of a fingerprint, that of the most authoritative file."""
         if text.startswith(_PREFIX):
             return TrustEntry(PublicKey.from_base64(text.removeprefix(_PREFIX)), "", TrustScope.USER)
         if _FINGERPRINT.fullmatch(text) and not Path(text).exists():
@@ -331,7 +331,7 @@ class Trust:
         raise NotFoundError("key-not-found", message, hint=hint)
 
     def _standing(self, public: PublicKey, space: str) -> tuple[TrustEntry, ...]:
-        """Return what the trust files of a space say of a key."""
+        """Return the entries of a space's trust files for a key."""
         folder = self._folder(space)
         named = self.load().trust.named(public.fingerprint)
         return tuple(entry for entry in named if entry.scope == space and Path(entry.source).parent == folder)

@@ -55,7 +55,7 @@ def link_problems(root: Root, path: str) -> tuple[str, ...]:
 
 
 def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
-    """Find metadata of a kind that its key cannot have."""
+    """Find metadata whose type is wrong for its key."""
     words = [
         f"{key} is {_kind(metadata[key])}, not text"
         for key in _TEXTS
@@ -70,7 +70,7 @@ def _mistyped(metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _succeeded_by_several(metadata: Mapping[str, Any]) -> list[str]:
-    """Find more than one item that is to take the place of this one: only the first would ever be named."""
+    """Find keys that name more than one successor of the item: only the first would be used."""
     return [
         f"{key} names {len(found)} items, of which one alone can take its place; put the others in references"
         for key in ("superseded_by", "replaced_by")

@@ -1,4 +1,4 @@
-"""manifest: a signed list of a space's items and trust files, for what a line in each file cannot say.
+"""manifest: a signed list of a space's items and trust files; it shows which are missing, renamed or rolled back.
 
 The list is TUF metadata (root, timestamp, snapshot, targets, roles for delegated namespaces), written and read with
 python-tuf. What anchors it is rye's own trust set: the first root that trusted keys have signed; each later one must be

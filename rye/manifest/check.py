@@ -1,4 +1,4 @@
-"""What a manifest and the files of its space say of each other: bytes, keys and a moment in, findings out."""
+"""Check a manifest against the files of its space: bytes, keys and a moment in, findings out; no disk access."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Keys", "ManifestCheck", "Roots", "check_manifest", "holders"]
 
 @dataclass(frozen=True, slots=True)
 class Keys:
-    """Whose word counts for a manifest, in one space at one moment."""
+    """The keys that may sign a manifest of one space at one moment."""
 
     place: SpaceName
     trust: TrustSet
@@ -45,7 +45,7 @@ class Keys:
 
 
 def holders(delegator: Root | Targets, role: str, part: SignedFile[Any], keys: Keys | None) -> tuple[list[str], int]:
-    """Return the keys of a role that have validly signed, revoked ones apart, and how many must."""
+    """Return the keys of a role that have validly signed and are not revoked, and how many must sign."""
     result = delegator.get_verification_result(role, part.payload, part.metadata.signatures)
     return [name for name in result.signed if keys is None or not keys.revoked(name)], result.threshold
 
@@ -137,7 +137,7 @@ S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 
 @dataclass(frozen=True, slots=True)
 class ManifestCheck:
-    """What a check found.
+    """The result of checking a manifest.
 
     Attributes:
         findings: Everything, of the manifest first, then of items by path.
@@ -239,7 +239,7 @@ class _Check:
         return Seen(dict(self.versions), dict(self.digests), self._root)
 
     def run(self) -> None:
-        """Go through the roles in the order of the TUF specification (5.3 to 5.6), then gather the list.
+        """Check the roles in the order of the TUF specification (5.3 to 5.6), then collect the listed items.
 
         Raises:
             Refused: What follows cannot be believed.
@@ -332,7 +332,7 @@ class _Check:
             self._take(listing.signed, name)
 
     def _take(self, targets: Targets, role: str) -> None:
-        """Add what a role lists; what a role before it lists already stays, as TUF's order of search has it."""
+        """Add the items that a role lists; those of a role before it stay, as in TUF's order of search."""
         for item in listed_items(targets):
             standing = self.listed.setdefault(item.path, item)
             if standing is not item and (standing.sha256, standing.length) != (item.sha256, item.length):

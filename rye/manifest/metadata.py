@@ -1,4 +1,4 @@
-"""TUF metadata in and out of bytes: the shapes rye accepts, whose names are checked before anything is believed."""
+"""Read and write TUF metadata: only the shapes that rye accepts, checked before any signature is."""
 
 from __future__ import annotations
 
@@ -46,24 +46,24 @@ S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 
 @dataclass(frozen=True, slots=True)
 class SignedFile(Generic[S]):
-    """One file of a manifest: what is in it, and the bytes its signatures are over, which take time to make."""
+    """One file of a manifest: its metadata, and the bytes that its signatures cover, computed once."""
 
     metadata: Metadata[S]
     payload: bytes
 
     @property
     def signed(self) -> S:
-        """What is signed."""
+        """The signed part of the metadata."""
         return self.metadata.signed
 
     @property
     def digest(self) -> str:
-        """SHA-256 hex of what the signatures are over."""
+        """SHA-256 of the bytes that the signatures cover, hex."""
         return hashlib.sha256(self.payload).hexdigest()
 
 
 class Refused(Exception):
-    """A file of a manifest cannot be believed: the code of the finding, and why."""
+    """A file of a manifest is refused: the code of the finding, and why."""
 
     def __init__(self, code: str, message: str, path: str = "") -> None:
         super().__init__(message)
@@ -73,7 +73,7 @@ class Refused(Exception):
 
 
 def load(data: bytes, kind: type[S], name: str) -> SignedFile[S]:
-    """Return what is in a file; its signatures are not yet checked.
+    """Parse a file of a manifest; its signatures are not checked yet.
 
     Raises:
         Refused: ``manifest-malformed``.
@@ -137,7 +137,7 @@ def to_bytes(metadata: Metadata[Any]) -> bytes:
 
 
 def listed_items(targets: Targets) -> Iterator[ListedItem]:
-    """Yield what a list says of each item."""
+    """Yield the items of a list."""
     for path, file in targets.targets.items():
         custom = file.custom if isinstance(file.custom, dict) else {}
         facts = [str(custom.get(key, "")) for key in ("type", "id", "signed")]
@@ -147,7 +147,7 @@ def listed_items(targets: Targets) -> Iterator[ListedItem]:
 def role_name(namespaces: Iterable[str]) -> str:
     """Return the name of the role that lists these namespaces.
 
-    Two lists of namespaces never share one: what the words lose, the digits tell apart.
+    Two lists of namespaces never share one: namespaces whose words are the same differ in the digits.
     """
     text = " ".join(sorted(namespaces))
     words = re.sub(r"[^a-z0-9]+", "-", text.casefold()).strip("-")[:48] or "all"
@@ -171,7 +171,7 @@ def delegated_paths(namespaces: Iterable[str]) -> list[str]:
 
 
 def without_part(*signers: SigningKey) -> SigningError:
-    """Return the error that says whose keys do not count here."""
+    """Return the error for signers whose keys have no part in the manifest."""
     names = ", ".join(str(signer.public.fingerprint)[:16] for signer in signers)
     return SigningError(
         "manifest-key",
@@ -181,7 +181,7 @@ def without_part(*signers: SigningKey) -> SigningError:
 
 
 def check_threshold(threshold: int, keys: int) -> None:
-    """Refuse a number of signatures that so many keys can never give.
+    """Refuse a threshold that is below one or above the number of keys.
 
     Raises:
         SigningError: ``manifest-threshold``.

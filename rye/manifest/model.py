@@ -1,4 +1,4 @@
-"""What a manifest lists, what a check of it finds, and what was seen of it before, as values."""
+"""The values of a manifest: listed items, findings of a check, and the versions seen before."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FindingKind:
-    """One row: whether it fails a check, and the command that fixes it, after ``  # `` what to know before.
+    """A kind of finding: whether it fails a check, and the command that fixes it, with a note after ``  # ``.
 
     Where no command can, the remedy begins with ``# `` and says what to do.
     """
@@ -129,7 +129,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
 
 @dataclass(frozen=True, slots=True)
 class ManifestFinding:
-    """One thing that a check found.
+    """One finding of a check.
 
     Attributes:
         code: One of :data:`FINDINGS`.
@@ -137,7 +137,7 @@ class ManifestFinding:
         path: The file below the space's root.
         item_type, item_id: Of the item, when the finding is about one.
         sha256: Of the item's file as it was found, as it is listed where it is gone; of what was last seen where the
-            manifest is gone. Hex, empty for all else. It tells a finding from a later one of the same code.
+            manifest is gone. Hex, empty for all else. It distinguishes a finding from a later one of the same code.
     """
 
     code: str
@@ -212,14 +212,14 @@ class ListedItem:
 
 @dataclass(frozen=True, slots=True)
 class SpaceName:
-    """Which space a manifest is of: decides whose keys may sign it."""
+    """The space that a manifest belongs to, which decides whose keys may sign it."""
 
     space: str
     bundle: str = ""
 
     @property
     def origin(self) -> Origin:
-        """As the trust set asks for it."""
+        """The origin by which the trust set decides."""
         return Origin(self.space, self.bundle, "manifest", "manifest")
 
 
@@ -233,7 +233,7 @@ class RootKeys:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """A namespace that others list.
+    """A namespace whose items are listed by other keys.
 
     Attributes:
         namespaces: Patterns as in a trust file: ``rye/core/*``, ``tool:rye/*``.
@@ -248,7 +248,7 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What was last seen of a space's manifest and found good.
+    """The last manifest of a space that passed a check.
 
     Attributes:
         versions: Role → version.
@@ -264,7 +264,7 @@ class Seen:
 
     @property
     def all(self) -> tuple[Seen, ...]:
-        """This and what was seen under other names."""
+        """This record and those of other names of the folder."""
         return (self, *self.also)
 
     @property

@@ -1,4 +1,4 @@
-"""What is on disk below a root, as a manifest lists it: its items, and the trust files that say whose word counts."""
+"""The files on disk below a root, as a manifest lists them: items and trust files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Read = Callable[[Root, str], bytes]
 
 @dataclass(slots=True)
 class Observed:
-    """The files of one root: no contents, but what a manifest says of them.
+    """The files of one root, each with the facts that a manifest lists.
 
     Attributes:
         root: The root.
@@ -45,7 +45,7 @@ class Observed:
         return tuple(self.unread.values())
 
     def read(self, file: ItemFile, read: Read = spaces.read_file) -> None:
-        """Read a file and take it down."""
+        """Read a file and record it."""
         try:
             data = read(self.root, file.rel_path)
         except ItemError as error:
@@ -59,7 +59,7 @@ class Observed:
         return ListedItem(path, kind, item_id, len(data), hashlib.sha256(data).hexdigest(), signed_at)
 
     def read_trust(self) -> None:
-        """Read the trust files and take them down; what is no file counts as none, as it does for trust."""
+        """Read and record the trust files; anything but a regular file is ignored, as it is for trust."""
         folder = self.root.path / signing.TRUSTED_FOLDER
         try:
             paths = signing.trust_paths(folder)
@@ -81,11 +81,11 @@ class Observed:
         self.unread[path] = f"{self.root.source}: {path}: {why}"
 
     def take(self, item: ListedItem) -> None:
-        """Take down what was read of a file."""
+        """Record a file that was read."""
         self.found[item.path] = item
 
     def miss(self, error: ItemError) -> None:
-        """Take down that a file or folder could not be read."""
+        """Record a file or folder that could not be read."""
         self.unread[str(error.details.get("path", ""))] = f"{self.root.source}: {error.message}"
 
 
@@ -107,9 +107,9 @@ def observe(root: Root) -> Observed:
 def compare(
     listed: Mapping[str, ListedItem], found: Iterable[ListedItem], unread: Collection[str] = ()
 ) -> tuple[ManifestFinding, ...]:
-    """Return what differs, by path: each file that is not as listed gives one finding, a rename one for both paths.
+    """Return how files differ from the list, by path: one finding for each file, one for both paths of a rename.
 
-    Nothing is said of what is listed at or below a path that could not be read.
+    There is no finding for what is listed at or below a path that could not be read.
     """
     here = {item.path: item for item in found}
     homes: defaultdict[str, list[str]] = defaultdict(list)

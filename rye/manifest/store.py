@@ -1,4 +1,4 @@
-"""A manifest's files, and what was last seen of each space's; the only part of this room that reads or writes any."""
+"""Read and write the files of manifests, and the records of those last seen; no other file of this room does."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _is_name(name: str) -> bool:
 
 
 def _is_remains(name: str) -> bool:
-    """Return whether a file or folder of this name is what a killed writer left."""
+    """Return whether a file or folder of this name was left by a killed writer."""
     return bool(_REMAINS.fullmatch(name))
 
 
@@ -126,7 +126,7 @@ def _folder(root: Path) -> Path:
 
 
 def _listing(folder: Path) -> dict[str, tuple[int, ...]]:
-    """Return the files of a manifest in a folder, each with what shows that it was replaced; links are none."""
+    """Return the files of a manifest, each with the facts that change when it is replaced; links are ignored."""
     found: dict[str, tuple[int, ...]] = {}
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -192,7 +192,7 @@ def replace_manifest(root: Path, files: Mapping[str, bytes]) -> Path:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Keep other writers out, who would remove what this one has just written; who is killed keeps nobody out."""
+    """Lock out other writers, who would remove the new files; the lock ends with the process."""
     if sys.platform == "win32":
         yield
         return
@@ -255,7 +255,7 @@ def _remove(paths: Iterable[Path]) -> None:
 
 
 def state_folder() -> Path:
-    """Return where what was last seen is kept: ``RYE_STATE_DIR``, else the user's state folder.
+    """Return the folder of the records: ``RYE_STATE_DIR``, else the user's state folder.
 
     Raises:
         EnvironmentFault: ``state-unreadable``.
@@ -290,7 +290,7 @@ def _places(root: Path) -> tuple[Path, ...]:
 
 
 def load_seen(root: Path) -> Seen | None:
-    """Return what was last seen of a space's manifest under each of its names, None where none ever was.
+    """Return the record of a space's manifest under each of its names, None where none was ever seen.
 
     Raises:
         EnvironmentFault: ``state-unreadable`` where there is a record that cannot be read, ``state-unsafe`` where
@@ -347,7 +347,7 @@ def _is_there(path: Path) -> bool:
 
 
 def save_seen(root: Path, seen: Seen) -> None:
-    """Keep what was seen of a space's manifest under each of its names, in a folder only the user can look into.
+    """Save the record of a space's manifest under each of its names, in a folder that only the user can read.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
@@ -372,7 +372,7 @@ def save_seen(root: Path, seen: Seen) -> None:
 
 
 def forget(root: Path) -> bool:
-    """Forget what was last seen of a space's manifest under each of its names; return whether anything was.
+    """Remove the records of a space's manifest under all its names; return whether there was one.
 
     Raises:
         EnvironmentFault: ``cannot-write``.

@@ -1,4 +1,4 @@
-"""Making a manifest, or its next version: bytes, keys and a moment in, bytes out."""
+"""Write a manifest, or its next version: bytes, keys and a moment in, bytes out; no disk access."""
 
 from __future__ import annotations
 
@@ -223,7 +223,7 @@ class _Draft:
                 raise without_part(signer)
 
     def _require_owner(self) -> None:
-        """Refuse to change who signs and lists what, on the word of others."""
+        """Refuse to change keys and delegations unless a key of the root signs."""
         if not self._owned:
             raise without_part(*self.signers)
 
@@ -306,7 +306,7 @@ class _Draft:
     # signatures
 
     def seal(self) -> ManifestUpdate:
-        """Sign everything the signers have a part in and write it down."""
+        """Sign every role that the signers have a key of, and return the files."""
         self._require_part()
         missing = {"root": self._seal_root()}
         files = {f"{number}.root.json": self._kept(f"{number}.root.json", one) for number, one in self.roots.items()}
@@ -354,7 +354,7 @@ class _Draft:
         return lacking(delegator, role, metadata)
 
     def _kept(self, name: str, metadata: Metadata[Any]) -> bytes:
-        """Return the bytes of a file; those it had, where nothing about it is new."""
+        """Return the bytes of a file; the old ones where its content is the same."""
         data = to_bytes(metadata)
         old = self.files.get(name, b"")
         return old if old and to_bytes(Metadata.from_bytes(old)) == data else data

@@ -1,4 +1,4 @@
-"""Finding the project and the user space."""
+"""Find the project and the user space."""
 
 # ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered
 from __future__ import annotations
@@ -48,7 +48,7 @@ def find_project(start: Path, *, user: Path | None = None) -> Path | None:
 
 
 def check_project(folder: Path, *, user: Path | None = None) -> Path:
-    """Return a folder, unless what is there under the name of a project's ``.ai`` is none.
+    """Return a folder, unless its ``.ai`` cannot be that of a project.
 
     Raises:
         EnvironmentFault: ``unusable-project``.

@@ -1,4 +1,4 @@
-"""Which roots a registry has, and which keys count in them."""
+"""The roots of a registry, and the trust files that count in them."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Layout:
 
 
 def as_path(name: str, value: object) -> Path:
-    """Return a path that a caller gave.
+    """Validate a path that a caller gave.
 
     Raises:
         ArgumentError: ``bad-path``.
@@ -98,7 +98,7 @@ def as_path(name: str, value: object) -> Path:
 
 
 def as_paths(name: str, values: object) -> tuple[Path, ...]:
-    """Return a list of paths that a caller gave.
+    """Validate a list of paths that a caller gave.
 
     Raises:
         ArgumentError: ``bad-path``.
@@ -109,7 +109,7 @@ def as_paths(name: str, values: object) -> tuple[Path, ...]:
 
 
 def as_seconds(value: object) -> float:
-    """Return a number of seconds that a caller gave as ``max_staleness``.
+    """Validate a number of seconds that a caller gave as ``max_staleness``.
 
     Raises:
         ArgumentError: ``bad-max-staleness``.

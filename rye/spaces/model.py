@@ -66,7 +66,7 @@ class Root:
         return self.space.priority
 
     def holds(self, item_id: str) -> bool:
-        """Tell whether items of this id count, given the bundle's categories."""
+        """Return whether items of this id count, given the bundle's categories."""
         return not self.categories or any(
             item_id == namespace or item_id.startswith(f"{namespace}/") for namespace in self.categories
         )
@@ -96,7 +96,7 @@ class ItemFile(NamedTuple):
 
 
 FileStat = tuple[int, int, int, int]
-"""What tells whether a file changed: size, mtime_ns, ctime_ns and inode, of what a link within the root leads to."""
+"""The values by which a changed file is recognised: size, mtime_ns, ctime_ns, inode; of a link, those of its target."""
 
 
 def is_within(path: str, folder: str) -> bool:

@@ -1,4 +1,4 @@
-"""Projects below a folder: each ``.ai`` in it, and what could not be looked at."""
+"""Find the projects below a folder: each ``.ai`` in it, and folders that could not be read."""
 
 from __future__ import annotations
 

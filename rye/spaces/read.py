@@ -153,7 +153,7 @@ class FolderReader:
             self._folder = -1
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         if self._folder >= 0:
             os.close(self._folder)
         self._root, self._path, self._folder = None, "", -1

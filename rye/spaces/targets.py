@@ -1,4 +1,4 @@
-"""What the words after ``rye verify`` and ``rye sign`` name: paths, ``type:id`` references, or scopes."""
+"""Targets, the arguments of ``rye verify`` and ``rye sign``: paths, ``type:id`` references, or scopes."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _WILD = re.compile(r"[*?\[]")
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """One of the words: the text itself, the roots to look in, and which of their files it names.
+    """One argument: its text, the roots to look in, and the files in them that it names.
 
-    ``covers`` tells of a path below a root that could not be listed whether what it names may be there; ``problems``
+    ``covers`` returns whether the files it names may lie at a path below a root that could not be listed; ``problems``
     are of what may be a project, or hold one, below a folder that was named; ``whole`` are the roots of which it names
     everything.
     """
@@ -42,7 +42,7 @@ class Target:
 
 
 def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
-    """Return what each word names; no words name everything.
+    """Return the target of each text; without texts, one of everything.
 
     A word is a reference when it starts with an item type and a colon, or is an id with a slash and a ``*``; a path
     when it exists on disk or looks like one; else a scope.
@@ -63,7 +63,7 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
 
 
 def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
-    """Return what a word names, and add the roots that it alone has named to those that are known."""
+    """Return the target of a text, and add the roots that it alone names to the known ones."""
     kind, separator, item_id = text.partition(":")
     if separator and kind in tuple(ItemType):
         return Target(
@@ -120,7 +120,7 @@ def _meet(one: str, other: str) -> bool:
 
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
-    """A file or folder: inside a known root its items, else a bundle or project of its own."""
+    """Return the target of a path: inside a known root its items, else a bundle or project of its own."""
     place = os.path.abspath(path)  # noqa: PTH100 - a link in a root is judged where it stands, not where it leads
     if not os.path.lexists(place):
         message = f"there is no file or folder {text!r}"

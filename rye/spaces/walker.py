@@ -1,4 +1,4 @@
-"""Listing the items of a root with one pass of ``os.scandir``."""
+"""List the items of a root with one pass of ``os.scandir``."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
 
 
 def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:
-    """Return what :func:`walk` returns, but of each file only its path, and what tells whether it changed."""
+    """Return path and :data:`FileStat` of each file that :func:`walk` returns, and the same problems."""
     walker = _StatWalker(root)
     problems = walker.run()
     paths, stats = walker.paths, walker.stats
