@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from ipaddress import ip_address
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -45,28 +44,17 @@ _ERROR_BYTES = 4096
 _AGAIN = frozenset({429, 500, 502, 503, 504})
 
 
-@dataclass(frozen=True, slots=True)
-class _Dialect:
-    """The path of a server's API and the function that takes the vectors out of its answer."""
-
-    path: str
-    read: Callable[[Any], Any]
-
-
-def _read_ollama(answer: Any) -> Any:
-    return answer["embeddings"]
-
-
 def _read_openai(answer: Any) -> Any:
     """Return the vectors in the order of the texts: each says to which of them it belongs."""
     rows = {row["index"]: row["embedding"] for row in answer["data"]}
     return [rows[number] for number in range(len(answer["data"]))]
 
 
-_DIALECTS: Final[Mapping[str, _Dialect]] = {
-    "ollama": _Dialect("/api/embed", _read_ollama),
-    "openai": _Dialect("/embeddings", _read_openai),
+_DIALECTS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
+    "ollama": ("/api/embed", lambda answer: answer["embeddings"]),
+    "openai": ("/embeddings", _read_openai),
 }
+"""The path of each kind of server, and the function that takes the vectors out of its answer."""
 
 
 class _Refused(Exception):
@@ -86,7 +74,7 @@ class ServerEmbedder:
 
     def __init__(self, choice: Choice, key: str = "") -> None:
         self._choice = choice
-        self._dialect = _DIALECTS[choice.kind]
+        self._path, self._vectors = _DIALECTS[choice.kind]
         self._place = urlsplit(choice.url)
         self._name = f"{choice.kind}:{inline(choice.model)}"
         self._late = f"no answer within {choice.timeout:g} seconds"
@@ -137,7 +125,7 @@ class ServerEmbedder:
         sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
         answer = self._asked(json.dumps({"model": self._choice.model, "input": sendable}).encode())
         try:
-            rows = self._dialect.read(answer)
+            rows = self._vectors(answer)
         except (KeyError, TypeError, IndexError):
             raise failed(self._name, "answered with something else than vectors") from None
         return unit_rows(self._name, rows, len(texts))
@@ -177,7 +165,7 @@ class ServerEmbedder:
         try:
             connection.connect()
             line.socket = connection.sock
-            connection.request("POST", f"{self._place.path}{self._dialect.path}", body, self._headers)
+            connection.request("POST", f"{self._place.path}{self._path}", body, self._headers)
             with connection.getresponse() as answer:
                 most = MAX_ANSWER if answer.status == http.client.OK else _ERROR_BYTES
                 data = answer.read(most + 1)

@@ -16,6 +16,7 @@ from rye.items.values import MAX_DEPTH, clean
 
 __all__ = ["Input", "declared_inputs"]
 
+_BLOCK = re.compile(r"<directive\b")
 _TOKEN = re.compile(
     r"<!--|<!\[CDATA\["
     r"|<(/?)([A-Za-z_][\w.:-]*+)"
@@ -210,9 +211,6 @@ def read_inputs(text: str, start: int) -> list[dict[str, str]]:
             inner = text[child.inner : child.inner_end] if child.inner_end >= child.inner else ""
             found.append({"name": child.name, "description": _without_tags(inner)} | stated)
     return found
-
-
-_BLOCK = re.compile(r"<directive\b")
 
 
 @dataclass(frozen=True, slots=True)

@@ -214,8 +214,8 @@ class Keyring:
             return self._facts_of_environment()
         path = self._path(name)
         try:
-            data = key_store.read_key_file(path) if self._folder_is_safe() else b""
-            encrypted = _ENCRYPTED in data
+            key_store.check_private_folder(self.folder)
+            encrypted = _ENCRYPTED in key_store.read_key_file(path)
             public = key_store.read_public_beside(path) if encrypted else key_store.load_key_file(path).public
         except NotFoundError:
             raise
@@ -230,10 +230,6 @@ class Keyring:
             trusted=self._is_trusted(public),
             public_pem=public.pem if public else "",
         )
-
-    def _folder_is_safe(self) -> bool:
-        key_store.check_private_folder(self.folder)
-        return True
 
     def _facts_of_environment(self) -> KeyFacts:
         given = self._environ.get(ENVIRONMENT, "").strip()

@@ -71,14 +71,6 @@ class ManifestWritten(SignedRoles):
     listed: int
 
 
-def has_manifest(root: Root) -> bool:
-    """Return whether a root holds a manifest, without reading it; True where its folder cannot be looked at."""
-    try:
-        return (root.path / "config" / "manifest").is_dir()
-    except OSError:
-        return True
-
-
 def check_root(
     root: Root,
     *,
@@ -158,8 +150,11 @@ def check_manifests(
 
 
 def concerns(root: Root) -> bool:
-    """Return whether a root has a manifest, or one was seen there before."""
-    return has_manifest(root) or manifest.was_seen(root.path)
+    """Return whether a root has a manifest or had one before, without reading it; True if that cannot be seen."""
+    try:
+        return (root.path / manifest.MANIFEST_FOLDER).is_dir() or manifest.was_seen(root.path)
+    except OSError:
+        return True
 
 
 def write_root(
@@ -293,12 +288,9 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
             hint = "use project or user with --space, or name a bundle's folder with --bundle"
             raise ArgumentError("bad-space", f"there is no one space {space!r} here", hint=hint)
         return layout, roots[0]
-    found, _ = spaces.named_roots([bundle])
-    if len(found) != 1:
-        message = f"{bundle} holds {len(found)} bundles"
-        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
-    known = [root for root in layout.roots if root.path == found[0].path]
-    return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, found[0])), found[0])
+    named = spaces.named_root(bundle)
+    known = [root for root in layout.roots if root.path == named.path]
+    return (layout, known[0]) if known else (replace(layout, roots=(*layout.roots, named)), named)
 
 
 def read_delegation(text: str) -> Delegation:

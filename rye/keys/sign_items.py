@@ -9,9 +9,9 @@ from pathlib import Path
 
 from rye import signing, spaces
 from rye._report import Report
-from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError, SigningError
+from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.keys.keyring import Keyring
-from rye.keys.trust_changes import unlink
+from rye.keys.trust_changes import unlink, write_trust_file
 from rye.keys.validate import faults, link_problems
 from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
@@ -200,11 +200,7 @@ def sign_bundle(
         EnvironmentFault: ``project-elsewhere`` or ``cannot-write``.
     """
     envelope = _format(format)
-    found, _ = spaces.named_roots([root])
-    if len(found) != 1:
-        message = f"{root} holds {len(found)} bundles"
-        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
-    bundle = found[0]
+    bundle = spaces.named_root(root)
     spaces.check_writable(bundle)
     trusted = bundle.path / signing.TRUSTED_FOLDER
     if signing.leads_out(trusted, bundle.path):
@@ -225,20 +221,11 @@ def sign_bundle(
         entry = signing.write_trust_file(secret.public, owner=owner, short=True)
         signed = _sign(jobs, secret, envelope, force=force)
         # before the items, so that whatever is signed when this is interrupted is trusted too
-        trust_file = str(_add_trust_file(trusted / signing.trust_file_name(secret.public), entry))
+        trust_file = str(trusted / signing.trust_file_name(secret.public))
+        write_trust_file(Path(trust_file), entry, ())
         rows, fingerprint = _write(signed), str(secret.public.fingerprint)
     removed = _remove_unneeded(load.trust, kept)
     return SignReport(fingerprint, tuple(rows), trust_file, load.warnings, removed)
-
-
-def _add_trust_file(path: Path, data: bytes) -> Path:
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as fault:
-        message = f"{path.parent} cannot be made: {fault.strerror}"
-        raise EnvironmentFault("cannot-write", message, hint="a folder belongs in its place") from None
-    signing.write_atomically(path, data)
-    return path
 
 
 def _remove_unneeded(trust: TrustSet, needed: set[str]) -> tuple[str, ...]:

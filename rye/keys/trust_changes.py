@@ -125,12 +125,21 @@ def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:
 
 
 def write_trust_file(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:
-    """Replace the present trust files of a key by one; return whether anything changed."""
+    """Replace the present trust files of a key by one; return whether anything changed.
+
+    Raises:
+        SigningError: ``not-a-file`` where the file is a link.
+        EnvironmentFault: ``cannot-write``.
+    """
     others = [Path(entry.source) for entry in standing if Path(entry.source) != path]
-    if not others and path.exists() and signing.read_trust_bytes(path) == data:
+    if not others and os.path.exists(path) and signing.read_trust_bytes(path) == data:  # noqa: PTH110 - False if unseen
         return False
     refuse_link(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as fault:
+        message = f"{path.parent} cannot be made: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="a folder belongs in its place") from None
     signing.write_atomically(path, data)
     for other in others:
         if not (other.exists() and other.samefile(path)):  # to some disks .toml and .TOML are one name
@@ -163,7 +172,7 @@ def refuse_link(path: Path) -> None:
     Raises:
         SigningError: ``not-a-file``.
     """
-    if path.is_symlink():
+    if os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
         message = f"{path} is a link; what it leads to is not written to"
         raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
 

@@ -265,13 +265,11 @@ class Trust:
         Raises:
             SigningError: ``trust-exists``.
         """
-        if os.path.lexists(path) and str(path) not in {entry.source for entry in self._read_entries()}:
+        readable = {entry.source for entry in self.load().trust.entries if not entry.unread}
+        if os.path.lexists(path) and str(path) not in readable:
             message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
             hint = "see what is the matter with rye trust list; fix it, or replace it with --force"
             raise SigningError("trust-exists", message, hint=hint, path=str(path))
-
-    def _read_entries(self) -> tuple[TrustEntry, ...]:
-        return tuple(entry for entry in self.load().trust.entries if not entry.unread)
 
     def _not_counting(self, path: Path) -> tuple[str, ...]:
         """Return why a trust file of the project does not count, if so."""

@@ -34,13 +34,16 @@ def faults(read: ReadItem) -> tuple[str, ...]:
     unversioned = []
     if item.version and version(item.version) is None:
         unversioned = [f"version {item.version!r} is not a version such as 1.0.0"]
+    uncommentable = []
+    if read.suffix not in signing.COMMENT_MARKS:
+        uncommentable = [f"a {read.suffix} file has no comments to hold a signature line; write it as YAML"]
     return (
         *missing,
         *unversioned,
         *_mistyped(item.metadata),
         *_succeeded_by_several(item.metadata),
         *signing.disagreements(item.declared, read.origin),
-        *_unholding(read.suffix),
+        *uncommentable,
     )
 
 
@@ -84,9 +87,3 @@ def _kind(value: object) -> str:
     if isinstance(value, Mapping):
         return "a table"
     return "a list" if isinstance(value, list) else "a number"
-
-
-def _unholding(suffix: str) -> list[str]:
-    if suffix in signing.COMMENT_MARKS:
-        return []
-    return [f"a {suffix} file has no comments to hold a signature line; write it as YAML"]

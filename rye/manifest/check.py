@@ -303,7 +303,7 @@ class _Check:
                 ManifestFinding("manifest-expired", f"{name} expired at {signed.expires.isoformat()}", path)
             )
         before = self.seen.all if self.seen is not None else ()
-        last = max((seen.versions.get(role, 0) for seen in before), default=0)
+        last = self.seen.newest(role) if self.seen is not None else 0
         if signed.version < last:
             words = f"{name} is of version {signed.version}, but version {last} was seen before"
             self.findings.append(ManifestFinding("manifest-rollback", words, path))

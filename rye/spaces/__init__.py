@@ -17,7 +17,7 @@ all code in a space only the callable that an *installed* bundle registers is ev
 
 from __future__ import annotations
 
-from rye.spaces.bundles import OWN, named_roots, system_roots
+from rye.spaces.bundles import OWN, named_root, named_roots, system_roots
 from rye.spaces.discover import check_project, check_writable, find_project, project_root, user_root, user_space
 from rye.spaces.model import FOLDER, SUFFIXES, FileStat, ItemFile, Root, Space
 from rye.spaces.nested import ProjectsBelow, look_below
@@ -38,6 +38,7 @@ __all__ = [
     "check_writable",
     "find_project",
     "look_below",
+    "named_root",
     "named_roots",
     "project_root",
     "read_file",

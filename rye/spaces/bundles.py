@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from rye._resources import items_root
-from rye.errors import NotFoundError
+from rye.errors import ArgumentError, NotFoundError
 from rye.items import ItemType
 from rye.spaces.model import FOLDER, Root, Space
 
@@ -23,6 +23,7 @@ __all__ = [
     "has_items",
     "identify",
     "is_looked_into",
+    "named_root",
     "named_roots",
     "system_roots",
 ]
@@ -172,6 +173,20 @@ def named_roots(
     gathered = RootCollector(taken)
     gathered.add_folders([Path(folder) for folder in folders])
     return gathered.result()
+
+
+def named_root(folder: Path) -> Root:
+    """Return the root of the one bundle in a folder.
+
+    Raises:
+        ArgumentError: ``bad-target`` when it holds none, or several.
+        NotFoundError: ``bundle-not-found``.
+    """
+    roots, _ = named_roots([folder])
+    if len(roots) != 1:
+        message = f"{folder} holds {len(roots)} bundles"
+        raise ArgumentError("bad-target", message, hint="name a folder with directives, tools or knowledge in it")
+    return roots[0]
 
 
 class RootCollector:
