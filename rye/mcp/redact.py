@@ -15,7 +15,6 @@ __all__ = ["is_offered", "offered_suggestion", "search_warnings", "unname"]
 
 _GUESS = re.compile(r"\bdid you mean .*?\?\s*")
 _WORD = re.compile(r"\w+")
-_OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR"})
 
 
 def is_offered(registry: Registry, name: str) -> bool:
@@ -42,8 +41,10 @@ def search_warnings(warnings: Iterable[str]) -> list[str]:
 
 def offered_suggestion(registry: Registry, query: str, suggestion: str) -> str:
     """Return a suggested query, or nothing where a word of it is in no trusted item."""
+    from rye.query import OPERATORS
+
     known = {word.casefold() for word in _WORD.findall(query)}
-    new = {word for word in _WORD.findall(suggestion) if word not in _OPERATORS and word.casefold() not in known}
+    new = {word for word in _WORD.findall(suggestion) if word not in OPERATORS and word.casefold() not in known}
     found = (registry.search(word, filters={"is": "trusted"}, limit=1, relax=False) for word in sorted(new))
     return suggestion if all(each.total for each in found) else ""
 

@@ -24,12 +24,13 @@ import re
 from functools import lru_cache
 
 from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk
-from rye.query.escaping import is_field_name
+from rye.query.escaping import OPERATORS, is_field_name
 from rye.query.limits import LIMITS, MAX_CHARS, MAX_LEAVES
 from rye.query.tree import as_words, dump, leaves, loosen, to_dict, without_question_marks
 
 __all__ = [
     "LIMITS",
+    "OPERATORS",
     "Parsed",
     "as_words",
     "children",
@@ -44,7 +45,6 @@ __all__ = [
     "without_question_marks",
 ]
 
-_OPERATORS = frozenset({"AND", "OR", "NOT", "NEAR", "TO"})
 _BARE_WORDS = re.compile(r" *[A-Za-z0-9]+(?: +[A-Za-z0-9]+)* *")
 _WORD = re.compile(r"\S+")
 _BARE_PHRASE = re.compile(r' *("( *[A-Za-z0-9][A-Za-z0-9 ]*)") *')
@@ -70,14 +70,14 @@ def _parse_bare(text: str) -> Parsed | None:
     """
     if len(text) > MAX_CHARS:
         return None
-    if text.isascii() and text.isalnum() and text not in _OPERATORS:
+    if text.isascii() and text.isalnum() and text not in OPERATORS:
         return Parsed(text, Word(text, (0, len(text))))
     if quoted := _BARE_PHRASE.fullmatch(text):
         return Parsed(text, Phrase(quoted[2], span=quoted.span(1)))
     if not _BARE_WORDS.fullmatch(text):
         return None
     words = tuple(Word(match.group(), match.span()) for match in _WORD.finditer(text))
-    if len(words) > MAX_LEAVES or not _OPERATORS.isdisjoint(text.split()):
+    if len(words) > MAX_LEAVES or not set(OPERATORS).isdisjoint(text.split()):
         return None
     return Parsed(text, words[0] if len(words) == 1 else And(words, (words[0].span[0], words[-1].span[1])))
 

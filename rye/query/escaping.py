@@ -21,6 +21,7 @@ __all__ = [
     "COMPARED",
     "NOT_AFTER_MINUS",
     "ODD_WORDS",
+    "OPERATORS",
     "VALUE",
     "WORD",
     "Spelling",
@@ -40,6 +41,9 @@ __all__ = [
     "unquote",
 ]
 
+OPERATORS = ("AND", "OR", "NOT", "NEAR", "TO")
+"""The words in capitals that are operators; TO is one only in ranges."""
+
 Units: TypeAlias = list[tuple[str, bool]]
 """The characters of a word, each with whether it is a live wildcard."""
 
@@ -54,6 +58,7 @@ ODD_WORDS = {
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
 _ODD = "|".join(look.pattern for look in ODD_WORDS.values())
+_JOINING = "|".join(OPERATORS[:-1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +70,11 @@ class Spelling:
     hazard: re.Pattern[str]
 
 
-WORD = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|TO|NEAR)\Z|NEAR/|-(?![->]|\Z)"))
+WORD = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:{_JOINING}|TO)\Z|NEAR/|-(?![->]|\Z)"))
 """A word by itself."""
 NOT_AFTER_MINUS = "->"
 """What would read differently directly after the ``-`` of an exclusion."""
-VALUE = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:AND|OR|NOT|NEAR)\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]"))
+VALUE = Spelling('()"~^', "~^", re.compile(rf"{_ODD}|(?:{_JOINING})\Z|NEAR/|-(?![->0-9]|\Z)|[<>=!/:\[{{]"))
 """A word directly after ``name:``."""
 COMPARED = Spelling('()"~^', "", re.compile(r"[<>=!]"))
 """The value of a comparison."""
