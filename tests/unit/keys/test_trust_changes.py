@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import shutil
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
-from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
+from rye.errors import ArgumentError, EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.keys.trust_changes import TrustedKey
 from rye.keys.trust_files import Trust
 from rye.signing import TRUSTED_FOLDER, PublicKey, SigningKey, trust_file_name, write_trust_file
@@ -320,3 +321,16 @@ def test_bundles_are_their_publishers(sim: SpaceSim) -> None:
         trust.remove(SHOP.public.fingerprint)
     assert missing.value.code == "key-not-found"
     assert "bundles/shop" in missing.value.hint
+
+
+def test_a_trust_file_is_not_written_where_its_folder_cannot_be_made(tmp_path: Path) -> None:
+    """A file in the place of the folder is a fault of the environment, and stays."""
+    sim = SpaceSim(tmp_path)
+    blocked = sim.root("user") / TRUSTED_FOLDER
+    if blocked.is_dir():
+        shutil.rmtree(blocked)
+    blocked.parent.mkdir(parents=True, exist_ok=True)
+    blocked.write_text("in the way")
+    with pytest.raises(EnvironmentFault) as caught:
+        trust_of(sim).add(raw(PAT.public))
+    assert (caught.value.code, blocked.read_text()) == ("cannot-write", "in the way")
