@@ -170,11 +170,15 @@ def test_however_trusted_items_are_asked_for(sim: SpaceSim, query: str, options:
 
 def test_a_key_that_expires_while_a_registry_is_open(sim: SpaceSim) -> None:
     """Time alone ends trust, also for a registry that never scans again."""
-    end = datetime.now(UTC) + timedelta(seconds=1)
-    sim.trust(ANN, not_after=end)
     sim.add("project", "tools/demo/deploy.py", TOOL)
-    registry = sim.registry(max_staleness=float("inf"))
-    assert registry.search("is:trusted", space="project").total == 1
+    for seconds in (1, 30):  # if one is over before the search is
+        end = datetime.now(UTC) + timedelta(seconds=seconds)
+        sim.trust(ANN, not_after=end)
+        registry = sim.registry(max_staleness=float("inf"))
+        if registry.search("is:trusted", space="project").total == 1:
+            break
+    else:
+        pytest.fail("it was never trusted")
     time.sleep(max(0.0, (end - datetime.now(UTC)).total_seconds()) + 0.05)
     assert registry.search("is:trusted", space="project").total == 0
     assert registry.load("tool", "demo/deploy").signature.code == "expired"

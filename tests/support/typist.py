@@ -19,6 +19,8 @@ __all__ = ["DOWN", "ENTER", "ESCAPE", "INTERRUPT", "PAGE_DOWN", "Typist"]
 
 ESCAPE, ENTER, DOWN, PAGE_DOWN, INTERRUPT = "\x1b", "\r", "\x1b[B", "\x1b[6~", "\x03"
 _PATIENCE = 30.0
+_LINGERING = 2.0
+"""Seconds for which what a process wrote may take to arrive after its end."""
 
 
 class Typist:
@@ -96,7 +98,8 @@ class Typist:
             done, status = os.waitpid(self.pid, os.WNOHANG)
             if done:
                 self._status = os.waitstatus_to_exitcode(status)
-                while self._read(0.0) and select.select([self._fd], [], [], 0)[0]:
+                last = time.monotonic() + _LINGERING
+                while self._read(0.1) and time.monotonic() < last:
                     pass
                 return self._status
             assert time.monotonic() < until, self.screen
