@@ -388,6 +388,24 @@ def test_the_public_members_of_the_registry_are_documented() -> None:
     assert [name for name in members if f"`{name}" not in page and f"### {name}" not in page] == []
 
 
+@pytest.mark.parametrize("page", ["items/knowledge/rye/architecture.md", ".github/CONTRIBUTING.md"])
+def test_the_files_that_the_pages_about_the_code_name_exist(page: str) -> None:
+    """A walk leads from file to file, and a step says which to touch."""
+    text = (ROOT / page).read_text(encoding="utf-8")
+    named = re.findall(r"`((?:rye|tests|grammar)/[\w/-]+(?:/|\.\w+))`", text)
+    assert len(named) >= 20
+    assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_architecture_names_every_room() -> None:
+    """Each room stands in the drawing, and has its line in the table."""
+    entries = [path.stem for path in (ROOT / "rye").iterdir() if path.is_dir() or path.suffix == ".py"]
+    rooms = {name for name in entries if name != "_bundled" and not name.startswith("__")}
+    (drawing,) = [text for page, text in fences("text") if page == "architecture" and "embedding" in text]
+    assert rooms - set(re.findall(r"\w+", drawing)) == set()
+    assert rooms - {row[0].strip("`") for row in rows("architecture")} == set()
+
+
 # Examples
 
 
