@@ -14,7 +14,7 @@ on arrays instead of cursors.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -37,6 +37,9 @@ AT_ONCE = 1 << 20
 
 MOST = 20_000_000
 """Positions that phrases, sloppy phrases, NEAR and words of several parts may look at in one query."""
+
+KEPT = 1 << 18
+"""Positions that a query keeps from scoring to highlighting; beyond these, those of a page are read again."""
 
 MOST_SPANS = 10_000
 """Spans of a phrase, or of an operand of NEAR, that are returned for one document."""
@@ -234,6 +237,7 @@ class PhraseMatcher:
         self._effort = effort
         self._times = Counter(patterns(query.pattern))
         self._postings: dict[tuple[int, Pattern], TermPostings] = {}
+        self._kept: dict[int, _Positions] = {}
 
     def postings(self, index: int, pattern: Pattern) -> TermPostings:
         """Return the postings of a part of the query in a segment, live and in the query's fields."""
@@ -263,7 +267,9 @@ class PhraseMatcher:
                 return np.concatenate(slots), np.concatenate(tf)
         positions = _Positions(segment, postings, wanted)
         found = _frequencies(pattern, positions)
-        self._effort.spend(sum(len(one.starts) * self._times[part] for part, one in positions.items()), self._query)
+        read = sum(len(one.starts) * self._times[part] for part, one in positions.items())
+        if self._effort.spend(read, self._query) <= KEPT:
+            self._kept[index] = positions
         return found
 
     def _counts(self, segment: Segment, postings: Mapping[Pattern, TermPostings], wanted: Numbers) -> Ints:
@@ -281,20 +287,28 @@ class PhraseMatcher:
         At most the first :data:`MOST_SPANS` of a document, of NEAR for each operand.
         """
         found: dict[int, Spans] = {}
+        pattern = self._query.pattern
         for index, part in enumerate(self._reader.parts):
             first, last = docs.searchsorted([part.base, part.base + part.segment.docs])
-            local = docs[first:last] - part.base
-            if not len(local):
-                continue
-            postings = {one: self.postings(index, one) for one in self._times}
-            slots = ((local << FIELD_BITS)[:, None] | np.arange(1 << FIELD_BITS)).ravel()
-            together = len(local) < 2 or int(self._counts(part.segment, postings, slots).sum()) <= AT_ONCE
-            for some in [local] if together else np.split(local, len(local)):
-                slots = ((some << FIELD_BITS)[:, None] | np.arange(1 << FIELD_BITS)).ravel()
-                at, pattern = _Positions(part.segment, postings, slots), self._query.pattern
+            for local, at in self._positions_of(index, docs[first:last] - part.base) if first < last else ():
                 several = _chain(pattern, at) if isinstance(pattern, Near) else [_occurrences(pattern, at)]
-                found |= {doc + part.base: _spans_in(doc, several) for doc in some.tolist()}
+                found |= {doc + part.base: _spans_in(doc, several) for doc in local.tolist()}
         return found
+
+    def _positions_of(self, index: int, docs: Ints) -> Iterator[tuple[Ints, _Positions]]:
+        """Yield some documents of a segment, together or one by one, with their positions: those kept, else read."""
+        if index in self._kept:
+            yield docs, self._kept[index]
+            return
+        segment, postings = self._reader.parts[index].segment, {one: self.postings(index, one) for one in self._times}
+        together = len(docs) < 2 or int(self._counts(segment, postings, _slots_of(docs)).sum()) <= AT_ONCE
+        for some in [docs] if together else np.split(docs, len(docs)):
+            yield some, _Positions(segment, postings, _slots_of(some))
+
+
+def _slots_of(docs: Ints) -> Ints:
+    slots: Ints = ((docs << FIELD_BITS)[:, None] | np.arange(1 << FIELD_BITS)).ravel()
+    return slots
 
 
 def _spans_in(doc: int, several: Sequence[Occurrences]) -> Spans:
@@ -316,15 +330,15 @@ class Effort:
     def __init__(self) -> None:
         self._spent = 0
 
-    def spend(self, positions: int, query: TermQuery) -> None:
-        """Count positions that a term query looks at.
+    def spend(self, positions: int, query: TermQuery) -> int:
+        """Count positions that a term query looks at; return how many were looked at so far.
 
         Raises:
             QueryError: ``too-many-positions``.
         """
         self._spent += positions
         if self._spent <= MOST:
-            return
+            return self._spent
         text = query.text or query.label()
         start, end = query.node.span if query.text else (0, len(text))
         several = [ast.Word(pattern.text) for pattern in dict.fromkeys(patterns(query.pattern))][:_SUGGESTED]
