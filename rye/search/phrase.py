@@ -315,13 +315,14 @@ def _spans_in(doc: int, several: Sequence[Occurrences]) -> Spans:
     spans: dict[int, list[Ints]] = {}
     bounds, position = [doc << _DOC_SHIFT, (doc + 1) << _DOC_SHIFT], (1 << POSITION_BITS) - 1
     for found in several:
-        first, last = np.searchsorted(found.starts, bounds)
+        first, last = found.starts.searchsorted(bounds).tolist()
         these = slice(first, min(last, first + MOST_SPANS))
         fields = (found.starts[these] >> POSITION_BITS) & FIELD_MASK
-        both = np.stack([found.starts[these], found.ends[these]], axis=1) & position
-        for field in unique(fields).tolist():
-            spans.setdefault(field, []).append(both[fields == field])
-    return {field: np.concatenate(pieces) for field, pieces in spans.items()}
+        both = np.array((found.starts[these], found.ends[these])).T & position
+        names = dict.fromkeys(fields.tolist())
+        for field in names:
+            spans.setdefault(field, []).append(both if len(names) == 1 else both[fields == field])
+    return {field: pieces[0] if len(pieces) == 1 else np.concatenate(pieces) for field, pieces in spans.items()}
 
 
 class Effort:
