@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -117,7 +116,6 @@ class Search:
             QueryError: The query does not parse, or names what does not exist.
             ArgumentError: An argument does not fit the items.
         """
-        began = time.perf_counter()
         request = self.request
         plan = make_plan(request)
         if request.facets:
@@ -126,7 +124,6 @@ class Search:
         plan = self.settled(plan, allowed)
         answer = self.answer(plan, allowed)
         total = answer.reachable()
-        page = self.respond(answer, request.query, answer.stage)
         suggestion = self._suggestion
         if answer.stage == "any":
             suggestion = self._relax(plan).suggestion()
@@ -134,20 +131,21 @@ class Search:
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
-        return replace(
-            page,
-            warnings=(*map(SearchWarning, self.warnings(plan)), *self._replaced, *page.warnings),
+        return self.respond(
+            answer,
+            request.query,
+            answer.stage,
+            [*map(SearchWarning, self.warnings(plan)), *self._replaced],
             did_you_mean=suggestion,
             facets=count_facets(self.reader, self.states, self._reachable(answer, total), request.facets),
-            took_ms=round((time.perf_counter() - began) * 1e3, 3),
         )
 
-    def respond(self, answer: Answer, query: str, stage: str, **facts: Any) -> SearchResponse:
-        """Hydrate the page of an answer; ``facts`` are further ones of the response."""
+    def respond(self, answer: Answer, query: str, stage: str, warnings: Sequence[str], **facts: Any) -> SearchResponse:
+        """Hydrate the page of an answer; ``facts`` are further ones of the response, warnings those before its own."""
         request, total = self.request, answer.reachable()
         end = request.offset + request.limit
         hits = answer.hits(request.offset, min(end, total))
-        results, warnings = self.page_builder(answer.evaluation).build(hits)
+        results, more = self.page_builder(answer.evaluation).build(hits)
         return SearchResponse(
             results=results,
             total=max(total - (len(hits) - len(results)), 0),
@@ -158,7 +156,7 @@ class Search:
             offset=request.offset,
             search_type=request.mode.name if answer.near else "keyword",
             stage=stage,
-            warnings=warnings,
+            warnings=(*warnings, *more),
             next_offset=end if end < total else None,
             hidden=answer.hidden,
             **{"method": self.method(answer.near)} | facts,

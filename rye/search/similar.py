@@ -6,7 +6,6 @@ the usual evaluator answers. There is no list of stop words: terms that all item
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -103,8 +102,7 @@ class SimilarSearch(Search):
         found = near.hits() if near else evaluation.docs() & allowed
         answer = self._ordered("similar", evaluation, found, exact=np.empty(0, np.int64), near=near)
         method = "rrf" if near and near.hybrid else self.method(near)
-        page = self.respond(answer, f"{kind}:{item_id}", "similar", method=method)
-        return replace(page, warnings=(*self._warnings, *page.warnings))
+        return self.respond(answer, f"{kind}:{item_id}", "similar", self._warnings, method=method)
 
     def _query(self, part: Part, local: int) -> bound.Bound:
         fields = searched_fields(None)
