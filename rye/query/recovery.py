@@ -71,7 +71,7 @@ def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[Fault]]:
     reader = _Reader(source, lenient=lenient)
     tree = reader.read() or ast.Everything()
     faults += reader.faults
-    return _repair_near(tree, source, faults), faults
+    return _repair_near(tree, source, faults) if "NEAR" in source else tree, faults
 
 
 def _suggest(text: str, repaired: ast.Node) -> str:
@@ -104,6 +104,7 @@ _RANGE = re.compile(
 )
 """What follows the bracket of a range: all up to its end, else what can be the start of one."""
 
+_START = Token("START", "", start_pos=0, end_pos=0)
 _token = Token.new_borrow_pos
 _Clause: TypeAlias = tuple[Token, Token]
 """The first and the last token of a comparison or range."""
@@ -140,7 +141,7 @@ class _Reader:
         self._text = _CONTROL.sub(lambda each: " " * len(each[0]), source)
         self._lenient = lenient
         self._session = parser().parse_interactive(self._text)
-        self._previous = Token("START", "", start_pos=0, end_pos=0)
+        self._previous = _START
         self._condition = ""  # what ~ cannot follow, where that was just read
         self._groups: list[_Group] = []
         self._exclusions = 0  # how many stand directly before what comes next: NOT NOT -a
