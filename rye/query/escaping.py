@@ -58,7 +58,7 @@ ODD_WORDS = {
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
 _ODD = "|".join(look.pattern for look in ODD_WORDS.values())
-_JOINING = "|".join(OPERATORS[:-1])
+_JOINING = "|".join(word for word in OPERATORS if word != "TO")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from typing import get_args
+
+from hypothesis import given, settings
 
 from rye.items import parse
 from rye.items.model import Item
+from rye.query import ast, walk
+from tests.support.query_strategies import queries
 from tests.support.strategies import as_file, items
 
 
@@ -17,3 +21,16 @@ def test_an_item_is_read_back_from_its_file(item: Item) -> None:
     suffix = rest.removeprefix(item.id)
     assert folder == item.type.folder
     assert parse(data, item_type=item.type, item_id=item.id, suffix=suffix) == item
+
+
+def test_queries_of_every_kind_are_drawn() -> None:
+    """Each kind of node occurs, or its meaning would be compared with no twin."""
+    drawn: set[type] = set()
+
+    @settings(max_examples=400)
+    @given(queries(("priority",)))
+    def draw(query: ast.Node) -> None:
+        drawn.update(map(type, walk(query)))
+
+    draw()
+    assert set(get_args(ast.Node)) - drawn == set()
