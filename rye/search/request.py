@@ -134,7 +134,7 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
     check(_QUERY, query)
     asked = dict(given)
     scopes = parse_scope(asked.pop("scope", "*"))
-    facets = read_facets(asked.pop("facets", ())) if takes is SearchOptions else ()
+    facets = read_facets(asked.pop("facets")) if takes is SearchOptions and "facets" in asked else ()
     options = {**defaults_of(SearchOptions), **complete(takes, asked)}
     if options["mode"] == "semantic" and options["limit"] > MAX_SEMANTIC_LIMIT:
         hint = f"valid are whole numbers from 1 to {MAX_SEMANTIC_LIMIT} in mode 'semantic'"
