@@ -104,7 +104,11 @@ class _Screen:
 
     def run(self) -> SearchResult | None:
         self._browser.look("")
-        return self._app.run()
+        try:
+            return self._app.run()
+        except BaseException:  # a signal in the first drawing, after which prompt_toolkit leaves the terminal as it is
+            self._app.renderer.erase()
+            raise
 
     # what is seen
 
