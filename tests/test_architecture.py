@@ -105,6 +105,7 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
 """Where importlib may be used, and why."""
 
 LONG_FILES: Mapping[str, str] = {
+    "rye/parameters/search.py": "a table: every parameter of a search and of what is like it",
     "rye/query/recovery.py": "every repair of a bad query, all on the state of one pass over its tokens",
     "rye/registry/registry.py": "the façade: every method has its arguments documented where users look",
 }

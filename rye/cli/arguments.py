@@ -194,6 +194,6 @@ def arguments_of(takes: type, options: Mapping[str, Any], *, without: Collection
             value = parse_filters(value or (), date_from=options.get("date_from"), date_to=options.get("date_to"))
         elif name in _PARSERS:
             value = _PARSERS[name](value)
-        if value != each.default and value not in ({}, "") and name not in without:
+        if value not in (each.default, {}) and name not in without:
             found[name] = value
     return found

@@ -80,7 +80,7 @@ class Terminal:
 
     def style(self, text: str, colour: str | None = None, *, bold: bool = False) -> str:
         """Return ``text``, which must be harmless already, in a colour or bold if the stream shows them."""
-        return click.style(text, fg=colour, bold=bold or None) if self.colour and text else text
+        return click.style(text, fg=colour, bold=bold or None) if self.colour and text and (colour or bold) else text
 
     def light(self, text: str) -> str:
         """Return ``text`` highlighted as a match."""

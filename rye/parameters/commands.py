@@ -60,7 +60,7 @@ _PLACES = _named(
     ),
     cache_dir=_path("Where the index is kept", metavar="DIR"),
     max_staleness=Parameter(
-        "Do not look for changed files if that was done at most so long ago; `inf`: only if there is no index",
+        "Skip the check for changed files if the last one is at most this old; `inf`: check only without an index",
         0.0,
         notes="by whatever process it was done",
         kind="number",
@@ -344,7 +344,7 @@ COMMANDS: Mapping[str, _Table] = {
             http=_flag("Listen for streamable HTTP instead of using standard input and output"),
             host=Parameter("With `--http`: address", "127.0.0.1", metavar="HOST"),
             port=Parameter(
-                "With `--http`: port; 0 for a free one, which is told",
+                "With `--http`: port; 0 for a free one, which is printed",
                 8642,
                 low=0,
                 high=65_535,

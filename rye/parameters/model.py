@@ -199,7 +199,9 @@ def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
         if not fits or value not in parameter.choices:
             valid = [*parameter.choices, *([None] if parameter.kind == "integer" else [])]
             near = guess(value, parameter.choices) if parameter.kind == "string" else ""
-            refuse(path, f"is {value!r}", f"{near}valid are {', '.join(map(str, valid))}", valid=valid)
+            leave = "; or leave it out" if valid[-1] is None else ""
+            named = ", ".join(map(str, parameter.choices))
+            refuse(path, f"is {value!r}", f"{near}valid are {named}{leave}", valid=valid)
         return value
     if fits and parameter.low is not None and parameter.high is not None:
         within = parameter.low <= value <= parameter.high and not (parameter.above and value == parameter.low)
@@ -237,17 +239,17 @@ def check_all(
         if name not in parameters:
             hint = f"{guess(name, parameters)}valid are {', '.join(parameters)}"
             refuse(path, f"has no option {name!r}", hint, valid=list(parameters))
-    checked = {name: check(parameters[name], value, path) for name, value in given.items()}
-    for name, value in checked.items():
+    for name, value in given.items():  # before their values: what has no effect need not be valid
         if (only := parameters[name].only) is None or value is None or value == {}:
             continue
         other, values = only
-        if (setting := checked.get(other, parameters[other].default)) not in values:
+        setting = given.get(other, parameters[other].default)
+        if setting in parameters[other].choices and setting not in values:
             code = f"bad-{(*path, name)[0].replace('_', '-')}"
             fault = f"has no effect with {other} {setting!r}"
             use = [(other, each) for each in values]
             raise ParameterError(code, [(*path, name)], fault, hint="or leave it out", use=use)
-    return checked
+    return {name: check(parameters[name], value, path) for name, value in given.items()}
 
 
 def complete(options: type, given: Mapping[str, Any]) -> dict[str, Any]:

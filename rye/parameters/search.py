@@ -115,7 +115,7 @@ class _Ranked(TypedDict, total=False):
     threshold: Annotated[
         float | None,
         Parameter(
-            "Similarity from which on an item is near",
+            "Minimum similarity of a hit",
             low=0,
             high=1,
             only=_RANKED,
@@ -359,7 +359,12 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     recency_weight: Annotated[
         float,
         Parameter(
-            "Part of a score that hangs on age", 0.0, low=0, high=1, brief="Share of age in the score.", metavar="W"
+            "Share of the score that age decides",
+            0.0,
+            low=0,
+            high=1,
+            brief="Share of age in the score.",
+            metavar="W",
         ),
     ]
     half_life_days: Annotated[
@@ -378,7 +383,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     authority_weight: Annotated[
         float,
         Parameter(
-            "Part that hangs on authority",
+            "Share of the score that authority decides",
             0.0,
             low=0,
             high=1,

@@ -33,7 +33,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         ArgumentError, NotFoundError: As :func:`rye.registry.lookup.find_item`.
         ItemError: The file cannot be read as an item, or several files of one space are this item.
     """
-    found = find_item(state.everywhere, name, space or "all")
+    found = find_item(state.everywhere, name, "all" if space is None else space)
     part, local = found[0]
     kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
     paths = sorted(each.segment.paths[number] for each, number in found if each.root is part.root)

@@ -61,7 +61,7 @@ def find_item(reader: Reader, name: str, space: str = "all") -> list[tuple[Part,
         if (here := [each for each in documents if space in ("all", each[0].root.space)])
     }
     if len(found) > 1:
-        names = [f"{kind}:{item_id}" for kind in sorted(found)]
+        names = [f"{kind}:{item_id}" for kind in TYPE_NAMES if kind in found]
         message, hint = f"{item_id!r} names {len(names)} items", f"name the type: {' or '.join(names)}"
         raise ArgumentError("ambiguous-item", message, hint=hint, candidates=names)
     for documents in found.values():

@@ -273,7 +273,7 @@ class Registry:
 
     def find(self, item_id: str, space: str | None = None) -> tuple[str, ...]:
         """Return ``type:id`` of every item with this id, whatever its type."""
-        where = space or "all"
+        where = "all" if space is None else space
         check_space(where)
 
         def found(state: State) -> set[str]:

@@ -162,7 +162,7 @@ class Fixes:
             return f"{back}  # what git has of it; or {fix.removeprefix('# ')}"
         command, _, said = fix.partition("  # ")
         when = said.partition(";")[0] or "once it is reviewed"
-        return f"{back}  # what git has of it, if that was well; or {when}: {command}"
+        return f"{back}  # what git has of it, if that is good; or {when}: {command}"
 
     def _is_restorable(self, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""

@@ -225,7 +225,7 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
         yield terminal.style(place, "green", bold=True)
     else:
         yield f"{name}  {inline(why.source)}"
-        yield terminal.style(f"not a hit of {why.total} -- {inline(why.stage)}", "red", bold=True)
+        yield terminal.style(f"not among the {plural(why.total, 'hit')} -- {inline(why.stage)}", "red", bold=True)
         for reason in why.reasons:
             part = terminal.style(inline(reason.clause), bold=True)
             yield f"  {part}{': ' if reason.clause else ''}{inline(reason.message)} [{inline(reason.code)}]"

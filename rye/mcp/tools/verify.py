@@ -78,6 +78,8 @@ def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments:
 def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     from dataclasses import replace
 
+    from rye.registry import Verdict
+
     end = offset + limit
     data = replace(report, items=report.items[offset:end]).to_dict()
     listed = [tidy(item) for item in data.pop("items")]
@@ -93,7 +95,7 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     rest: dict[str, Any] = tidy(data)
     return rest | {
         "items": listed,
-        "counts": dict(report.counts),
+        "counts": {word: report.counts[word] for word in reversed(Verdict) if word in report.counts},
         "total": len(report.items),
         "next_offset": end if end < len(report.items) else None,
     }
