@@ -48,7 +48,7 @@ R = TypeVar("R")
 
 @dataclass(frozen=True, slots=True)
 class Helper:
-    """A process that does what it is told on its standard input, and answers on its standard output.
+    """A process that takes requests on its standard input and answers on its standard output.
 
     Attributes:
         stdin: Its standard input.
@@ -81,16 +81,16 @@ def copy(work: Callable[[], None]) -> Helper | None:
         return None
     from multiprocessing import get_context  # takes long to load, and few need it
 
-    told, tell = os.pipe()
-    heard, answer = os.pipe()
+    requests, ask = os.pipe()
+    answers, answer = os.pipe()
 
     def be() -> None:
         for number in _STOPPING:
             signal.signal(number, signal.SIG_DFL)
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.close(tell)
-        os.close(heard)
-        sys.stdin, sys.stdout = os.fdopen(told, encoding="utf-8"), os.fdopen(answer, "w", encoding="utf-8")
+        os.close(ask)
+        os.close(answers)
+        sys.stdin, sys.stdout = os.fdopen(requests, encoding="utf-8"), os.fdopen(answer, "w", encoding="utf-8")
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - until the process ends
         work()
 
@@ -100,20 +100,20 @@ def copy(work: Callable[[], None]) -> Helper | None:
     try:
         process.start()
     except OSError:
-        os.close(tell)
-        os.close(heard)
+        os.close(ask)
+        os.close(answers)
         return None
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-        os.close(told)
+        os.close(requests)
         os.close(answer)
-    return Helper(os.fdopen(tell, "wb"), os.fdopen(heard, "rb"), process.kill, process.join)
+    return Helper(os.fdopen(ask, "wb"), os.fdopen(answers, "rb"), process.kill, process.join)
 
 
 def start(module: str) -> Helper | None:
     """Start a helper with the path of this process, but without the program that runs here; None when there is none.
 
-    It runs ``help_out`` of a module of rye, is told what to do on standard input and answers on standard output.
+    It runs ``help_out`` of a module of rye, takes requests on standard input and answers on standard output.
     Entries of the path that depend on the working directory are left out.
     """
     if not sys.executable:
@@ -324,8 +324,6 @@ def remove_at_end(folder: Path) -> None:
 def leave() -> None:
     """Remove the folders now; a copy of the process leaves those that are not its own."""
     while _FOLDERS:
-        import shutil
-
         process, folder = _FOLDERS.pop()
         if process == os.getpid():
             shutil.rmtree(folder, ignore_errors=True)

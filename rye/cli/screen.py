@@ -126,8 +126,8 @@ class _Screen:
         beside = VSplit([hits, Window(char="│" if self._browser.unicode else "|", width=1, style="class:dim"), item])
         below = HSplit([hits, rule, item])
         both = DynamicContainer(lambda: beside if get_app().output.get_size().columns >= _WIDE else below)
-        told = FormattedTextControl(lambda: list(self._browser.status()))
-        status = Window(told, height=_STATUS, wrap_lines=True, dont_extend_height=True)
+        text = FormattedTextControl(lambda: list(self._browser.status()))
+        status = Window(text, height=_STATUS, wrap_lines=True, dont_extend_height=True)
         keys = Window(FormattedTextControl(_KEYS), height=1, style="class:dim")
         return HSplit([line, status, both, keys])
 

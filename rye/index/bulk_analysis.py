@@ -153,7 +153,7 @@ class Numbering:
 
     A run is read as words of eight bytes. The first two are one key, which gets a number; that number and the next word
     are the key of the next step, and so on. So a number also stands for each beginning of a long run. Keys are compared
-    whole: two that fall on one slot are told apart, the later one moves on to the next slot.
+    whole: two that fall on one slot are distinguished, the later one moves on to the next slot.
     """
 
     def __init__(self) -> None:

@@ -37,7 +37,7 @@ def render_keys(keys: Sequence[KeyFacts], terminal: Terminal) -> Iterator[str]:
 
 
 def render_key(key: KeyFacts, terminal: Terminal) -> Iterator[str]:
-    """Yield all that may be told of a key, its public half last."""
+    """Yield all that may be shown of a key, its public half last."""
     yield terminal.style(inline(key.name), bold=True)
     yield from _facts(key, terminal)
     if key.problem:
