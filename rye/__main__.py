@@ -2,8 +2,6 @@
 
 import sys
 
-__all__ = ["run"]
-
 _INTERRUPTED = 130
 
 

@@ -15,8 +15,6 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-__all__ = ["Report", "as_json"]
-
 
 @dataclass(frozen=True, slots=True)
 class Report:

@@ -10,8 +10,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-__all__ = ["grammar_text", "items_root"]
-
 _PACKAGE = Path(__file__).resolve().parent
 
 

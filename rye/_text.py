@@ -16,8 +16,6 @@ import re
 import shlex
 from typing import NamedTuple
 
-__all__ = ["BOM", "RawEnvelope", "block", "find_envelope", "inline", "quote", "verbatim_json"]
-
 _INVISIBLE = (
     r"\x7f-\x9f"  # DEL and the C1 controls, among them the one-character form of ESC [
     r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # direction overrides, separators, zero width

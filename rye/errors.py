@@ -12,18 +12,6 @@ from __future__ import annotations
 
 from typing import Any, Self
 
-__all__ = [
-    "ArgumentError",
-    "CancelledError",
-    "EnvironmentFault",
-    "ItemError",
-    "NotFoundError",
-    "QueryError",
-    "RyeError",
-    "SigningError",
-    "UnavailableError",
-]
-
 
 class RyeError(Exception):
     """Base of every error rye raises on purpose.

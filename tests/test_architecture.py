@@ -105,7 +105,6 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
 """Where importlib may be used, and why."""
 
 LONG_FILES: Mapping[str, str] = {
-    "rye/parameters/search.py": "a table: every parameter of a search and of what is like it",
     "rye/query/recovery.py": "every repair of a bad query, all on the state of one pass over its tokens",
     "rye/registry/registry.py": "the façade: every method has its arguments documented where users look",
 }
@@ -507,6 +506,16 @@ def test_every_exception_is_needed_and_argued() -> None:
         assert [name for name in excused if len(found.get(name, ())) < 2] == []
     tables = (LONG_FILES, SHORT_FILES, NOT_GERUNDS, SAME_CLASSES, SAME_FILES)
     assert all(len(reason.split()) >= 3 for table in tables for reason in table.values())
+
+
+def test_only_a_room_lists_what_it_exports() -> None:
+    """``__all__`` stands in the ``__init__`` of a room; elsewhere the underscore alone says what is private."""
+    listing = [
+        path
+        for path, tree in SOURCES.items()
+        if any(isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__" for node in tree.body)
+    ]
+    assert [path for path in listing if not path.endswith("__init__.py")] == []
 
 
 def test_every_room_has_a_charter_with_an_example() -> None:

@@ -19,8 +19,6 @@ from rye.cli.options import NothingFound, Refusal
 from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
 
-__all__ = ["main", "root"]
-
 _NOTHING = 1
 _ERROR = 2
 _INTERRUPTED = 130

@@ -11,17 +11,6 @@ import click
 from rye.cli.options import Refusal
 from rye.parameters import parameters_of
 
-__all__ = [
-    "AUTOMATIC",
-    "SearchCommand",
-    "arguments_of",
-    "parse_boosts",
-    "parse_fields",
-    "parse_filters",
-    "parse_fuzzy",
-    "parse_proximity",
-]
-
 AUTOMATIC = "auto"
 """What ``--fuzzy`` without a number stands for."""
 

@@ -18,8 +18,6 @@ from rye.surface.text import header, source_name, standing
 if TYPE_CHECKING:
     from rye.registry import Registry
 
-__all__ = ["Browser", "Line"]
-
 Line: TypeAlias = list[tuple[str, str]]
 """Pieces of one line: style and harmless text."""
 

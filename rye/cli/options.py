@@ -20,20 +20,6 @@ from rye.parameters import COMMANDS, Parameter, ParameterError, described, param
 if TYPE_CHECKING:
     from rye.registry import Layout, Registry
 
-__all__ = [
-    "NothingFound",
-    "Place",
-    "Refusal",
-    "ask",
-    "ask_about_item",
-    "given",
-    "only_one",
-    "params_of",
-    "parse_score",
-    "progress_bar",
-    "refuse",
-]
-
 Answer = TypeVar("Answer")
 _TYPES: Mapping[str, Any] = {"integer": int, "number": float, "path": click.Path(path_type=Path)}
 _FORMS: Mapping[str, Any] = {

@@ -36,8 +36,6 @@ from rye.cli.terminal import Terminal, show
 if TYPE_CHECKING:
     from rye.registry import Registry, SearchResult
 
-__all__ = ["search_as_you_type"]
-
 _WIDE = 100
 """Cells from which on the item stands beside the hits and not below them."""
 

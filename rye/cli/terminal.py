@@ -20,27 +20,6 @@ from rye.surface.text import warning_notes
 if TYPE_CHECKING:
     from rich.progress import Progress
 
-__all__ = [
-    "PLAIN",
-    "VERDICT_MARKS",
-    "IndexProgress",
-    "Terminal",
-    "answer",
-    "ask_new_passphrase",
-    "ask_passphrase",
-    "is_interactive",
-    "json_text",
-    "note",
-    "note_line",
-    "prepare_streams",
-    "say",
-    "say_json",
-    "say_raw",
-    "show",
-    "silence",
-    "warning_lines",
-]
-
 
 class _Result(Protocol):
     def to_dict(self) -> dict[str, Any]: ...

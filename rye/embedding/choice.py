@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 
 from rye.errors import ArgumentError
 
-__all__ = ["KEY_VARIABLE", "KINDS", "MAX_BATCH", "MAX_TIMEOUT", "VARIABLE", "Choice"]
-
 KINDS: Final = ("wordllama", "ollama", "openai", "none")
 URLS: Final = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
 """Where a server is unless the choice says so."""

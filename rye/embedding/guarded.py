@@ -15,8 +15,6 @@ from rye.embedding.choice import VARIABLE, Choice
 from rye.embedding.protocol import Embedder, Floats
 from rye.errors import ArgumentError, RyeError, UnavailableError
 
-__all__ = ["GuardedEmbedder", "open_embedder"]
-
 logger = logging.getLogger(__name__)
 
 INEXACT = 1e-2

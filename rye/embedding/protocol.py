@@ -10,8 +10,6 @@ import numpy.typing as npt
 
 from rye.errors import UnavailableError
 
-__all__ = ["Embedder", "Floats", "failed", "query_vector", "unit_rows"]
-
 Floats = npt.NDArray[np.float32]
 _NUMBERS = frozenset({int, float})
 

@@ -25,8 +25,6 @@ from rye.embedding.choice import Choice
 from rye.embedding.protocol import Floats, failed, unit_rows
 from rye.errors import UnavailableError
 
-__all__ = ["ServerEmbedder"]
-
 THRESHOLD: Final = 0.35
 """The similarity below which nothing is found, for a model that the choice gives none for."""
 

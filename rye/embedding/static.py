@@ -23,8 +23,6 @@ from rye.errors import UnavailableError
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-__all__ = ["StaticEmbedder"]
-
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
 THRESHOLD = 0.15

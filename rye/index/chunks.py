@@ -21,8 +21,6 @@ from typing import Any
 from rye.items import Item
 from rye.items.model import Section
 
-__all__ = ["CHUNK_CHARS", "OVERLAP_CHARS", "RECIPE", "Chunk", "chunks_of", "spans_of"]
-
 RECIPE = 1
 """Raised with every change of what is embedded; vectors made by another recipe are made anew."""
 

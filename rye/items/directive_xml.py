@@ -14,8 +14,6 @@ from typing import Any
 from rye.items.model import STATED_KEYS, Item
 from rye.items.values import MAX_DEPTH, clean
 
-__all__ = ["Input", "declared_inputs"]
-
 _BLOCK = re.compile(r"<directive\b")
 _TOKEN = re.compile(
     r"<!--|<!\[CDATA\["

@@ -7,8 +7,6 @@ from types import MappingProxyType
 
 from rye.items.model import ItemType
 
-__all__ = ["EXTENSIONS", "PLAIN_EXTENSIONS", "is_item_file", "split_name"]
-
 EXTENSIONS = MappingProxyType(
     {
         ItemType.DIRECTIVE: frozenset({".md"}),

@@ -11,8 +11,6 @@ from rye.items.filenames import EXTENSIONS
 from rye.items.model import Draft, Item, ItemType, assemble, declared_by
 from rye.items.values import decode, without_stale_marks
 
-__all__ = ["MAX_BYTES", "declared", "parse"]
-
 MAX_BYTES = 1 << 20
 """How large a file may be: 1 MiB."""
 

@@ -9,8 +9,6 @@ from typing import Any, NoReturn
 from rye.errors import ArgumentError
 from rye.items.model import ItemType
 
-__all__ = ["EVERY_SCOPE", "Scope", "parse_scope"]
-
 _CAPABILITY = "rye.search."
 _TYPES = tuple(map(str, ItemType))
 

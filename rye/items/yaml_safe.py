@@ -18,8 +18,6 @@ import yaml
 from rye.errors import ItemError
 from rye.items.values import MAX_DEPTH, MAX_VALUES, clean, iso, too_deep, too_many
 
-__all__ = ["MAX_CHARS", "ambiguity", "load"]
-
 MAX_CHARS = 1 << 20
 """How long a YAML text may be."""
 

@@ -14,22 +14,6 @@ from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.trust_file import MAX_TRUST_FILE
 from rye.signing.trust_store import sync_folder, write_atomically
 
-__all__ = [
-    "DEFAULT_KEY",
-    "KEY_VARIABLE",
-    "PASSPHRASE_VARIABLE",
-    "SIGNING_FOLDER",
-    "check_private_folder",
-    "find_signing_key",
-    "load_key_file",
-    "load_signing_key",
-    "passphrase_of",
-    "read_key_file",
-    "read_public_beside",
-    "save_signing_key",
-    "write_secret",
-]
-
 SIGNING_FOLDER: Final = Path("config", "keys", "signing")
 """Where private keys stand below the root of the user space."""
 

@@ -26,8 +26,6 @@ from rye.keys.trust_files import Trust
 from rye.signing import Clock, PublicKey, SigningKey, TrustScope
 from rye.spaces.layout import Layout
 
-__all__ = ["ENVIRONMENT", "KeyFacts", "Keyring", "Passphrase"]
-
 ENVIRONMENT = key_store.KEY_VARIABLE
 """Name under which the key of the environment is listed."""
 

@@ -22,8 +22,6 @@ from rye.spaces.layout import Layout
 if TYPE_CHECKING:
     from rye.manifest import ManifestCheck, ManifestUpdate
 
-__all__ = ["ManifestReport", "ManifestWritten"]
-
 
 @dataclass(frozen=True, slots=True)
 class ManifestReport:

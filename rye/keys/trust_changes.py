@@ -12,22 +12,6 @@ from rye._report import Report
 from rye.errors import EnvironmentFault, NotFoundError, RyeError, SigningError
 from rye.signing import PublicKey, Revocation, TrustEntry, TrustScope
 
-__all__ = [
-    "TrustChange",
-    "TrustPlan",
-    "TrustReport",
-    "TrustedKey",
-    "by_a_link",
-    "carry_out_all",
-    "read_key",
-    "read_trust_file",
-    "refuse_link",
-    "refuse_replacing",
-    "unlink",
-    "write_own_trust_file",
-    "write_trust_file",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class TrustedKey(Report):

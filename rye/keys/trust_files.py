@@ -29,9 +29,6 @@ from rye.signing import Clock, PublicKey, Revocation, SigningKey, TrustEntry, Tr
 from rye.spaces import FOLDER, check_writable, project_root
 from rye.spaces.layout import Layout
 
-__all__ = ["Trust"]
-
-
 SPACES = ("user", "project")
 """The spaces whose trust files may be changed; a bundle's belong to its publisher."""
 

@@ -14,8 +14,6 @@ from rye.items import ItemType
 from rye.spaces import Root
 from rye.spaces.read import ReadItem
 
-__all__ = ["REQUIRED", "faults", "link_problems"]
-
 REQUIRED: Final[Mapping[ItemType, tuple[str, ...]]] = {
     ItemType.DIRECTIVE: ("description", "version"),
     ItemType.TOOL: ("description", "version"),

@@ -16,8 +16,6 @@ from rye.manifest.space import compare
 from rye.manifest.store import root_versions
 from rye.signing import TrustSet
 
-__all__ = ["Keys", "ManifestCheck", "Roots", "check_manifest", "holders"]
-
 
 @dataclass(frozen=True, slots=True)
 class Keys:

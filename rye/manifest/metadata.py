@@ -17,24 +17,6 @@ from rye.errors import SigningError
 from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES, Delegation, ListedItem
 from rye.signing import PublicKey, SigningKey
 
-__all__ = [
-    "ROLES",
-    "Refused",
-    "SignedFile",
-    "check_threshold",
-    "delegated_paths",
-    "lacking",
-    "listed_items",
-    "load",
-    "make_delegations",
-    "role_name",
-    "roles_of",
-    "sign",
-    "to_bytes",
-    "to_key",
-    "without_part",
-]
-
 ROLES: Final = ("root", "timestamp", "snapshot", "targets")
 """The four roles that every manifest has."""
 

@@ -12,26 +12,6 @@ from typing import Final
 from rye._report import Report
 from rye.signing import Origin, PublicKey
 
-__all__ = [
-    "DAYS",
-    "FINDINGS",
-    "MAX_DAYS",
-    "MAX_DELEGATED_DEPTH",
-    "MAX_MANIFEST_BYTES",
-    "MAX_MANIFEST_FILE",
-    "MAX_ROLES",
-    "MAX_ROOTS",
-    "TRUST",
-    "Delegation",
-    "FindingKind",
-    "ListedItem",
-    "ManifestFinding",
-    "RootKeys",
-    "Seen",
-    "Severity",
-    "SpaceName",
-]
-
 DAYS: Final = 90
 """After how many days a manifest expires by default."""
 

@@ -13,8 +13,6 @@ from rye.errors import EnvironmentFault, ItemError, SigningError
 from rye.manifest.model import TRUST, ListedItem, ManifestFinding
 from rye.spaces import ItemFile, Root
 
-__all__ = ["Observed", "compare", "observe"]
-
 Read = Callable[[Root, str], bytes]
 
 

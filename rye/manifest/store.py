@@ -26,20 +26,6 @@ from rye.signing.trust_store import sync_folder, write_atomically
 if sys.platform != "win32":
     import fcntl
 
-__all__ = [
-    "MANIFEST_FOLDER",
-    "forget",
-    "list_versions",
-    "load_seen",
-    "read_manifest",
-    "replace_manifest",
-    "root_versions",
-    "save_seen",
-    "state_folder",
-    "was_seen",
-]
-
-
 _NAME: Final = re.compile(r"(?:timestamp|[1-9]\d{0,8}\.[a-z0-9_-]+)\.json", re.ASCII)
 _ROOT_NAME: Final = re.compile(r"([1-9]\d{0,8})\.root\.json", re.ASCII)
 _REMAINS: Final = re.compile(rf"\.(?:(?:manifest|{_NAME.pattern})\.)?[0-9a-f]{{16}}\.tmp", re.ASCII)

@@ -37,8 +37,6 @@ from rye.manifest.model import DAYS, Delegation, ListedItem, RootKeys, SignedRol
 from rye.manifest.store import list_versions, root_versions
 from rye.signing import PublicKey, SigningKey
 
-__all__ = ["ManifestUpdate", "cosign_manifest", "write_manifest"]
-
 _ROOT_DAYS: Final = 365
 
 S = TypeVar("S", Root, Timestamp, Snapshot, Targets)

@@ -17,8 +17,6 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 
 from rye.errors import CancelledError
 
-__all__ = ["Asked", "Call", "Confirm", "Conversation", "ReportProgress"]
-
 _PACE = 0.05
 """Seconds between two steps that are told."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from rye.mcp.startup import Http, Options
 
-__all__ = ["CLIENTS", "TOKEN_VARIABLE", "client_config"]
-
 TOKEN_VARIABLE = "RYE_MCP_TOKEN"  # noqa: S105 - the name of a variable
 """Environment variable with the token of an HTTP server."""
 

@@ -18,8 +18,6 @@ from rye.mcp.server import App
 from rye.mcp.startup import Http
 from rye.mcp.transport import end_soon
 
-__all__ = ["MAX_BODY", "PATH", "serve_http"]
-
 MAX_BODY = 1_048_576
 """Bytes of one request."""
 

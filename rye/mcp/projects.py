@@ -19,8 +19,6 @@ from rye.mcp.startup import Options
 if TYPE_CHECKING:
     from rye.registry import Registry, Root, Watch
 
-__all__ = ["MAX_PROJECTS", "Project", "Projects"]
-
 MAX_PROJECTS = 8
 """Projects that are open at a time, beside those named at the start."""
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from rye.mcp.startup import Options
     from rye.registry import Input, LoadedItem, Registry
 
-__all__ = ["get_prompt", "list_prompts"]
-
 _PLACE = re.compile(r"\{input:([^{}\s|:?]+)[^{}]*\}")
 
 

@@ -11,8 +11,6 @@ from rye.errors import NotFoundError, QueryError, RyeError
 if TYPE_CHECKING:
     from rye.registry import Registry
 
-__all__ = ["is_offered", "offered_suggestion", "search_warnings", "unname"]
-
 _GUESS = re.compile(r"\bdid you mean .*?\?\s*")
 _WORD = re.compile(r"\w+")
 

@@ -19,21 +19,6 @@ if TYPE_CHECKING:
     from rye.mcp.startup import Options
     from rye.registry import Registry, Root, SearchResponse, SearchResult
 
-__all__ = [
-    "PAGE",
-    "SCHEME",
-    "STATS",
-    "TEMPLATES",
-    "changed_uris",
-    "complete",
-    "described",
-    "ids_like",
-    "list_resources",
-    "read_resource",
-    "shelf_page",
-]
-
-
 PAGE = 100
 """Items of one page of a list."""
 

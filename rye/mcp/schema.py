@@ -15,8 +15,6 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 from rye.errors import ArgumentError
 from rye.parameters import Parameter, check, guess, parameters_of
 
-__all__ = ["input_schema", "part_of", "read_arguments", "schema_of", "take_arguments"]
-
 _ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
 _UNSAID = "string"
 _NAMES = {str: "string", int: "integer", float: "number", bool: "boolean", NoneType: "null"}

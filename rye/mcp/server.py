@@ -35,8 +35,6 @@ if TYPE_CHECKING:
     from rye.mcp.tools.tool import Tool
     from rye.registry import Registry, Root
 
-__all__ = ["MAX_CALLS", "App"]
-
 MAX_CALLS = 64
 """Calls that are worked on at a time; more of them wait."""
 

@@ -11,8 +11,6 @@ from typing import BinaryIO
 
 from rye.errors import EnvironmentFault
 
-__all__ = ["Http", "Options", "take_wire", "text_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class Http:

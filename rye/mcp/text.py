@@ -24,24 +24,6 @@ from rye.surface.text import (
     warning_notes,
 )
 
-__all__ = [
-    "MAX_ENTRIES",
-    "MAX_TEXT",
-    "as_rye_error",
-    "error_text",
-    "failed_tool",
-    "for_client",
-    "protocol_error",
-    "reference",
-    "said_of",
-    "search_text",
-    "sections_text",
-    "short",
-    "tidy",
-    "tidy_hit",
-    "verdict",
-]
-
 MAX_TEXT = 2_000
 """Characters of one text in an answer, other than the content of an item."""
 

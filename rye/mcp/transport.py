@@ -21,9 +21,6 @@ from mcp.shared.message import SessionMessage
 from rye.mcp.server import App
 from rye.mcp.startup import text_of
 
-__all__ = ["GRACE", "Lines", "end_soon", "refusal_of", "serve_stdio", "signalled"]
-
-
 GRACE = 3.0
 """Seconds that the process has left from when it is to end: a thread that waits for a client or a disk may wait on."""
 

@@ -7,8 +7,6 @@ from typing import Annotated, TypedDict
 from rye.parameters.model import Parameter, parameters_of
 from rye.parameters.search import SearchOptions, SectionOptions, SimilarOptions, SpaceOptions, WhyOptions
 
-__all__ = ["COMMANDS", "MAX_RELATIONS", "RefsOptions"]
-
 MAX_RELATIONS = 1_000
 _flag = partial(Parameter, default=False, kind="boolean")
 _path = partial(Parameter, kind="path")

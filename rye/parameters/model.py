@@ -11,21 +11,6 @@ from typing import Any, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get
 
 from rye.errors import ArgumentError
 
-__all__ = [
-    "Parameter",
-    "ParameterError",
-    "check",
-    "check_all",
-    "complete",
-    "defaults_of",
-    "described",
-    "guess",
-    "limits",
-    "parameters_of",
-    "refuse",
-    "takes",
-]
-
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 _KINDS: Mapping[Any, str] = {

@@ -10,20 +10,6 @@ from typing import Annotated, Any, TypedDict
 
 from rye.parameters.model import Parameter
 
-__all__ = [
-    "MAX_LIMIT",
-    "MAX_OFFSET",
-    "SPACES",
-    "BoostParts",
-    "HybridParts",
-    "ProximityParts",
-    "SearchOptions",
-    "SectionOptions",
-    "SimilarOptions",
-    "SpaceOptions",
-    "WhyOptions",
-]
-
 MAX_LIMIT = 1_000
 MAX_OFFSET = 1_000_000
 SPACES = ("all", "project", "user", "system")

@@ -7,8 +7,6 @@ from rye.parameters.commands import RefsOptions
 from rye.parameters.model import Parameter, parameters_of
 from rye.parameters.search import MAX_OFFSET, SearchOptions, SectionOptions, SpaceOptions
 
-__all__ = ["MAX_CONTENT", "TOOLS"]
-
 MAX_CONTENT = 100_000
 """Characters of an item's content in one answer."""
 

@@ -15,31 +15,6 @@ from typing import TypeAlias, TypeVar, cast
 
 from rye.query import escaping
 
-__all__ = [
-    "And",
-    "Boost",
-    "Compare",
-    "Dropped",
-    "Everything",
-    "Exists",
-    "Field",
-    "Fuzzy",
-    "Near",
-    "Node",
-    "Not",
-    "Or",
-    "Parsed",
-    "Phrase",
-    "Range",
-    "Span",
-    "Wildcard",
-    "Word",
-    "children",
-    "fold",
-    "walk",
-    "with_children",
-]
-
 T = TypeVar("T")
 
 Span: TypeAlias = tuple[int, int]

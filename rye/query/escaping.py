@@ -16,31 +16,6 @@ from typing import TypeAlias
 
 from rye import _resources
 
-__all__ = [
-    "BOUND",
-    "COMPARED",
-    "NOT_AFTER_MINUS",
-    "ODD_WORDS",
-    "OPERATORS",
-    "VALUE",
-    "WORD",
-    "Spelling",
-    "Units",
-    "group",
-    "guard_colons",
-    "is_field_name",
-    "literal",
-    "pattern",
-    "pattern_units",
-    "plain",
-    "quote",
-    "spell",
-    "spell_value",
-    "terminal",
-    "units",
-    "unquote",
-]
-
 OPERATORS = ("AND", "OR", "NOT", "NEAR", "TO")
 """The words in capitals that are operators; TO is one only in ranges."""
 

@@ -14,8 +14,6 @@ from rye.errors import QueryError
 from rye.query import limits
 from rye.query.ast import Dropped
 
-__all__ = ["FLAWS", "Fault", "Flaw"]
-
 _OPERANDS = ("a word", "a phrase", "a group in parentheses", "a field condition")
 _VALUES = ("a word", "a phrase", "a group in parentheses", "a comparison", "a range", "*")
 

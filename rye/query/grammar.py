@@ -18,8 +18,6 @@ from rye import _resources
 from rye.query import ast
 from rye.query.escaping import pattern, plain, units, unquote
 
-__all__ = ["Part", "conjunction", "meaning", "parser", "span"]
-
 Part: TypeAlias = ast.Node | None
 """A part of the AST; None for a hole."""
 

@@ -8,20 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = [
-    "LIMITS",
-    "MAX_BOOST",
-    "MAX_CHARS",
-    "MAX_DISTANCE",
-    "MAX_FUZZY",
-    "MAX_LEAVES",
-    "MAX_NESTING",
-    "MAX_PHRASE",
-    "MAX_SLOP",
-    "MIN_BOOST",
-    "Limit",
-]
-
 MAX_CHARS = 4096
 MAX_NESTING = 64
 MAX_LEAVES = 256

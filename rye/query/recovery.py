@@ -34,8 +34,6 @@ from rye.query.grammar import Part, conjunction, meaning, parser, span
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 from rye.query.tree import loosen, without_question_marks
 
-__all__ = ["parse_leniently", "parse_strictly"]
-
 
 def parse_strictly(text: str) -> ast.Parsed:
     """Parse a correct query.

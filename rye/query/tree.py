@@ -20,8 +20,6 @@ from typing import Any
 from rye.query import ast
 from rye.query.escaping import pattern, pattern_units
 
-__all__ = ["as_words", "dump", "leaves", "loosen", "to_dict", "without_question_marks"]
-
 
 def leaves(node: ast.Node) -> Iterator[ast.Node]:
     """Yield what has nothing below it: words, wildcards, fuzzy words, phrases, conditions and everything."""

@@ -15,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rye.embedding import Choice
+    from rye.index.refresh import RefreshReport
     from rye.index.schema import TYPE_NAMES
+    from rye.index.vector_store import VectorReport
     from rye.items import ItemType, split_name
     from rye.items.directive_xml import Input, declared_inputs
     from rye.items.scope import parse_scope
@@ -43,7 +45,7 @@ if TYPE_CHECKING:
     from rye.registry.queries import list_items, search_typed
     from rye.registry.registry import Registry
     from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
-    from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
+    from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.stats import SpaceStats, Stats
     from rye.registry.watch import Watch
     from rye.search.clauses import Clause
@@ -96,7 +98,9 @@ __all__ = [
 
 _NAMES = {
     "rye.embedding": "Choice",
+    "rye.index.refresh": "RefreshReport",
     "rye.index.schema": "TYPE_NAMES",
+    "rye.index.vector_store": "VectorReport",
     "rye.items": "ItemType split_name",
     "rye.items.directive_xml": "Input declared_inputs",
     "rye.items.scope": "parse_scope",
@@ -113,7 +117,7 @@ _NAMES = {
     "rye.registry.queries": "list_items search_typed",
     "rye.registry.registry": "Registry",
     "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
-    "rye.registry.reports": "LoadedItem RefreshReport SpaceStatus VectorReport",
+    "rye.registry.reports": "LoadedItem SpaceStatus",
     "rye.registry.stats": "SpaceStats Stats",
     "rye.registry.watch": "Watch",
     "rye.search.clauses": "Clause",

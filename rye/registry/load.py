@@ -18,8 +18,6 @@ from rye.search.predicates import States
 from rye.spaces import Root
 from rye.spaces.read import read_item
 
-__all__ = ["CopiedItem", "copy_item", "load_item"]
-
 
 def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
     """Read one item and verify exactly the bytes returned.

@@ -14,8 +14,6 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.parameters import SpaceOptions, check, parameters_of
 
-__all__ = ["check_space", "check_type", "find_item", "nearest_names"]
-
 _NAMED = 3
 """How many similar names an error suggests."""
 _SIMILARITY = 0.6

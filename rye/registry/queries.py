@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from rye.search.request import Request
     from rye.search.results import SearchResponse
 
-__all__ = ["list_items", "search_typed", "why_of"]
-
 
 def why_of(state: State, request: Request, item: str, context: Callable[[State, Request], SearchContext]) -> Why:
     """Return why an item is a hit of a search, or why it is not.

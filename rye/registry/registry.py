@@ -42,19 +42,19 @@ from rye.spaces import Root
 from rye.spaces.layout import Layout, as_path, as_paths, as_seconds
 
 if TYPE_CHECKING:
+    from rye.index.refresh import RefreshReport
+    from rye.index.vector_store import VectorReport
     from rye.keys.keyring import Passphrase
     from rye.keys.manifests import ManifestReport, ManifestWritten
     from rye.keys.sign_items import SignReport
     from rye.registry.relations import Relations
-    from rye.registry.reports import LoadedItem, RefreshReport, SpaceStatus, VectorReport
+    from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.stats import Stats
     from rye.search.explain import Why
     from rye.search.results import SectionResponse
     from rye.verify.policy import Policy
     from rye.verify.reports import VerifyReport
     from rye.verify.run import Verification
-
-__all__ = ["Registry"]
 
 PathLike = str | os.PathLike[str]
 T = TypeVar("T")

@@ -20,8 +20,6 @@ from rye.search.graph import Direction, Graph, Walk, graph_of, walk
 from rye.search.predicates import States
 from rye.spaces.read import ReadItem, read_item
 
-__all__ = ["MAX_RELATIONS", "RelatedItem", "Relation", "Relations", "relations_of"]
-
 MAX_RELATIONS: Final = 1_000
 """Relations in one answer."""
 

@@ -6,12 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rye._report import Report, as_json
-from rye.index.refresh import RefreshReport
 from rye.index.vector_store import VectorReport
 from rye.items.model import Item
 from rye.signing.model import Signature
-
-__all__ = ["LoadedItem", "RefreshReport", "SpaceStatus", "VectorReport"]
 
 _METADATA = (
     "name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata"

@@ -26,8 +26,6 @@ from rye.spaces.layout import Layout
 if TYPE_CHECKING:
     from rye.registry.reports import SpaceStatus
 
-__all__ = ["Indexes", "State"]
-
 T = TypeVar("T")
 
 MAX_FILE_WARNINGS = 20

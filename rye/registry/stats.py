@@ -15,8 +15,6 @@ from rye.search.predicates import States
 if TYPE_CHECKING:
     from rye.registry.state import State
 
-__all__ = ["SpaceStats", "Stats", "stats_of"]
-
 
 @dataclass(frozen=True, slots=True)
 class SpaceStats(Report):

@@ -21,8 +21,6 @@ from rye.search.settings import SETTINGS, ignored_choices, read_choice
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 
-__all__ = ["VectorIndexes", "as_choice"]
-
 
 def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
     """Return what a caller named; None leaves it to ``RYE_EMBEDDER`` and the user's settings.

@@ -15,10 +15,8 @@ from rye.errors import CancelledError, RyeError
 from rye.items import ItemType
 
 if TYPE_CHECKING:
+    from rye.index.refresh import RefreshReport
     from rye.registry.registry import Registry
-    from rye.registry.reports import RefreshReport
-
-__all__ = ["Watch"]
 
 _LOG = logging.getLogger(__name__)
 _STEP_MS = 20

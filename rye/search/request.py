@@ -40,8 +40,6 @@ from rye.search.fields import (
 )
 from rye.search.fusion import Fusion
 
-__all__ = ["Mode", "Request", "SectionRequest", "bind_filters", "make_request", "make_section_request", "require_field"]
-
 MAX_SEMANTIC_LIMIT = 100
 BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
 """What a similarity is multiplied with, by source."""

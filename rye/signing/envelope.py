@@ -18,20 +18,6 @@ from rye.signing.keys import SigningKey
 from rye.signing.model import EnvelopeFormat, Origin
 from rye.signing.trust import as_utc
 
-__all__ = [
-    "COMMENT_MARKS",
-    "CONTEXT",
-    "ParsedLine",
-    "decode_signature",
-    "encode_signature",
-    "foreign_mark",
-    "line_elsewhere",
-    "parse_line",
-    "sign_bytes",
-    "signed_message",
-    "unsigned_bytes",
-]
-
 _HASH: Final = ("# ", "")
 _SLASHES: Final = ("// ", "")
 

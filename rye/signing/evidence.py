@@ -11,17 +11,6 @@ from rye._text import RawEnvelope, find_envelope
 from rye.signing.envelope import ParsedLine, decode_signature, foreign_mark, line_elsewhere, parse_line
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin
 
-__all__ = [
-    "ITEM_TYPES",
-    "disagreements",
-    "find_coverage",
-    "inspect",
-    "line_end_change",
-    "whole_digest",
-    "with_declared",
-]
-
-
 _OPEN: Final = b"<directive"
 _CLOSE: Final = b"</directive>"
 _BLANK: Final = b" \t\r\n"

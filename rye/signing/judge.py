@@ -16,8 +16,6 @@ from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin, Signat
 from rye.signing.reasons import REASONS
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet, as_utc
 
-__all__ = ["judge"]
-
 _PARTIAL_CODES: Final[Mapping[Coverage, str]] = MappingProxyType(
     {
         Coverage.BELOW_LINE: "outside-shebang",

@@ -18,8 +18,6 @@ from rye.signing.model import Fingerprint
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
-__all__ = ["PublicKey", "SigningKey", "hide_keys", "refuse_key_text", "remembering_verify"]
-
 _DER_HEAD: Final = bytes.fromhex("302a300506032b6570032100")
 """SubjectPublicKeyInfo of Ed25519 before the 32 bytes of the key (RFC 8410)."""
 

@@ -14,8 +14,6 @@ from typing import Final, NamedTuple, NewType, Protocol
 
 from rye.errors import SigningError
 
-__all__ = ["Clock", "Coverage", "EnvelopeFormat", "Evidence", "Fingerprint", "Origin", "Signature", "Verdict"]
-
 Fingerprint = NewType("Fingerprint", str)
 """64 lower-case hex digits: SHA-256 of the public PEM."""
 

@@ -17,8 +17,6 @@ from typing import Final
 from rye.signing.model import Signature, Verdict
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, as_utc
 
-__all__ = ["REASONS", "Reason", "TrustStatus", "trust_status"]
-
 _SIGN: Final = "rye sign {ref}"
 _SIGN_ALL: Final = "rye sign {ref}  # once you have reviewed the whole file: all of it is signed then"
 _OTHER_KEY: Final = "rye sign {ref}  # once reviewed, with a key that counts here: name it with --key"

@@ -12,8 +12,6 @@ from enum import StrEnum
 from rye.signing.keys import PublicKey
 from rye.signing.model import Fingerprint, Origin
 
-__all__ = ["Revocation", "TrustEntry", "TrustScope", "TrustSet", "as_utc", "in_namespaces"]
-
 
 class TrustScope(StrEnum):
     """Where a trust file was found, from the most to the least authoritative."""

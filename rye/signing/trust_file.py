@@ -17,16 +17,6 @@ from rye.signing.keys import PublicKey, SigningKey
 from rye.signing.model import EnvelopeFormat, Origin
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, as_utc
 
-__all__ = [
-    "MAX_TRUST_FILE",
-    "endorse",
-    "endorser",
-    "last_moment",
-    "parse_trust_file",
-    "trust_file_name",
-    "write_trust_file",
-]
-
 MAX_TRUST_FILE: Final = 65_536
 """A longer trust file is refused."""
 

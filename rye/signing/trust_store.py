@@ -20,21 +20,6 @@ from rye.signing.keys import refuse_key_text
 from rye.signing.trust import TrustEntry, TrustScope, TrustSet
 from rye.signing.trust_file import MAX_TRUST_FILE, endorser, parse_trust_file
 
-__all__ = [
-    "TRUSTED_FOLDER",
-    "TrustLoad",
-    "UnreadTrust",
-    "leads_out",
-    "load_trust",
-    "read_trust_bytes",
-    "refuse_links",
-    "sweep",
-    "sync_folder",
-    "system_clock",
-    "trust_paths",
-    "write_atomically",
-]
-
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
 _TEMPORARY: Final = re.compile(r"\.(?:.+\.)?[0-9a-f]{16}\.tmp")
 _LEFT: Final = 3600.0

@@ -15,20 +15,6 @@ from rye.errors import ArgumentError, NotFoundError
 from rye.items import ItemType
 from rye.spaces.model import FOLDER, Root, Space
 
-__all__ = [
-    "ENTRY_POINTS",
-    "OWN",
-    "Identity",
-    "RootCollector",
-    "has_items",
-    "identify",
-    "is_looked_into",
-    "named_root",
-    "named_roots",
-    "system_roots",
-]
-
-
 # ruff: noqa: PTH112, PTH113 - Path.is_dir() and is_file() raise where a folder may not be entered
 
 

@@ -10,8 +10,6 @@ from pathlib import Path
 from rye.errors import EnvironmentFault
 from rye.spaces.model import FOLDER, Root, Space
 
-__all__ = ["check_project", "check_writable", "find_project", "project_root", "user_root", "user_space"]
-
 
 def user_space(environ: Mapping[str, str] | None = None) -> Path:
     """Return the folder that holds the user's ``.ai``: ``USER_SPACE``, else the home folder. It need not exist.

@@ -10,8 +10,6 @@ from typing import NamedTuple
 
 from rye.items import EXTENSIONS, ItemType
 
-__all__ = ["FOLDER", "SUFFIXES", "FileStat", "ItemFile", "Root", "Space", "is_within"]
-
 FOLDER = ".ai"
 """The folder of a project, a user or a package that is its space root."""
 

@@ -16,8 +16,6 @@ from rye.spaces.bundles import RootCollector, has_items, identify, is_looked_int
 from rye.spaces.discover import check_project
 from rye.spaces.model import FOLDER, Root, Space, is_within
 
-__all__ = ["MAX_FOLDERS", "ProjectsBelow", "look_below"]
-
 # ruff: noqa: PTH116, PTH118, PTH119 - paths are text here, for there may be many
 
 

@@ -16,8 +16,6 @@ from rye.items import MAX_BYTES
 from rye.signing import Evidence, Origin
 from rye.spaces.model import Root
 
-__all__ = ["FolderReader", "ReadItem", "parse_item", "read_file", "read_item"]
-
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 _DIRECTORY = os.O_RDONLY | _SAFE | getattr(os, "O_DIRECTORY", 0)

@@ -12,8 +12,6 @@ from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
 from rye.spaces.model import FileStat, ItemFile, Root
 
-__all__ = ["walk", "walk_along", "walk_stat"]
-
 # ruff: noqa: PTH116, PTH118, PTH119 - paths are text here: a walk may handle ten thousand
 
 

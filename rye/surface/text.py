@@ -8,20 +8,6 @@ from typing import Any, Literal, TypeAlias
 from rye._text import inline
 from rye.errors import QueryError, RyeError
 
-__all__ = [
-    "Note",
-    "Surface",
-    "error_notes",
-    "header",
-    "hybrid_lines",
-    "plural",
-    "search_notes",
-    "source_name",
-    "standing",
-    "verdict_text",
-    "warning_notes",
-]
-
 Note: TypeAlias = tuple[str, str]
 """What a line says besides the answer itself: a label such as ``warning``, or nothing, and the text."""
 

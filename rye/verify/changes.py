@@ -15,8 +15,6 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.signing import TRUSTED_FOLDER
 from rye.spaces import ItemFile, Root, read_file
 
-__all__ = ["changed_since", "is_blob", "staged"]
-
 _TIMEOUT = 120
 _SETTINGS = (
     "core.commitGraph=false",

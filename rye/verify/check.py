@@ -22,8 +22,6 @@ from rye.signing.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces import ItemFile, Root, Space
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
-__all__ = ["Shadowing", "Verifier", "with_duplicates"]
-
 Read = Callable[[Root, str], bytes]
 
 _Inspected = tuple[str, ItemFile, bytes, Origin, Evidence]

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from rye.manifest import ManifestFinding
     from rye.verify.reports import Violation
 
-__all__ = ["Fixes"]
-
 _FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
 _PATTERN: Final = re.compile(r"[*?\[]")
 _MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")

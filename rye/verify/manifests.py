@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from rye.keys.manifests import ManifestReport
     from rye.verify.stream import OutcomeStream
 
-__all__ = ["Manifests"]
-
 
 @dataclass(slots=True)
 class Manifests:

@@ -30,17 +30,6 @@ from rye.items.scope import Scope, parse_scope
 from rye.signing import EnvelopeFormat, refuse_key_text
 from rye.verify.reports import VerifiedItem
 
-__all__ = [
-    "MAX_POLICY_FILE",
-    "POLICY_REASONS",
-    "WELL",
-    "Demand",
-    "Policy",
-    "PolicyFault",
-    "check_signers",
-    "load_policy",
-]
-
 MAX_POLICY_FILE: Final = 65_536
 """How large a policy file may be."""
 

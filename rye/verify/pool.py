@@ -18,8 +18,6 @@ from rye.spaces import FolderReader, ItemFile, Root
 from rye.verify.check import Verifier
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
-__all__ = ["verify_files"]
-
 Place = tuple[int, ItemFile]
 """Which of the roots, and the file in it."""
 

@@ -12,8 +12,6 @@ from rye._report import Report
 from rye.keys.manifests import ManifestReport
 from rye.signing.model import Signature
 
-__all__ = ["Finding", "Outcome", "Unchecked", "VerifiedItem", "VerifyReport", "Violation"]
-
 
 class VerifiedItem(NamedTuple):
     """The verdict on one file. A named tuple, as :class:`rye.signing.Signature` and for the same reason.

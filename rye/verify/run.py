@@ -21,8 +21,6 @@ from rye.verify.policy import Policy, load_policy
 from rye.verify.reports import Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
-__all__ = ["MAX_BASELINE_FILE", "Baseline", "Verification", "start_verification"]
-
 MAX_BASELINE_FILE: Final = 64 * 1024 * 1024
 """How large a baseline file may be."""
 

@@ -17,8 +17,6 @@ from rye.verify.check import Shadowing, Verifier, with_duplicates
 from rye.verify.pool import verify_files
 from rye.verify.reports import Outcome, Unchecked, VerifiedItem
 
-__all__ = ["OutcomeStream", "Progress", "stream_outcomes"]
-
 Progress = Callable[[int, int, str], None]
 """Called with the files verified, 0 as their number is not known beforehand, and an empty source."""
 

@@ -10,8 +10,6 @@ from rye.cli.commands.search import answer_hits
 from rye.cli.options import Place, ask, ask_about_item, only_one, params_of, refuse
 from rye.cli.terminal import answer, note, say_raw
 
-__all__ = ["list_command", "refs", "show_item", "stats"]
-
 _SORTS = {"id": "score", "name": "name", "date": "date"}
 """Each order by the name that a search has for it: all items of a list score the same, which leaves them by id."""
 

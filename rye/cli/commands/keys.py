@@ -17,8 +17,6 @@ from rye.errors import SigningError
 if TYPE_CHECKING:
     from rye.registry import Keyring, Passphrase, SignReport
 
-__all__ = ["keys", "sign"]
-
 
 @click.command("sign", params=params_of("sign"))
 def sign(target: tuple[str, ...], root: Path | None, **options: Any) -> int:

@@ -17,9 +17,6 @@ from rye.parameters import SearchOptions, SectionOptions, SimilarOptions, WhyOpt
 if TYPE_CHECKING:
     from rye.registry import SearchResponse
 
-__all__ = ["answer_hits", "query", "search", "sections", "similar", "why"]
-
-
 _IMMEDIATE = ("as_json", "as_jsonl", "as_ids", "null", "explain", "facets", "limit", "offset")
 """Options with which ``rye search`` without a query lists items instead of searching as you type."""
 

@@ -16,8 +16,6 @@ from rye.cli.options import Place, Refusal, ask, params_of, refuse
 from rye.cli.terminal import Terminal, note, say, say_json, show, warning_lines
 from rye.errors import NotFoundError
 
-__all__ = ["COMPLETION_VARIABLE", "completion", "index", "mcp"]
-
 COMPLETION_VARIABLE = "_RYE_COMPLETE"
 """The variable in which a shell asks for completions."""
 

@@ -13,8 +13,6 @@ from rye.cli.terminal import answer, ask_passphrase, say_json
 if TYPE_CHECKING:
     from rye.registry import Keyring, TrustPlan
 
-__all__ = ["trust"]
-
 
 @click.group("trust")
 def trust() -> None:

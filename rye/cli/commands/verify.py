@@ -16,8 +16,6 @@ from rye.surface.text import plural
 if TYPE_CHECKING:
     from rye.registry import Delegation, Layout, Policy, Progress, Root, Verification
 
-__all__ = ["manifest", "verify"]
-
 _LISTING = ("expires", "threshold", "root_key", "delegate", "no_delegates", "new")
 
 

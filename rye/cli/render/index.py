@@ -13,8 +13,6 @@ from rye.surface.text import plural
 if TYPE_CHECKING:
     from rye.registry import RefreshReport, SpaceStats, SpaceStatus, Stats, VectorReport
 
-__all__ = ["render_rebuilt", "render_stats", "render_status", "render_vectors"]
-
 _SHOWN_SIGNERS = 5
 
 

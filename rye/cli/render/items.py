@@ -15,8 +15,6 @@ from rye.surface.text import header, source_name, standing
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult
 
-__all__ = ["RELATION_FORMATS", "render_item", "render_list"]
-
 _LISTED_BEFORE = {
     *("author", "category", "created", "created_at", "description", "id", "name"),
     *("tags", "title", "type", "updated", "updated_at", "version"),

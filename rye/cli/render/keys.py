@@ -13,8 +13,6 @@ from rye.surface.text import plural
 if TYPE_CHECKING:
     from rye.registry import KeyFacts, SignReport, TrustChange, TrustedKey, TrustReport
 
-__all__ = ["render_change", "render_key", "render_keys", "render_made", "render_signed", "render_trust"]
-
 
 def render_made(key: KeyFacts, terminal: Terminal, *, done: str) -> Iterator[str]:
     """Yield what was made or imported and where it is."""

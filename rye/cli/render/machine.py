@@ -15,8 +15,6 @@ from rye.cli.terminal import json_text
 from rye.registry import POLICY_REASONS, REASONS, Finding, Unchecked, Verdict, Verification, VerifiedItem, Violation
 from rye.surface.text import plural
 
-__all__ = ["FORMATS"]
-
 _MEMORY = 1 << 20
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 

@@ -18,22 +18,6 @@ from rye.surface.text import error_notes, standing, verdict_text
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, SearchResult, SectionHit, Signature
 
-__all__ = [
-    "Spans",
-    "bar",
-    "cells",
-    "pad",
-    "passage",
-    "remedy",
-    "render_error",
-    "shown_path",
-    "signed_by",
-    "size",
-    "standing_label",
-    "table",
-    "verdict_label",
-]
-
 Spans: TypeAlias = Sequence[Sequence[int]]
 
 

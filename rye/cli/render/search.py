@@ -28,16 +28,6 @@ if TYPE_CHECKING:
         Why,
     )
 
-__all__ = [
-    "render_dropped",
-    "render_ids",
-    "render_notes",
-    "render_parsed",
-    "render_search",
-    "render_sections",
-    "render_why",
-]
-
 _INDENT = "    "
 _BAR = 24
 """Cells of a bar of an explanation."""

@@ -14,8 +14,6 @@ from rye.surface.text import plural, source_name
 if TYPE_CHECKING:
     from rye.registry import ManifestReport, ManifestWritten, Verification, VerifiedItem
 
-__all__ = ["render_checked", "render_hints", "render_text", "render_written"]
-
 _VERDICT_WIDTH = max(len(verdict) for verdict in VERDICT_MARKS)
 
 

@@ -20,8 +20,6 @@ from rye.surface.text import source_name, standing
 if TYPE_CHECKING:
     from rye.registry import LoadedItem
 
-__all__ = ["TOOL", "ContentPart", "part_of_content", "require_trusted"]
-
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
 Use it once you know the type:id; rye_search finds it; for many verdicts, rye_verify.

@@ -15,8 +15,6 @@ from rye.surface.text import header, standing
 if TYPE_CHECKING:
     from rye.registry import Registry
 
-__all__ = ["TOOL"]
-
 _DESCRIPTION = """\
 List what an item refers to, and what refers to it.
 Use it to see what it needs or what depends on it; to find items, rye_search. Read-only.

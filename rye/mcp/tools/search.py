@@ -15,8 +15,6 @@ from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
 if TYPE_CHECKING:
     from rye.registry import Registry, Why
 
-__all__ = ["TOOL", "only_trusted"]
-
 _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
 

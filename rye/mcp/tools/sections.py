@@ -11,8 +11,6 @@ from rye.mcp.text import sections_text, tidy
 from rye.mcp.tools.search import only_trusted
 from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
 
-__all__ = ["TOOL"]
-
 _LONGEST = 1_000_000
 _QUERY = 5_000
 

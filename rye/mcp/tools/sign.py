@@ -16,8 +16,6 @@ from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work, read_target
 if TYPE_CHECKING:
     from rye.registry import Registry, SignReport
 
-__all__ = ["TOOL"]
-
 _OF_BUNDLES = "removed"
 """The key of a report that says something of bundles alone, which no tool signs."""
 

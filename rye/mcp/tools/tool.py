@@ -17,15 +17,6 @@ from rye.mcp.startup import Options
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
 
-__all__ = [
-    "Effect",
-    "Tool",
-    "ToolAnswer",
-    "Work",
-    "list_tools",
-    "read_target",
-]
-
 _WRITING = frozenset({"copy_to"})
 
 

@@ -14,8 +14,6 @@ from rye.surface.text import header, source_name
 if TYPE_CHECKING:
     from rye.registry import Registry, VerifyReport
 
-__all__ = ["TOOL"]
-
 _LEFT_OUT = ("findings", "baselined", "unchecked", "status")
 """What only matters where something is demanded: a tool call has neither policy nor baseline."""
 

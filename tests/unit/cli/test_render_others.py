@@ -15,10 +15,11 @@ from rye.cli.render.parts import remedy, render_error, signed_by, size, table
 from rye.cli.render.search import render_dropped, render_parsed
 from rye.cli.terminal import PLAIN, Terminal, warning_lines
 from rye.errors import ArgumentError, QueryError
+from rye.index.refresh import RefreshReport
 from rye.index.vector_store import VectorReport
 from rye.keys.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
-from rye.registry.reports import RefreshReport, SpaceStatus
+from rye.registry.reports import SpaceStatus
 from rye.signing import REASONS
 from rye.surface.text import plural
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
