@@ -12,7 +12,7 @@ from rye._text import block, inline
 from rye.cli.render.parts import passage, signed_by
 from rye.cli.terminal import VERDICT_MARKS
 from rye.errors import RyeError
-from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult, search_typed
+from rye.registry import LoadedItem, PrefixQuery, Replaced, SearchResponse, SearchResult
 from rye.surface.text import header, source_name, standing
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Browser:
     def look(self, text: str) -> None:
         """Search for what is typed so far; what cannot be asked leaves the hits as they are and says why."""
         try:
-            self._response = search_typed(self._registry, text, **self._options)
+            self._response = self._registry.search(PrefixQuery(text), lenient=True, **self._options)
             self._error = ""
         except RyeError as error:
             self._error = inline(error.message)

@@ -42,7 +42,6 @@ if TYPE_CHECKING:
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
     from rye.registry.load import CopiedItem, copy_item
-    from rye.registry.queries import list_items, search_typed
     from rye.registry.registry import Registry
     from rye.registry.relations import MAX_RELATIONS, RelatedItem, Relation, Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
@@ -51,6 +50,7 @@ if TYPE_CHECKING:
     from rye.search.clauses import Clause
     from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
+    from rye.search.plan import PrefixQuery
     from rye.search.results import (
         HybridMatch,
         LeafTrace,
@@ -84,15 +84,15 @@ __all__ = [
     "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
     "TYPE_NAMES", "Baseline", "Choice", "Clause", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet",
     "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LeafTrace",
-    "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "Progress",
-    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
-    "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature", "SimilarityReport",
-    "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan", "TrustReport", "TrustedKey", "Unchecked",
-    "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why",
-    "carry_out_all", "check_project", "check_root", "check_signers", "concerns", "contrast", "copy_item",
-    "cosign_root", "declared_inputs", "dump", "find_project", "find_root", "hide_keys", "last_moment", "list_items",
-    "load_policy", "parse", "parse_scope", "read_delegation", "read_key_file", "read_root_keys", "read_signers",
-    "refuse_key_text", "refuse_links", "reset_root", "search_typed", "sign_bundle", "split_name",
+    "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "PrefixQuery",
+    "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root",
+    "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature",
+    "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan", "TrustReport",
+    "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport",
+    "Violation", "Watch", "Why", "carry_out_all", "check_project", "check_root", "check_signers", "concerns",
+    "contrast", "copy_item", "cosign_root", "declared_inputs", "dump", "find_project", "find_root", "hide_keys",
+    "last_moment", "load_policy", "parse", "parse_scope", "read_delegation", "read_key_file", "read_root_keys",
+    "read_signers", "refuse_key_text", "refuse_links", "reset_root", "sign_bundle", "split_name",
     "start_verification", "system_clock", "to_dict", "user_space", "write_atomically", "write_root", "write_secret",
 ]
 
@@ -114,7 +114,6 @@ _NAMES = {
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
     "rye.registry.load": "CopiedItem copy_item",
-    "rye.registry.queries": "list_items search_typed",
     "rye.registry.registry": "Registry",
     "rye.registry.relations": "MAX_RELATIONS RelatedItem Relation Relations",
     "rye.registry.reports": "LoadedItem SpaceStatus",
@@ -123,6 +122,7 @@ _NAMES = {
     "rye.search.clauses": "Clause",
     "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
     "rye.search.facets": "Facet",
+    "rye.search.plan": "PrefixQuery",
     "rye.search.results": "HybridMatch LeafTrace Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.signing": "REASONS Signature Verdict hide_keys last_moment refuse_key_text refuse_links system_clock "
     "write_atomically",

@@ -1,4 +1,4 @@
-"""Find the documents of an item by the name that people and agents use.
+"""Find the documents of an item by the name that people and agents use, and explain why one is a hit.
 
 A name is ``type:id``, or an id alone where only one type has it. All questions are put to one reader, so naming an item
 costs one scan of the spaces, whether it is found or not.
@@ -6,13 +6,21 @@ costs one scan of the spaces, whether it is found or not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from difflib import SequenceMatcher, get_close_matches
+from typing import TYPE_CHECKING
 
 from rye.errors import ArgumentError, NotFoundError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.parameters import SpaceOptions, check, parameters_of
+
+if TYPE_CHECKING:
+    from rye.registry.state import State
+    from rye.search.engine import SearchContext
+    from rye.search.explain import Why
+    from rye.search.request import Request
 
 _NAMED = 3
 """How many similar names an error suggests."""
@@ -91,3 +99,36 @@ def nearest_names(item_id: str, names: Iterable[str], item_type: str = "") -> li
     ids.sort(key=lambda each: (-SequenceMatcher(None, each, folded).ratio(), each))
     near = (sorted(by_id[each], key=lambda name: (name.partition(":")[0] != item_type, name)) for each in ids)
     return [name for names in near for name in names][:_NAMED]
+
+
+def why_of(state: State, request: Request, item: str, context: Callable[[State, Request], SearchContext]) -> Why:
+    """Return why an item is a hit of a search, or why it is not.
+
+    Args:
+        state: Of the indexes.
+        request: The search.
+        item: ``type:id``, or an id that only one type has; of its copies the first that is searched is meant.
+        context: Says what to search.
+
+    Raises:
+        ArgumentError: An argument is not valid, or the item is not named clearly.
+        NotFoundError: There is no such item.
+        QueryError: As a search.
+    """
+    from rye.search.explain import Explainer, MissReason
+
+    copies = find_item(state.everywhere, item)
+    explainer = Explainer(request, context(state, request))
+    searched = [(part, local) for part, local in copies if request.space in ("all", part.root.space)]
+    if searched:
+        found = explainer.explain(*searched[0])
+    else:
+        part, local = copies[0]
+        wider = request._replace(space="all")
+        wide = Explainer(wider, context(state, wider)).explain(part, local)
+        message = f"it is in {part.root.source}, and {request.space} space was searched"
+        others = (each for each in wide.reasons if each.code != "stage")
+        reasons = (MissReason("space", request.space, message), *others)
+        stage, total = explainer.found.stage, explainer.total
+        found = replace(wide, stage=stage, total=total, rank=None, hit=None, reasons=reasons, above=None, below=None)
+    return replace(found, warnings=(*state.warnings, *found.warnings))

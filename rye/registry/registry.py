@@ -10,6 +10,7 @@ Example::
 from __future__ import annotations
 
 import os
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -24,6 +25,7 @@ from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.vector_store import LOCK_WAIT
 from rye.parameters import (
+    MAX_LIMIT,
     RefsOptions,
     SearchOptions,
     SectionOptions,
@@ -32,7 +34,7 @@ from rye.parameters import (
     complete,
     takes,
 )
-from rye.registry.lookup import check_space, check_type, find_item
+from rye.registry.lookup import check_space, check_type, find_item, why_of
 from rye.registry.state import Indexes, State
 from rye.registry.vectors import VectorIndexes, as_choice
 from rye.search.engine import Search, SearchContext
@@ -136,6 +138,37 @@ class Registry:
         request = make_request(query, options)
         return self._answer(request.space, lambda state: Search(request, self._context(state, request)).run())
 
+    def list_items(
+        self,
+        scope: str = "*",
+        *,
+        space: str = "all",
+        limit: int | None = None,
+        offset: int = 0,
+        sort_by: str = "score",
+        include_superseded: bool = False,
+    ) -> SearchResponse:
+        """List the items in a scope, however many, as one page; each is read and verified at that moment.
+
+        Args:
+            scope: Types and namespaces, as for :meth:`search`.
+            space: ``all``, ``project``, ``user`` or ``system``.
+            limit: Items at most; None for all.
+            offset: Items to skip.
+            sort_by: ``score`` (by space, then id), ``name`` or ``date``.
+            include_superseded: Also list items marked superseded, deprecated or yanked.
+
+        Raises:
+            ArgumentError: An argument is not valid.
+            EnvironmentFault: The cache folder is not safe to use.
+        """
+        page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
+        options = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
+        options["include_superseded"] = include_superseded
+        request = make_request("", options)._replace(limit=sys.maxsize if limit is None else limit)
+        found = self._answer(space, lambda state: Search(request, self._context(state, request)).run())
+        return found if limit is not None else replace(found, limit=max(len(found.results), 1))
+
     @takes(WhyOptions)
     def why(self, query: str, item: str, **options: Unpack[WhyOptions]) -> Why:
         """Return why an item is a hit of a search, at which rank, or everything that keeps it from being one.
@@ -150,8 +183,6 @@ class Registry:
             NotFoundError: There is no such item.
             EnvironmentFault: The cache folder is not safe to use.
         """
-        from rye.registry.queries import why_of
-
         request = make_request(query, options, WhyOptions)
         return self._with_state(lambda state: why_of(state, request, item, self._context))
 

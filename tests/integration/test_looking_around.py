@@ -12,7 +12,6 @@ import pytest
 
 from rye import parameters
 from rye.errors import ArgumentError
-from rye.registry.queries import list_items
 from tests.support.spacesim import SpaceSim, furnish
 from tests.unit.cli.workshop import FILES, ROOT, Workshop, lay
 
@@ -85,21 +84,22 @@ def test_a_space_that_does_not_exist_has_no_figures(sim: SpaceSim) -> None:
 # lists
 
 
-def test_a_list_has_every_item_however_many_pages_that_takes(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With pages of two items it is what one page of all is; limit and offset count items."""
+def test_a_list_has_every_item_however_many_a_page_of_a_search_may_have(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a search may have two it is what one page of all is; limit and offset count items."""
     registry = sim.registry()
     whole = registry.search("", limit=1000)
-    monkeypatch.setattr("rye.registry.queries.MAX_LIMIT", 2)
-    found = list_items(registry)
+    monkeypatch.setattr("rye.registry.registry.MAX_LIMIT", 2)
+    found = registry.list_items()
     assert found.results == whole.results
     assert (found.total, found.next_offset, found.hidden) == (whole.total, None, whole.hidden)
-    part = list_items(registry, limit=3, offset=1)
+    part = registry.list_items(limit=3, offset=1)
     assert part.results == whole.results[1:4]
     assert part.next_offset == 4
-    assert registry.max_staleness == 0
     assert parameters.MAX_LIMIT == 1000
     with pytest.raises(ArgumentError, match="limit is 0"):
-        list_items(registry, limit=0)
+        registry.list_items(limit=0)
 
 
 def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:

@@ -11,7 +11,6 @@ import pytest
 
 from rye import Registry
 from rye.cli.app import main
-from rye.registry.queries import list_items
 from rye.search.succession import MAX_CLAIMS
 from rye.signing import SigningKey
 from tests.support.mcp_server import session, text_of
@@ -40,7 +39,7 @@ def successor(registry: Registry, item_id: str = "old/zebra") -> str:
     loaded = registry.load("knowledge", item_id).successor
     (hit,) = registry.search(f"id:{item_id}", include_superseded=True, relax=False).results
     (around,) = [each for each in registry.refs(f"knowledge:{item_id}").items if each.id == item_id]
-    listed = {each.id: each.successor for each in list_items(registry, include_superseded=True).results}
+    listed = {each.id: each.successor for each in registry.list_items(include_superseded=True).results}
     assert {loaded, hit.successor, around.successor, listed[item_id]} == {loaded}
     return loaded
 

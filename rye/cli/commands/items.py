@@ -47,9 +47,8 @@ def list_command(scope: str, **options: Any) -> int:
     form = {name: options.pop(name) for name in ("as_json", "as_jsonl", "as_ids", "null")}
     options["sort_by"] = _SORTS[options.pop("sort")]
     from rye.cli.render.items import render_list
-    from rye.registry import list_items
 
-    response = ask(place, lambda registry: list_items(registry, scope=scope, **options))
+    response = ask(place, lambda registry: registry.list_items(scope, **options))
     return answer_hits(response, form, render_list)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from rye import Registry
 from rye.cli.browse import Browser, Line
-from rye.registry.queries import search_typed
+from rye.registry import PrefixQuery, SearchResponse
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
 
@@ -27,8 +27,13 @@ def text(line: Line) -> str:
     return "".join(piece for _, piece in line)
 
 
+def search_typed(registry: Registry, typed: str) -> SearchResponse:
+    """Return what is found for what is typed so far."""
+    return registry.search(PrefixQuery(typed), lenient=True)
+
+
 def ids(registry: Registry, typed: str) -> set[str]:
-    """Return the ids of what is found for what is typed so far."""
+    """Return the ids of that."""
     return {hit.id for hit in search_typed(registry, typed).results}
 
 
