@@ -37,7 +37,7 @@ from rye.query.limits import LIMITS
 from rye.search.explain import MISS_REASONS
 from rye.search.facets import Figures
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
-from rye.search.results import LeafTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
+from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
 from tests.support.parameter_tables import stale
@@ -369,7 +369,7 @@ def test_every_field_of_an_answer_is_documented(heading: str, kind: type) -> Non
     named = {name for line in re.findall(r"^\| (`.*?) \|", text, re.MULTILINE) for name in ticked(line)}
     assert named == set(kind.__annotations__)
     if kind is SearchResult:
-        assert {field.name for field in fields(LeafTrace)} <= ticked(text)
+        assert {field.name for field in fields(ClauseTrace)} <= ticked(text)
 
 
 def test_every_field_of_a_section_is_documented() -> None:

@@ -117,9 +117,9 @@ def _hybrid(match: Mapping[str, Any] | None) -> Iterator[str]:
 
 def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:
     for trace in traces or ():
-        leaf, field = short(trace["leaf"]), short(trace["field"])
+        clause, field = short(trace["clause"]), short(trace["field"])
         words = short(", ".join(trace["words"]))
-        yield f"{leaf} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f}): {words}"
+        yield f"{clause} in {field}: {trace['contribution']:.4f} (df {trace['df']}, tf {trace['tf']:.2f}): {words}"
 
 
 def _why_lines(why: Mapping[str, Any]) -> Iterator[str]:

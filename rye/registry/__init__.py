@@ -52,8 +52,8 @@ if TYPE_CHECKING:
     from rye.search.facets import Facet
     from rye.search.plan import PrefixQuery
     from rye.search.results import (
+        ClauseTrace,
         HybridMatch,
-        LeafTrace,
         Replaced,
         SearchResponse,
         SearchResult,
@@ -82,8 +82,8 @@ if TYPE_CHECKING:
 # fmt: off
 __all__ = [
     "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
-    "TYPE_NAMES", "Baseline", "Choice", "Clause", "Contrast", "CopiedItem", "Delegation", "Demand", "Facet",
-    "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LeafTrace",
+    "TYPE_NAMES", "Baseline", "Choice", "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand",
+    "Facet", "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout",
     "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "PrefixQuery",
     "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root",
     "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature",
@@ -123,7 +123,7 @@ _NAMES = {
     "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
     "rye.search.facets": "Facet",
     "rye.search.plan": "PrefixQuery",
-    "rye.search.results": "HybridMatch LeafTrace Replaced SearchResponse SearchResult SectionHit SectionResponse",
+    "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.signing": "REASONS Signature Verdict hide_keys last_moment refuse_key_text refuse_links system_clock "
     "write_atomically",
     "rye.spaces": "FOLDER Root check_project find_project user_space",

@@ -13,9 +13,9 @@ import numpy as np
 
 from rye.errors import QueryError
 from rye.index import analysis
-from rye.index import terms as strings
 from rye.index.arrays import Bools
 from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.terms import escape
 from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
 from rye.search.bound import (
@@ -125,7 +125,7 @@ def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
         case ast.Everything():
             return _has(scope.name)
         case _:
-            return _bind_leaf(node, scope, context)
+            return _bind_text(node, scope, context)
 
 
 def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -> Bound | None:
@@ -231,7 +231,7 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
     return Between(name, kind, None, node.value, include_low=True, include_high=node.op == "<=")
 
 
-def _bind_leaf(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
+def _bind_text(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
     if scope.name and scope.name not in TEXT_FIELDS:
         return _bind_keyword(node, scope.name, context)
     if _has_long_phrase(node):
@@ -264,7 +264,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
     """A word, wildcard or phrase on a keyword field; nothing else makes sense there."""
     match node:
         case ast.Word(text=text) | ast.Phrase(text=text, slop=None):
-            glob = strings.escape(fold_value(text))
+            glob = escape(fold_value(text))
         case ast.Wildcard(pattern=pattern):
             glob = fold_value(pattern)
         case ast.Fuzzy(text=text, distance=distance) if name not in UNORDERED:
@@ -317,7 +317,7 @@ def _pattern(node: ast.Node) -> TextPattern | Everything | None:
             return Phrase(tuple(Pattern(word, How.EXACT) for word in words), tuple(range(len(words))))
         case ast.Near(operands=operands, distances=distances):
             return _near(operands, distances)
-    message = f"{type(node).__name__} is no leaf"
+    message = f"{type(node).__name__} is no text to search for"
     raise AssertionError(message)
 
 

@@ -61,7 +61,7 @@ def patterns(pattern: TextPattern) -> Iterator[Pattern]:
 
 @dataclass(frozen=True, eq=False)
 class TermQuery:
-    """A scored leaf of a query: a text pattern bound to fields.
+    """One scored clause of a query: a text pattern bound to fields.
 
     Attributes:
         pattern: What to look for.

@@ -185,7 +185,7 @@ class ClauseExplainer:
             return _listed(graph.written_in(doc))
         others = graph.naming(np.asarray([doc])).docs
         count = len(set(graph.names.items_of(others).tolist()))
-        return f"{count} item{'s' * (count != 1)}, as rye refs tells" if count else "missing"
+        return f"{count} item{'s' * (count != 1)}, listed by rye refs" if count else "missing"
 
 
 def _listed(found: Sequence[str]) -> str:

@@ -52,7 +52,7 @@ _SHARES = 3
 class ScoreShare(Report):
     """By how much more one hit gained than another from one part of the query in one field."""
 
-    leaf: str
+    clause: str
     field: str
     difference: float
 
@@ -92,7 +92,7 @@ def _shares(first: SearchResult, second: SearchResult) -> tuple[ScoreShare, ...]
     gains: defaultdict[tuple[str, str], float] = defaultdict(float)
     for sign, hit in ((1, first), (-1, second)):
         for trace in hit.explain or ():
-            gains[trace.leaf, trace.field] += sign * trace.contribution
+            gains[trace.clause, trace.field] += sign * trace.contribution
     ordered = sorted(gains.items(), key=lambda pair: (-pair[1], pair[0]))
     return tuple(ScoreShare(*where, round(gain, 4)) for where, gain in ordered[:_SHARES] if round(gain, 4) > 0)
 

@@ -19,13 +19,13 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from rye.index import terms as strings
 from rye.index.arrays import Bools, Ints, Numbers, fresh, ranges, unique
 from rye.index.reader import Part
 from rye.index.references import BY_NAME, TYPE_BITS, TYPED
 from rye.index.relation_columns import UNSURE, EdgeColumns, Keys
 from rye.index.relations import KIND_NUMBER
 from rye.index.schema import SEPARATOR, TYPE_NAMES, TYPE_NUMBER
+from rye.index.terms import literal
 from rye.search.docset import mask
 
 ANY_TYPE = np.uint64((1 << TYPE_BITS) - 1)
@@ -150,10 +150,9 @@ class Names:
     def _having(self, key: str, glob: str) -> Ints:
         """Return the live documents with a keyword entry that matches a glob."""
         found = [_NONE]
-        literal = strings.literal(glob)
         for part in self._parts:
             entries = part.segment.keywords
-            within = entries.prefix_range(f"{key}{SEPARATOR}{literal}")
+            within = entries.prefix_range(f"{key}{SEPARATOR}{literal(glob)}")
             docs = part.segment.keyword_docs(entries.matching(f"{key}{SEPARATOR}{glob}", within=within))
             found.append(docs[part.live[docs]] + part.base)
         return np.concatenate(found)

@@ -86,7 +86,7 @@ class Sought:
 
 
 def mark(text: str, sought: Sought) -> Ranges:
-    """Return the character ranges of a text to mark, ascending, apart from each other."""
+    """Return the character ranges of a text to mark, ascending and disjoint."""
     normalized = text if text.isascii() else analysis.normalize(text)
     found = sorted(
         islice(_at_positions(normalized, sought), MOST) if sought.positions else _of_terms(normalized, sought)

@@ -346,7 +346,7 @@ class Effort:
         words = "" if isinstance(query.node, ast.Word) else f"({' '.join(map(str, several))})"
         raise QueryError(
             "too-many-positions",
-            f"the words of this part stand in so many places that more than {MOST:,} would have to be compared",
+            f"the words of this part have too many positions: more than {MOST:,} would have to be compared",
             text=text,
             position=start,
             token=text[start:end],

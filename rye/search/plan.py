@@ -10,11 +10,11 @@ import numpy as np
 from rye import query
 from rye.errors import ArgumentError, QueryError
 from rye.index import analysis
-from rye.index import terms as strings
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.terms import escape
 from rye.query import ast, loosen
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.relax import Dictionary
@@ -35,7 +35,7 @@ def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
     word = last.operand if isinstance(last, ast.Field) else last
     if not isinstance(word, ast.Word) or word.span[1] != len(text):
         return None
-    open_end: ast.Node = ast.Or((word, ast.Wildcard(f"{strings.escape(word.text)}*", word.span)), word.span)
+    open_end: ast.Node = ast.Or((word, ast.Wildcard(f"{escape(word.text)}*", word.span)), word.span)
     if isinstance(last, ast.Field):
         open_end = replace(last, operand=open_end)
     return replace(node, operands=(*operands[:-1], open_end)) if isinstance(node, ast.And) else open_end
@@ -98,7 +98,7 @@ class Plan:
             targets = lacking or self.words
             yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
         if not sentence:
-            yield Stage("substring", _and(ast.Wildcard(f"*{strings.escape(w.text)}*", span=w.span) for w in self.words))
+            yield Stage("substring", _and(ast.Wildcard(f"*{escape(w.text)}*", span=w.span) for w in self.words))
         if len(self.words) > 1:
             yield Stage("any", read())
 
@@ -107,7 +107,7 @@ def make_plan(request: Request) -> Plan:
     """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
 
     Question marks at the ends of words are punctuation among more than :data:`SENTENCE` words, and by meaning; so is
-    the only one at the end of several words, and one by itself. Among so many words and no operator, ``type:id`` is a
+    the only one at the end of several words, and one by itself. Among that many words and no operator, ``type:id`` is a
     word that names an item. Anything else is first taken as written, and as a sentence only where it finds nothing.
 
     Raises:
@@ -229,19 +229,19 @@ def named_by(reader: Reader, text: str) -> Ints:
 
     Punctuation behind it counts where an item is so named, else it ends a sentence.
     """
-    folded = fold_value(_said(text))
+    folded = fold_value(_unquoted_id(text))
     bare = folded.rstrip(_ENDS)
     found = _equal(reader, folded)
     return found if len(found) or bare == folded else _equal(reader, bare)
 
 
-def _said(text: str) -> str:
+def _unquoted_id(text: str) -> str:
     """Return a query that is ``type:id`` without the quotes and escapes that an id may need there."""
     if _MARKS.isdisjoint(text) or text.partition(":")[0].strip().casefold() not in TYPE_NAMES:
         return text
     match query.parse(text, lenient=True).ast:
-        case ast.Field(name=kind, operand=ast.Word(text=said) | ast.Phrase(text=said, slop=None)):
-            return f"{kind}:{said}"
+        case ast.Field(name=kind, operand=ast.Word(text=name) | ast.Phrase(text=name, slop=None)):
+            return f"{kind}:{name}"
     return text
 
 

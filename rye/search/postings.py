@@ -22,7 +22,7 @@ AT_ONCE = 1 << 18
 """Postings of several terms that are read together where only their documents are wanted, or those of one term."""
 
 _FEWER = 8
-"""So many times fewer numbers are looked up in others by bisection."""
+"""Numbers are looked up by bisection in an array that is this many times longer."""
 
 _FEW = 4
 """If the wanted documents are this many times fewer than the postings, they are picked before weighing."""

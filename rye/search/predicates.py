@@ -12,11 +12,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from rye.index import terms as strings
 from rye.index.arrays import Bools, Ints, Numbers
 from rye.index.reader import Part, Reader
 from rye.index.schema import FIELD_NUMBER, HIDDEN_STATES, SEPARATOR, TYPE_NAMES, TYPE_NUMBER
 from rye.index.segment import Segment
+from rye.index.terms import escape
 from rye.index.verdict_cache import VERDICT_NUMBER, VerdictColumn, verdict_column
 from rye.items.scope import Scope
 from rye.search import bound
@@ -232,7 +232,7 @@ def _living(part: Part) -> dict[str, int]:
     return dict(zip(part.segment.keywords.take(some), some.tolist(), strict=True))
 
 
-def mask(reader: Reader, node: bound.Filter, states: States) -> Bools:
+def accepted(reader: Reader, node: bound.Filter, states: States) -> Bools:
     """Return which documents a filter accepts; deleted ones may be among them."""
     match node:
         case bound.HasState(name=name):
@@ -284,7 +284,7 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
             case bound.Has():
                 ids = np.arange(low, high)
             case bound.Glob(pattern=pattern):
-                ids = entries.matching(f"{strings.escape(node.name)}{SEPARATOR}{pattern}", within=(low, high))
+                ids = entries.matching(f"{escape(node.name)}{SEPARATOR}{pattern}", within=(low, high))
             case bound.Similar(text=text, distance=distance):
                 prefix = len(f"{node.name}{SEPARATOR}")
                 found_at = similar(text, [entry[prefix:] for entry in entries.take(np.arange(low, high))], distance)

@@ -1,6 +1,6 @@
 """The last relaxation stage, ``any``: the query for words of which no item has all.
 
-Function words are told from the rest by rarity, as everywhere, and by brevity: frequent words are short (Zipf's law of
+Function words are recognised by rarity, as everywhere, and by brevity: frequent words are short (Zipf's law of
 abbreviation), and descriptions lack many words that are frequent in questions, so that rarity alone overrates them. For
 the same reason a short word that no item has is rather a frequent word of the language than a slip.
 """

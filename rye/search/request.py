@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
 from rye.errors import ArgumentError
-from rye.index import schema as values
-from rye.index import terms as strings
-from rye.index.schema import fold_value
+from rye.index.schema import fold_value, period
+from rye.index.terms import escape
 from rye.items.scope import Scope, parse_scope
 from rye.parameters import (
     BoostParts,
@@ -252,9 +251,9 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
 def _equal(name: str, key: str, value: str) -> bound.Bound:
     folded = fold_value(value)
     if key in RELATION_FIELDS:
-        return bound.Refers(key, strings.escape(folded))
+        return bound.Refers(key, escape(folded))
     if key != "is":
-        return bound.Glob(key, strings.escape(folded))
+        return bound.Glob(key, escape(folded))
     if folded not in STATES:
         _refuse("bad-filter", f"filters[{name!r}] is {value!r}", f"states are {', '.join(STATES)}", valid=list(STATES))
     return bound.HasState(folded)
@@ -264,7 +263,7 @@ def _dated(name: str, value: Any) -> bound.Bound:
     if not isinstance(value, str) or not readable("date", value):
         hint = "use an ISO date: 2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
         _refuse("bad-filter", f"filters[{name!r}] is {value!r}", hint)
-    start, end = values.period(value) or (0.0, 0.0)
+    start, end = period(value) or (0.0, 0.0)
     return bound.Changed(start, None) if name == "date_from" else bound.Changed(None, end)
 
 

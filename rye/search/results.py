@@ -26,7 +26,7 @@ class Replaced(str):
 
 
 @dataclass(frozen=True, slots=True)
-class LeafTrace(Report):
+class ClauseTrace(Report):
     """What one field of one item contributed for one term query.
 
     ``contribution`` is this field's share of the item's score; the shares of all traces sum to the score. ``weight`` is
@@ -34,7 +34,7 @@ class LeafTrace(Report):
     ``words`` are the words of the field that matched, with how often each occurs, the most frequent first.
     """
 
-    leaf: str
+    clause: str
     field: str
     df: int
     idf: float
@@ -97,7 +97,7 @@ class SearchResult(Report):
     symbols: tuple[Symbol, ...] = ()
     states: tuple[str, ...] = ()
     successor: str = ""
-    explain: tuple[LeafTrace, ...] | None = None
+    explain: tuple[ClauseTrace, ...] | None = None
     similarity: float | None = None
     hybrid: HybridMatch | None = None
 

@@ -22,15 +22,14 @@ from rye.index.arrays import Ints
 from rye.index.reader import Floats, Reader
 from rye.query import ast
 from rye.search import bound
-from rye.search import predicates as filters
 from rye.search.bound import TermQuery
 from rye.search.docset import Docs
 from rye.search.fields import K1, TEXT_FIELDS, Weights
 from rye.search.match import Matcher
 from rye.search.phrase import Effort
 from rye.search.postings import zeros
-from rye.search.predicates import States
-from rye.search.results import LeafTrace
+from rye.search.predicates import States, accepted
+from rye.search.results import ClauseTrace
 
 T = TypeVar("T", float, Floats)
 
@@ -81,7 +80,7 @@ def idf(count: int, df: int) -> float:
 class Evaluation:
     """One query over one reader. Term queries are evaluated when first needed, and equal ones once.
 
-    Those under an odd number of NOTs are kept apart from the others: they are not scored, and never cut.
+    Those under an odd number of NOTs have matchers of their own: they are not scored, and never cut.
 
     Args:
         reader: What to search.
@@ -142,7 +141,7 @@ class Evaluation:
                 return Docs.union(size, [self._matching(operand) for operand in operands])
             case bound.Not(operand=operand):
                 return ~self._matching(operand)
-        return Docs(size, mask=filters.mask(self.reader, node, self.states))
+        return Docs(size, mask=accepted(self.reader, node, self.states))
 
     def _cheapest_first(self, operands: Sequence[bound.Bound]) -> Iterator[bound.Bound]:
         """Yield the operands of an AND: term queries by their postings, then all else.
@@ -253,9 +252,9 @@ class Evaluation:
         share: Floats = found[docs] / self._norm if self._norm > 0 else np.ones(len(docs))
         return share
 
-    def explain(self, doc: int) -> tuple[LeafTrace, ...]:
+    def explain(self, doc: int) -> tuple[ClauseTrace, ...]:
         """Return what each field gave each term query of one document; the contributions sum to its score."""
-        traces: list[LeafTrace] = []
+        traces: list[ClauseTrace] = []
         names, norm = tuple(TEXT_FIELDS), self.norm()
         plain = sum(row.idf for row in self.scored())
         for row in self.scored() if norm > 0 else ():
@@ -264,8 +263,8 @@ class Evaluation:
             tf = sum(values.values())
             share = float(row.contributions(tf)) / tf / norm if tf > 0 else 0.0
             traces += [
-                LeafTrace(
-                    leaf=row.query.label(),
+                ClauseTrace(
+                    clause=row.query.label(),
                     field=names[field],
                     df=len(row.matcher.docs()),
                     idf=row.idf,

@@ -24,7 +24,7 @@ from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, p
 from rye.search.plan import Plan
 from rye.search.relax import Dictionary
 from rye.search.request import Request
-from rye.search.results import HybridMatch, LeafTrace
+from rye.search.results import ClauseTrace, HybridMatch
 from rye.search.score import Evaluation
 
 _HEADER_LENGTH = 120
@@ -237,7 +237,7 @@ class HitScores:
         header = " ".join((" > ".join(path) or item.description).split())
         return header if len(header) <= _HEADER_LENGTH else f"{header[: _HEADER_LENGTH - 1]}…"
 
-    def explain(self, traces: Sequence[LeafTrace]) -> tuple[LeafTrace, ...]:
+    def explain(self, traces: Sequence[ClauseTrace]) -> tuple[ClauseTrace, ...]:
         """Return the contributions of meaning and of the term queries; they sum to the score.
 
         Args:
@@ -258,7 +258,7 @@ class HitScores:
         similarity, whole = self.similarity or 0.0, self.whole
         most = self.by_meaning / similarity if similarity > 0 else 0.0
         near = int(reaches(whole.fused.similarity, whole.threshold).sum())
-        by_meaning = LeafTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, self.by_meaning, most, most)
+        by_meaning = ClauseTrace(whole.text, "meaning", near, 1.0, 1.0, similarity, self.by_meaning, most, most)
         return (by_meaning, *scaled)
 
 

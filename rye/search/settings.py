@@ -34,7 +34,7 @@ from rye.spaces import Root
 SETTINGS = Path("config", "search.yaml")
 MAX_WEIGHT = 100.0
 _MAX_BYTES = 1 << 16
-_TOLD = 80
+_SHOWN_CHARS = 80
 _EVERYONES = ("weights",)
 _USERS = ("weights", "source_boosts", "semantic")
 _CHOOSES = re.compile(rb"^[\"']?semantic[\"']?[ \t]*:", re.MULTILINE)
@@ -211,4 +211,4 @@ def _written(value: Any) -> str:
     if value is None:
         return "empty, or no finite number"
     text = json.dumps(value, ensure_ascii=False, default=str) if isinstance(value, (bool, list, dict)) else repr(value)
-    return inline(text if len(text) <= _TOLD else f"{text[:_TOLD]}…")
+    return inline(text if len(text) <= _SHOWN_CHARS else f"{text[:_SHOWN_CHARS]}…")

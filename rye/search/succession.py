@@ -1,15 +1,15 @@
-"""What takes the place of an item that has had its time, and whose word on that counts.
+"""Which item replaces a superseded, deprecated or yanked one, and whose claim to that counts.
 
-An item may say what takes its place (``superseded_by``), and another may say that it does (``supersedes``): anybody can
-write that of anybody's item. So a word counts only where whoever said it could have written the item itself:
+An item may name its successor (``superseded_by``), and another may claim to be it (``supersedes``): anybody can write
+that about anybody's item. So a claim counts only if its author could have written the item itself:
 
 1. the item's own;
-2. that of a trusted item whose key may sign the item as well (:meth:`rye.signing.TrustSet.may_sign`);
+2. the claim of a trusted item whose key may sign the item as well (:meth:`rye.signing.TrustSet.may_sign`);
 3. of an unsigned item, that of any other of its source;
 4. of a signed item that is not trusted, that of another of its source with the same verdict and signer.
 
-What takes the place may have had its time, too. The chain is followed to its end, and at every step the word has to
-count for the item that was asked about. A claim and the verdict on it come from the same bytes: those indexed.
+A successor may be superseded, too. The chain is followed to its end, and at every step the claim has to count for the
+item that was asked about. A claim and the verdict on it come from the same bytes: those indexed.
 """
 
 from __future__ import annotations

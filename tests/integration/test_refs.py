@@ -153,7 +153,7 @@ def test_why_names_what_an_item_refers_to_instead(sim: SpaceSim) -> None:
     }
     assert told == {
         "references:ops/zzz": ["references is ops/run, ops/gone, knowledge:ops/b"],
-        "referenced-by:ops/b": ["referenced-by is 1 item, as rye refs tells"],
+        "referenced-by:ops/b": ["referenced-by is 1 item, listed by rye refs"],
         "references:*": [],
     }
     assert registry.why("references:*", "tool:ops/run").reasons[0].message == "references is missing"

@@ -138,13 +138,13 @@ def test_cut_and_excluded_leaves_are_those_of_the_twin(
 
 
 def check_explanations(mine: Evaluation, live: Sequence[int], scores: Sequence[float]) -> None:
-    """Every trace names a leaf and a field, and the contributions of a document sum to its score."""
+    """Every trace names a clause and a field, and the contributions of a document sum to its score."""
     labels = {row.query.label() for row in mine.scored()}
     for doc, total in zip(live, scores, strict=True):
         traces = mine.explain(doc)
         assert sum(trace.contribution for trace in traces) == pytest.approx(total if mine.scored() else 0.0)
         for trace in traces:
-            assert trace.leaf in labels
+            assert trace.clause in labels
             assert trace.field in TEXT_FIELDS
             assert trace.tf > 0
             assert trace.df >= 1

@@ -15,9 +15,9 @@ from rye.surface.text import header, hybrid_lines, plural, search_notes, source_
 if TYPE_CHECKING:
     from rye.registry import (
         Clause,
+        ClauseTrace,
         Contrast,
         Facet,
-        LeafTrace,
         Neighbour,
         Parsed,
         SearchResponse,
@@ -66,8 +66,8 @@ def render_search(
 def _shared_words(hit: SearchResult, terminal: Terminal) -> Iterator[str]:
     gains: defaultdict[str, float] = defaultdict(float)
     for trace in hit.explain or ():
-        gains[trace.leaf] += trace.contribution if trace.words else 0.0
-    best = sorted(filter(gains.get, gains), key=lambda leaf: -gains[leaf])[:_SHARED_WORDS]
+        gains[trace.clause] += trace.contribution if trace.words else 0.0
+    best = sorted(filter(gains.get, gains), key=lambda clause: -gains[clause])[:_SHARED_WORDS]
     if best:
         yield f"{_INDENT}{terminal.dim('shares')} {', '.join(map(inline, best))}"
 
@@ -160,13 +160,13 @@ def _explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iterator[s
     if not traces:
         yield indent + terminal.dim(f"no part of the query contributes to the score: {hit.score:.4f}")
         return
-    leaves = [(leaf, list(group)) for leaf, group in groupby(traces, lambda trace: trace.leaf)]
-    width = max(cells(_short(leaf)) for leaf, _ in leaves)
-    for leaf, fields in leaves:
-        yield from _leaf(pad(_short(leaf), width), fields, terminal, indent)
+    clauses = [(clause, list(group)) for clause, group in groupby(traces, lambda trace: trace.clause)]
+    width = max(cells(_short(clause)) for clause, _ in clauses)
+    for clause, fields in clauses:
+        yield from _clause_bar(pad(_short(clause), width), fields, terminal, indent)
 
 
-def _leaf(name: str, fields: list[LeafTrace], terminal: Terminal, indent: str) -> Iterator[str]:
+def _clause_bar(name: str, fields: list[ClauseTrace], terminal: Terminal, indent: str) -> Iterator[str]:
     given, first = sum(trace.contribution for trace in fields), fields[0]
     drawn = bar(given, _BAR, terminal)
     room = bar(first.weight, _BAR, terminal)
@@ -194,7 +194,7 @@ def _contrast(found: Contrast, *, sort_by: str = "score") -> str:
     """Return why one hit comes before another in the order that was asked for."""
     if found.decided_by != "score":
         return _DECIDED[found.decided_by].format(_COMPARED[sort_by])
-    shares = [f"{_short(each.leaf)} in {inline(each.field)} {each.difference:+.4f}" for each in found.shares]
+    shares = [f"{_short(each.clause)} in {inline(each.field)} {each.difference:+.4f}" for each in found.shares]
     return f"{found.difference:+.4f}" + (f": {', '.join(shares)}" if shares else "")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from rye.items.model import Item, ItemId, ItemType, Symbol
 from rye.registry.reports import LoadedItem
-from rye.search.results import LeafTrace, SearchResponse, SearchResult
+from rye.search.results import ClauseTrace, SearchResponse, SearchResult
 from rye.signing.model import Signature, Verdict
 from rye.verify.reports import VerifiedItem
 
@@ -22,9 +22,9 @@ def signature(verdict: str = "trusted", **facts: Any) -> Signature:
     return Signature(Verdict(verdict), **{"code": "ok", "reason": "signed by a trusted key"} | facts)
 
 
-def trace(leaf: str = "deploy", field: str = "title", contribution: float = 0.25) -> LeafTrace:
+def trace(clause: str = "deploy", field: str = "title", contribution: float = 0.25) -> ClauseTrace:
     """Return one line of an explanation."""
-    return LeafTrace(leaf, field, df=3, idf=1.5, boost=1.0, tf=2.0, contribution=contribution)
+    return ClauseTrace(clause, field, df=3, idf=1.5, boost=1.0, tf=2.0, contribution=contribution)
 
 
 def hit(**facts: Any) -> SearchResult:

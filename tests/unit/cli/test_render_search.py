@@ -6,7 +6,7 @@ from rye.cli.render.parts import cells
 from rye.cli.render.search import render_ids, render_notes, render_search
 from rye.cli.terminal import PLAIN, Terminal
 from rye.search.facets import Facet
-from rye.search.results import LeafTrace
+from rye.search.results import ClauseTrace
 from tests.unit.cli.samples import ESCAPED, HOSTILE, hit, response, signature, trace
 
 
@@ -105,9 +105,9 @@ def test_hostile_item_text_never_reaches_the_terminal() -> None:
 
 def test_an_explanation_draws_what_each_part_gave_of_what_it_could_and_in_which_words() -> None:
     """A bar for each part, as long as it could be; below it fields by share, with their words; what a boost did."""
-    title = LeafTrace("deploy^2", "title", 3, 1.5, 2.0, 2.0, 0.125, 0.5, 0.25, {"deploys": 2, "deploy": 1})
-    name = LeafTrace("deploy^2", "name", 3, 1.5, 2.0, 2.0, 0.25, 0.5, 0.25, {"deploy": 1})
-    tags = LeafTrace("ci", "tags", 1, 1.5, 1.0, 2.0, 0.125, 0.25, 0.5, {"ci": 1})
+    title = ClauseTrace("deploy^2", "title", 3, 1.5, 2.0, 2.0, 0.125, 0.5, 0.25, {"deploys": 2, "deploy": 1})
+    name = ClauseTrace("deploy^2", "name", 3, 1.5, 2.0, 2.0, 0.25, 0.5, 0.25, {"deploy": 1})
+    tags = ClauseTrace("ci", "tags", 1, 1.5, 1.0, 2.0, 0.125, 0.25, 0.5, {"ci": 1})
     first, second = hit(score=0.5, explain=(title, name, tags)), hit(score=0.125, explain=(tags,))
     lines = list(render_search(response(first, second), PLAIN))
     assert lines[5:12] == [

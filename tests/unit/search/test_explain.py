@@ -41,7 +41,7 @@ def test_the_difference_of_scores_is_shared_out() -> None:
     assert contrast(EXPLAINED, OTHER).to_dict() == {
         "decided_by": "score",
         "difference": 0.25,
-        "shares": [{"leaf": "deploy", "field": "title", "difference": 0.375}],
+        "shares": [{"clause": "deploy", "field": "title", "difference": 0.375}],
     }
 
 

@@ -110,7 +110,7 @@ def test_explanations_say_where_a_score_comes_from(over: Reader) -> None:
     """One trace per leaf and field that occurs, with df, idf, boost and tf~; they sum to the score."""
     mine = evaluation(over, "deploy^2 OR files OR never")
     traces = mine.explain(1)
-    assert [(trace.leaf, trace.field, trace.df, trace.boost) for trace in traces] == [
+    assert [(trace.clause, trace.field, trace.df, trace.boost) for trace in traces] == [
         ("deploy", "title", 2, 2.0),
         ("deploy", "content", 2, 2.0),
         ("files", "content", 3, 1.0),
