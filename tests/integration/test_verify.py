@@ -274,7 +274,8 @@ def test_the_script_of_the_action_passes_every_word_on(clean: tuple[Workshop, st
     step = action["runs"]["steps"][-1]
     shim = tmp_path / "rye-venv" / "bin" / "python"  # isolated, it would not find this tree
     shim.parent.mkdir(parents=True)
-    shim.write_text(f'#!/bin/sh\n[ "$1" = -I ] && shift && exec "{sys.executable}" -P "$@"\n', encoding="utf-8")
+    script = f'[ "$1 $2 $3" = "-X utf8 -I" ] && shift 3 && exec "{sys.executable}" -P "$@"'
+    shim.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
     shim.chmod(0o755)
     inputs = {"RYE_TARGETS": "", "RYE_ARGS": "", "RYE_TRUST": Path(clean[1]).read_text(), "RYE_OUTPUT": ""}
     inputs |= {"RYE_FORMAT": "github", "RUNNER_TEMP": str(tmp_path)}

@@ -283,7 +283,7 @@ def test_a_hostile_input_of_the_action(shop: Workshop, tmp_path: Path, word: str
     done = take(shop, verify, given(verify, inputs, tmp_path) | {"RUNNER_TEMP": str(tmp_path)})
     assert done.returncode == 0, done.stderr
     trust = tmp_path / "rye-trust.toml"
-    words = ["-I", "-m", "rye", "verify", "--format", word, "--trust", str(trust), word, "--", word]
+    words = ["-X", "utf8", "-I", "-m", "rye", "verify", "--format", word, "--trust", str(trust), word, "--", word]
     assert seen.read_text().splitlines() == words
     assert trust.read_text(encoding="utf-8") == word
     assert not list(tmp_path.rglob("owned"))
