@@ -29,7 +29,7 @@ from rye.items import ItemType, parse
 from rye.mcp import CLIENTS, Options
 from rye.mcp.tools import TOOLS
 from rye.mcp.tools.tool import Tool
-from rye.parameters import COMMANDS, ParameterError
+from rye.parameters import ParameterError
 from rye.query import ast as nodes
 from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
@@ -162,16 +162,6 @@ def test_every_option_of_every_command_is_documented(name: str) -> None:
     assert len(places) >= 4
     for option, users in places.items():
         assert (name in users) == (option in expected - own), f"{option} of {name}"
-
-
-@pytest.mark.parametrize("name", ["sign", "verify", "manifest", "mcp"])
-def test_the_documented_default_of_every_option_is_its_own(name: str) -> None:
-    """Where a table of options is written by hand: its column of defaults is that of the declarations."""
-    cells = dict(re.findall(r"^\| `--([\w-]+).*?\| (.*?)\| ", section("cli", f"rye {name}"), re.MULTILINE))
-    for each in COMMANDS[name].values():
-        if each.default and each.flags != "argument":
-            flag = (each.flags or each.name.replace("_", "-")).removeprefix("--")
-            assert cells[flag].strip().strip("`") == str(each.default), flag
 
 
 def test_the_page_of_the_command_line_lists_exactly_the_commands() -> None:

@@ -182,9 +182,14 @@ COMMANDS: Mapping[str, _Table] = {
         **_TARGETS,
         **_space("project", "The space of the items: `project` or `user`"),
         **_named(
-            every=_flag("Every item of the space", flags="--all"),
-            key=Parameter("The key; by default RYE_SIGNING_KEY, else private_key of the user", metavar="NAME|FILE"),
-            form=_FORMAT("Form of the line", "v2", choices=("v2", "v1")),
+            every=_flag("Every item of the space instead of targets", flags="--all"),
+            key=Parameter("The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user", metavar="NAME|FILE"),
+            form=_FORMAT(
+                "Form of the line",
+                "v2",
+                choices=("v2", "v1"),
+                notes="`v1` is for readers that know no better; see `rye/signature-formats`",
+            ),
         ),
         **_DRY_RUN,
         **_named(
@@ -211,7 +216,11 @@ COMMANDS: Mapping[str, _Table] = {
                 choices=("trusted", "signed"),
             ),
             signers=_many("Accept only this key (64 or 16 hex digits); repeatable", flags="--signer", metavar="FP"),
-            policy=_path("Demand what this YAML file says", metavar="FILE"),
+            policy=_path(
+                "Demand what this YAML file says",
+                notes="see `rye/ci`; `--require` and `--signer` come on top",
+                metavar="FILE",
+            ),
             changed_since=Parameter("Only items that differ from this git revision", metavar="REV"),
             baseline=_path("Accept the findings in this file; new ones count", metavar="FILE"),
             write_baseline=_flag("Write the findings to the `--baseline` FILE, to accept them"),
@@ -231,7 +240,7 @@ COMMANDS: Mapping[str, _Table] = {
         **_OWN_TRUST,
         **_named(
             encrypt=_flag(
-                "Protect it with RYE_KEY_PASSPHRASE, or one you are asked for; by default when that is set",
+                "Protect it with `RYE_KEY_PASSPHRASE`, or one you are asked for; by default when that is set",
                 default=None,
                 flags="--passphrase/--no-passphrase",
             )
@@ -245,7 +254,7 @@ COMMANDS: Mapping[str, _Table] = {
         **_NAME,
         **_named(
             form=_FORMAT(
-                "Of the public half: a trust file, PEM, or `ed25519:BASE64`",
+                "Of the public half: `trust` (a trust file), `pem`, or `base64` (`ed25519:…`)",
                 "trust",
                 choices=("trust", "pem", "base64"),
             ),
@@ -342,7 +351,7 @@ COMMANDS: Mapping[str, _Table] = {
             http=_flag("Listen for streamable HTTP instead of using standard input and output"),
             host=Parameter("With `--http`: address", "127.0.0.1", metavar="HOST"),
             port=Parameter(
-                "With `--http`: port; 0 for a free one, which is printed",
+                "With `--http`: port, 0 to 65,535; 0 for a free one, which is printed",
                 8642,
                 low=0,
                 high=65_535,
@@ -351,7 +360,7 @@ COMMANDS: Mapping[str, _Table] = {
                 form="range",
             ),
             token_file=_path(
-                "With `--http`: demand the token in this file; by default that in RYE_MCP_TOKEN, if it is set",
+                "With `--http`: demand the token in this file; by default that in `RYE_MCP_TOKEN`, if it is set",
                 metavar="FILE",
             ),
             allowed_hosts=_many(

@@ -23,8 +23,12 @@ SIGNATURES = ("search", "sections", "why", "similar", "refs")
 
 
 def meaning(parameter: Parameter, surface: str) -> str:
-    """Return the last cell of a row."""
-    return f"{described(parameter, surface)}{'; ' if parameter.notes else ''}{parameter.notes}".replace("|", "\\|")
+    """Return the last cell of a row; choices that its text does not name are listed."""
+    text = described(parameter, surface)
+    choices = [f"`{choice}`" for choice in parameter.choices if isinstance(choice, str)]
+    if surface == "cli" and not any(choice in text for choice in choices):
+        text += f": {', '.join(choices)}" if choices else ""
+    return f"{text}{'; ' if parameter.notes else ''}{parameter.notes}".replace("|", "\\|")
 
 
 def shown(parameter: Parameter, *, python: bool = False) -> str:
@@ -36,7 +40,9 @@ def shown(parameter: Parameter, *, python: bool = False) -> str:
         return "required" if parameter.required else parameter.shown
     if isinstance(default, (str, tuple)):
         return f"`{default}`" if default else ""
-    return f"{default:,g}" if type(default) in {int, float} else json.dumps(default)
+    if type(default) in {int, float}:
+        return f"{default:,g}" if default >= 10_000 else f"{default:g}"
+    return json.dumps(default)
 
 
 def type_words(parameter: Parameter) -> str:
@@ -57,23 +63,40 @@ def tool_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
         yield [f"`{name}`", shown(each) or "none", meaning(each, "mcp")]
 
 
+VALUES = {"form": "FORMAT", "sort": "ORDER", "require": "LEVEL"}
+"""What the values of options are called whose help lists them all."""
+
+
 def flags(each: Parameter) -> str:
     """Return the names of an option, the long one with its value."""
     names = (each.flags or f"--{each.name.replace('_', '-')}").replace("/", " ").split()
-    names.sort(key=len, reverse=True)
-    value = each.metavar or (
-        "" if each.kind == "boolean" else each.name.upper().replace("FORM", "FORMAT").replace("SORT", "ORDER")
-    )
-    return ", ".join(f"`{name} {value}`" if value and name[1] == "-" else f"`{name}`" for name in names)
+    names.sort(key=lambda name: not name.startswith("--"))
+    value = each.metavar or ("" if each.kind == "boolean" else VALUES.get(each.name) or each.name.upper())
+    value = each.choices[0] if len(each.choices) == 1 else value
+    line = ", ".join(f"`{name} {value}`" if value and name[1] == "-" else f"`{name}`" for name in names)
+    return line.replace("|", "\\|")
 
 
 def option_rows(command: str) -> Iterator[list[str]]:
     """Yield the rows of a table of options, without those that say where items, keys and the index are."""
     for each in COMMANDS[command].values():
-        if each.flags != "argument" and each.name not in PLACES:
+        is_place = each.name in PLACES and each == COMMANDS["search"][each.name]
+        if each.flags != "argument" and not is_place:
             for part in parameters_of(each.parts).values() if each.split and each.parts else [each]:
                 default = "" if part.default is False or part.default is True else shown(part)
                 yield [flags(part), default, meaning(part, "cli")]
+
+
+def action_rows(group: str) -> Iterator[list[str]]:
+    """Yield the rows of a table of the options of all actions of a command; what means the same in several is one."""
+    actions = [command for command in COMMANDS if command.startswith(f"{group} ")]
+    found: dict[tuple[str, str], list[str]] = {}
+    for action in actions:
+        for names, default, text in option_rows(action):
+            by_default = f"; by default {default}" if default and "default" not in text else ""
+            found.setdefault((names, text + by_default), []).append(action.removeprefix(f"{group} "))
+    for (names, text), users in found.items():
+        yield [names, "all" if len(users) == len(actions) else ", ".join(users), text]
 
 
 def place_rows() -> Iterator[list[str]]:
@@ -102,7 +125,12 @@ TABLES: Mapping[tuple[str, str, str], Callable[[], Iterable[list[str]]]] = {
     },
     **{
         ("cli", f"rye {command}", OPTIONS): partial(option_rows, command)
-        for command in ("search", "show", "sections", "refs", "similar", "list", "stats")
+        for command, parameters in COMMANDS.items()
+        if " " not in command and command not in {"index", "completion"}
+    },
+    **{
+        ("cli", f"rye {group}", "| Option | Actions | Meaning |"): partial(action_rows, group)
+        for group in ("keys", "trust")
     },
 }
 """Page, heading and the first line of a table, and what makes its rows."""
