@@ -12,9 +12,8 @@ it is about that one file: too large, not UTF-8, or with metadata that cannot be
 
 from __future__ import annotations
 
-from rye.items.filenames import EXTENSIONS, PLAIN_EXTENSIONS, is_item_file, split_name
 from rye.items.model import Item, ItemId, ItemType, Section, Symbol
-from rye.items.reader import MAX_BYTES, declared, parse
+from rye.items.reader import EXTENSIONS, MAX_BYTES, PLAIN_EXTENSIONS, declared, is_item_file, parse, split_name
 
 __all__ = [
     "EXTENSIONS",

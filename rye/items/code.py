@@ -1,6 +1,6 @@
-"""Tools that are code: Python through ``ast``, other scripts by their text. Nothing is compiled or run.
+"""Reads tools that are code: Python by its syntax tree, other scripts by their text. Nothing is compiled or run.
 
-Scripts are read for header comments, simple constants, functions and classes; reading one is never an error.
+Header comments, simple constants, functions and classes are read; whatever the text, reading it is no error.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import re
 import threading
 import warnings
 from bisect import bisect_right
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rye.errors import ItemError
@@ -47,16 +47,8 @@ _PY_DOCSTRING = re.compile(r"(?:[ \t]*+(?:#[^\n]*+)?+\n)*+[rRuU]?(\"\"\"|''\')(.
 _PY_SYMBOL = re.compile(r"([ \t]*)(?:async[ \t]+)?(def|class)[ \t]+(\w+)")
 
 
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The comment at the top of a script: its ``key: value`` lines and its prose."""
-
-    metadata: dict[str, Any]
-    prose: str
-
-
-def header(text: str, mark: str) -> Header:
-    """Read the first comment of a script, ``#`` or ``//`` and ``/* */``, that stands before any code."""
+def header(text: str, mark: str) -> tuple[dict[str, Any], str]:
+    """Return the ``key: value`` lines and the prose of a script's first comment: ``#``, or ``//`` and ``/* */``."""
     metadata: dict[str, Any] = {}
     prose: list[str] = []
     for raw in _comment(text, mark):
@@ -66,10 +58,11 @@ def header(text: str, mark: str) -> Header:
             metadata.setdefault(found[1].lower().strip("_"), clean(found[2] or "").strip())
         else:
             prose.append(line)
-    return Header(metadata, "\n".join(prose).strip("\n").split("\n\n", 1)[0])
+    return metadata, "\n".join(prose).strip("\n").split("\n\n", 1)[0]
 
 
 def _comment(text: str, mark: str) -> Iterator[str]:
+    """Yield the lines of the comment before any code, without their marks."""
     start = _SHEBANG.match(text)
     offset = start.end() if start else 0
     if mark == "//" and text.startswith("/*", offset):
@@ -86,7 +79,9 @@ def _comment(text: str, mark: str) -> Iterator[str]:
 
 def read_javascript(text: str) -> Draft:
     """Read a ``.js``, ``.ts``, ``.mjs`` or ``.cjs`` tool."""
-    return _draft(text, "//", tuple(_javascript_symbols(text)))
+    symbols = _JS_SYMBOL.finditer(text)
+    found = [(one[2] or one[4] or one[5], "class" if one[3] else "function", one.start()) for one in symbols]
+    return _draft(text, "//", tuple(_braced(text, found)))
 
 
 def read_shell(text: str) -> Draft:
@@ -96,17 +91,17 @@ def read_shell(text: str) -> Draft:
 
 
 def read_broken_python(text: str) -> Draft:
-    """Read a ``.py`` tool by its text alone: it may be of another Python."""
+    """Read a ``.py`` tool by its text alone; it may be written for another version of Python."""
     draft = _draft(text, "#", tuple(_indented(text)))
     docstring = _PY_DOCSTRING.match(text)
     return replace(draft, paragraph=first_paragraph(docstring[2])) if docstring else draft
 
 
 def _draft(text: str, mark: str, symbols: tuple[Symbol, ...]) -> Draft:
-    comment = header(text, mark)
-    metadata = comment.metadata | {match[1]: _value(match) for match in _CONSTANT.finditer(text)}
+    metadata, prose = header(text, mark)
+    metadata |= {match[1]: _value(match) for match in _CONSTANT.finditer(text)}
     body, line = cut_blank_head(text)
-    return Draft(metadata=metadata, body=body, body_line=line, symbols=symbols, paragraph=comment.prose)
+    return Draft(metadata=metadata, body=body, body_line=line, symbols=symbols, paragraph=prose)
 
 
 def _value(match: re.Match[str]) -> Any:
@@ -120,14 +115,6 @@ def _value(match: re.Match[str]) -> Any:
 
 def _unescape(text: str) -> str:
     return clean(_ESCAPE.sub(lambda match: _ESCAPES.get(match[1], match[1]), text))
-
-
-def _javascript_symbols(text: str) -> Iterator[Symbol]:
-    found = []
-    for match in _JS_SYMBOL.finditer(text):
-        name = match[2] or match[4] or match[5]
-        found.append((name, "class" if match[3] else "function", match.start()))
-    return _braced(text, found)
 
 
 def _braced(text: str, found: list[tuple[str, str, int]]) -> Iterator[Symbol]:
@@ -171,8 +158,8 @@ def _indented(text: str) -> Iterator[Symbol]:
 
 
 _NO_METADATA = frozenset({"__all__", "__annotations__", "__dict__", "__doc__", "__name__", "__path__", "__slots__"})
+_DUNDER = re.compile("__.+__")
 _MAX_PARSED = 1 << 18  # a syntax tree takes up to a thousand bytes for each character
-_FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def read_python(text: str) -> Draft:
@@ -181,12 +168,8 @@ def read_python(text: str) -> Draft:
     if tree is None:
         return read_broken_python(text)
     body, line = cut_blank_head(text)
-    metadata = {}
-    for name, value in _dunders(tree.body):
-        metadata[name.strip("_")] = value
-    paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "")
-    if not paragraph:
-        paragraph = header(text, "#").prose
+    metadata = {name.strip("_"): value for name, value in _dunders(tree.body)}
+    paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "") or header(text, "#")[1]
     return Draft(metadata=metadata, body=body, body_line=line, symbols=tuple(_symbols(tree.body)), paragraph=paragraph)
 
 
@@ -205,50 +188,35 @@ def _parse(text: str) -> ast.Module | None:
 
 
 def _dunders(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, Any]]:
+    """Yield the module constants named ``__x__`` whose values are literals."""
     for statement in statements:
         if isinstance(statement, ast.Assign) and len(statement.targets) == 1:
-            target = statement.targets[0]
+            target, value = statement.targets[0], statement.value
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
-            target = statement.target
+            target, value = statement.target, statement.value
         else:
             continue
-        if not isinstance(target, ast.Name) or not _is_metadata(target.id):
-            continue
-        if isinstance(statement.value, ast.Constant) and isinstance(statement.value.value, str):
-            yield target.id, clean(statement.value.value)  # as jsonable does it
+        if not isinstance(target, ast.Name) or not _DUNDER.fullmatch(target.id) or target.id in _NO_METADATA:
             continue
         try:
-            value = ast.literal_eval(statement.value) if statement.value is not None else None
-            yield target.id, jsonable(value)
+            yield target.id, jsonable(ast.literal_eval(value))
         except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, ItemError):
             continue  # not a literal, so nothing that can be known without running it
 
 
-def _is_metadata(name: str) -> bool:
-    return len(name) > 4 and name.startswith("__") and name.endswith("__") and name not in _NO_METADATA
-
-
 def _symbols(statements: list[ast.stmt]) -> Iterator[Symbol]:
     """Yield functions, classes and methods in file order, methods as ``Class.method``; none from inside functions."""
-    stack: list[tuple[ast.stmt, str]] = [(statement, "") for statement in reversed(statements)]
+    stack: list[tuple[ast.AST, str]] = [(statement, "") for statement in reversed(statements)]
     while stack:
         node, owner = stack.pop()
-        if isinstance(node, _FUNCTIONS):
-            yield _symbol(node, owner, "method" if owner else "function")
-        elif isinstance(node, ast.ClassDef):
-            yield _symbol(node, owner, "class")
-            stack += [(child, f"{owner}{node.name}.") for child in reversed(node.body)]
-        elif isinstance(node, ast.If | ast.Try | ast.With):
-            stack += [(child, owner) for child in reversed(_nested(node))]
-
-
-def _symbol(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, owner: str, kind: str) -> Symbol:
-    return Symbol(owner + node.name, kind, node.lineno, node.end_lineno or node.lineno)
-
-
-def _nested(node: ast.If | ast.Try | ast.With) -> list[ast.stmt]:
-    """Return the statements below a conditional definition, in file order."""
-    if isinstance(node, ast.Try):
-        handlers = [statement for handler in node.handlers for statement in handler.body]
-        return [*node.body, *handlers, *node.orelse, *node.finalbody]
-    return [*node.body, *node.orelse] if isinstance(node, ast.If) else list(node.body)
+        below: Sequence[ast.AST] = ()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            kind = "class" if isinstance(node, ast.ClassDef) else "method" if owner else "function"
+            yield Symbol(owner + node.name, kind, node.lineno, node.end_lineno or node.lineno)
+            if isinstance(node, ast.ClassDef):
+                below, owner = node.body, f"{owner}{node.name}."
+        elif isinstance(node, ast.If | ast.Try | ast.With):  # definitions may be conditional
+            below = [child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.ExceptHandler)]
+        elif isinstance(node, ast.ExceptHandler):
+            below = node.body
+        stack += [(child, owner) for child in reversed(below)]

@@ -1,7 +1,8 @@
-"""The XML block of a directive, read tolerantly, and the inputs that it declares.
+"""Reads the XML block of a directive tolerantly, and the inputs that it declares.
 
-Tags are matched, entities are never expanded, nothing is fetched. Published directives hold placeholders such as
-``<your-name>`` in running text, so what is not closed is text.
+Published directives are no well-formed XML: they hold placeholders such as ``<your-name>`` in running text. So tags are
+matched by a regular expression and a stack, and an element that is never closed is text. Each token is looked at once;
+entities that a document declares are never expanded and nothing is fetched.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye.items.model import STATED_KEYS, Item
 from rye.items.values import MAX_DEPTH, clean
@@ -42,9 +43,8 @@ class _Element:
     children: list[_Element] = field(default_factory=list)
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A directive's XML: its metadata, and the text of the parts that are instructions, line for line."""
+class Block(NamedTuple):
+    """A directive's XML: its metadata, the text of its instructions line for line, and where it ends."""
 
     metadata: dict[str, Any]
     text: str
@@ -62,10 +62,14 @@ def read_block(text: str, start: int, stop: int) -> Block | None:
     for child in root.children:
         parts.append("\n" * text.count("\n", done, child.start))
         if child.name in _BODY_ELEMENTS:
-            _name_parameters(metadata, child)
+            if child.name in {"inputs", "outputs"}:  # their names are metadata, their descriptions are body
+                names = [_attributes(each.attributes).get("name") or each.name for each in child.children]
+                metadata.setdefault(child.name, names)
             parts.append(_without_tags(text[child.start : child.end]))
         else:
-            _take(metadata, child, text)
+            entries = _grouped(child.children if child.name == "metadata" else [child], text)
+            for name, value in entries.items():
+                metadata.setdefault(name, value)
             parts.append("\n" * text.count("\n", child.start, child.end))
         done = child.end
     parts.append("\n" * text.count("\n", done, root.end))
@@ -95,22 +99,19 @@ def _tree(text: str, start: int, stop: int) -> _Element | None:
 
 
 def _skip_opaque(text: str, token: re.Match[str], opaque: dict[str, str], stop: int) -> int:
-    """Return where a comment or CDATA section ends; once none ends, such openings are text from there on."""
+    """Return where a comment or CDATA section ends; once one has no end, such openings are text from there on."""
     ending = opaque.get(token[0])
-    if ending is None:
-        return token.end()
-    found = text.find(ending, token.end(), stop)
-    if found < 0:
-        del opaque[token[0]]
-        return token.end()
-    return found + len(ending)
+    found = text.find(ending, token.end(), stop) if ending else -1
+    if ending and found >= 0:
+        return found + len(ending)
+    opaque.pop(token[0], None)
+    return token.end()
 
 
 def _close(stack: list[_Element], name: str, token: re.Match[str]) -> _Element | None:
-    for index in range(len(stack) - 1, -1, -1):
-        if stack[index].name == name:
-            break
-    else:
+    """Close the nearest open element of this name and return it; its open children are text, theirs become its own."""
+    index = next((index for index in range(len(stack) - 1, -1, -1) if stack[index].name == name), None)
+    if index is None:
         return None
     element = stack[index]
     for unclosed in stack[index + 1 :]:
@@ -121,13 +122,6 @@ def _close(stack: list[_Element], name: str, token: re.Match[str]) -> _Element |
     if stack:
         stack[-1].children.append(element)
     return element
-
-
-def _take(metadata: dict[str, Any], element: _Element, text: str) -> None:
-    """Add the entries of ``<metadata>``, or one element that stands beside it; attributes of the root win."""
-    entries = _grouped(element.children, text) if element.name == "metadata" else _grouped([element], text)
-    for name, value in entries.items():
-        metadata.setdefault(name, value)
 
 
 def _value(element: _Element, text: str) -> Any:
@@ -146,13 +140,6 @@ def _grouped(elements: list[_Element], text: str) -> dict[str, Any]:
     for element in elements:
         groups.setdefault(element.name, []).append(_value(element, text))
     return {name: values[0] if len(values) == 1 else values for name, values in groups.items()}
-
-
-def _name_parameters(metadata: dict[str, Any], element: _Element) -> None:
-    """List the names of inputs and outputs as metadata; their descriptions are body."""
-    if element.name in {"inputs", "outputs"} and element.name not in metadata:
-        named = [_attributes(child.attributes).get("name") or child.name for child in element.children]
-        metadata[element.name] = named
 
 
 def _attributes(source: str) -> dict[str, Any]:
@@ -199,9 +186,10 @@ def _character(match: re.Match[str]) -> str:
     return chr(code) if code <= _LAST_CODE_POINT else match[0]
 
 
-def read_inputs(text: str, start: int) -> list[dict[str, str]]:
-    """Return name, description and ``required`` of each input of the ``<directive>`` that opens at ``start``."""
-    root = _tree(text, start, len(text))
+def _xml_inputs(text: str) -> list[dict[str, str]]:
+    """Return name, description and ``required`` of each input of the first ``<directive>`` in a text."""
+    opening = _BLOCK.search(text)
+    root = _tree(text, opening.start(), len(text)) if opening else None
     found = []
     for group in (child for child in root.children if child.name == "inputs") if root else ():
         for child in group.children:
@@ -227,13 +215,12 @@ def declared_inputs(item: Item, content: str) -> tuple[Input, ...]:
         item: The directive.
         content: The text it was read from.
     """
-    opening = _BLOCK.search(content)
-    stated: Any = read_inputs(content, opening.start()) if opening else None
-    found = {each.name: each for each in _read(stated or item.metadata.get("inputs")) if each.name}
+    found = {each.name: each for each in _read(_xml_inputs(content) or item.metadata.get("inputs")) if each.name}
     return tuple(found.values())
 
 
 def _read(stated: Any) -> Iterator[Input]:
+    """Read the inputs that the XML or the metadata state: a mapping of names, or a list of mappings or names."""
     if isinstance(stated, Mapping):
         stated = [
             {"name": name} | (dict(each) if isinstance(each, Mapping) else {"description": each})
@@ -241,14 +228,11 @@ def _read(stated: Any) -> Iterator[Input]:
         ]
     for each in stated if isinstance(stated, list) else ():
         if isinstance(each, Mapping):
-            yield Input(_text(each.get("name")), _text(each.get("description")), _is_true(each.get("required")))
+            required = str(each.get("required")).strip().casefold() in {"true", "yes", "1", "required"}
+            yield Input(_text(each.get("name")), _text(each.get("description")), required)
         elif isinstance(each, str):
             yield Input(_text(each))
 
 
 def _text(value: Any) -> str:
     return " ".join(str(value).split()) if value is not None else ""
-
-
-def _is_true(value: Any) -> bool:
-    return str(value).strip().casefold() in {"true", "yes", "1", "required"}

@@ -152,7 +152,7 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         description=stated or shorten(one_line(plain(draft.paragraph), STATED_CHARS), DESCRIPTION_CHARS),
         category=text_of(meta.get("category")) or folder,
         version=_text(meta, _VERSION),
-        tags=_tags(meta),
+        tags=next((tags for key in _TAGS if key in meta and (tags := tags_of(meta[key]))), ()),
         author=_text(meta, _AUTHOR),
         created=iso(_text(meta, _CREATED)),
         updated=iso(_text(meta, _UPDATED)),
@@ -167,17 +167,8 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
 
 
 def _text(meta: Mapping[str, Any], keys: tuple[str, ...], limit: int = 300) -> str:
-    for key in keys:
-        if key in meta and (text := text_of(meta[key], limit)):
-            return text
-    return ""
-
-
-def _tags(meta: Mapping[str, Any]) -> tuple[str, ...]:
-    for key in _TAGS:
-        if key in meta and (tags := tags_of(meta[key])):
-            return tags
-    return ()
+    """Return the first of these metadata values that has any text."""
+    return next((text for key in keys if key in meta and (text := text_of(meta[key], limit))), "")
 
 
 def declared_by(meta: Mapping[str, Any]) -> dict[str, str]:

@@ -1,18 +1,66 @@
-"""Parse a file: decode it, choose the format by type and extension, and make an :class:`Item` of it."""
+"""Which files are items by their names, and the parser that makes an :class:`Item` of the bytes of one."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from types import MappingProxyType
 
 from rye._text import RawEnvelope, find_envelope
 from rye.errors import ItemError
-from rye.items.filenames import EXTENSIONS
 from rye.items.model import Draft, Item, ItemType, assemble, declared_by
 from rye.items.values import decode, without_stale_marks
 
 MAX_BYTES = 1 << 20
 """How large a file may be: 1 MiB."""
+
+
+EXTENSIONS = MappingProxyType(
+    {
+        ItemType.DIRECTIVE: frozenset({".md"}),
+        ItemType.TOOL: frozenset({".cjs", ".js", ".json", ".mjs", ".py", ".sh", ".toml", ".ts", ".yaml", ".yml"}),
+        ItemType.KNOWLEDGE: frozenset({".md", ".yaml", ".yml"}),
+    }
+)
+"""The extensions of each item type, lower case with the dot."""
+
+_PACKAGE_FILE = re.compile(
+    r"(?:biome|bower|composer|deno|jsconfig|lerna|npm-shrinkwrap|nx|package|renovate|tsconfig|turbo|vercel)\.json"
+    r"|(?:cargo|clippy|netlify|poetry|pyproject|ruff|rustfmt|uv|wrangler)\.toml"
+    r"|pnpm-workspace\.yaml"
+    r"|.*\.d\.[cm]?ts"  # declarations without code
+    r"|.*[.-]lock\.(?:json|toml|ya?ml)"
+    r"|.*\.config\.(?:[cm]?js|json|ts)"
+    r"|(?:js|ts)config\..*\.json"
+)
+_MAY_BE_PACKAGE = frozenset({".cjs", ".js", ".json", ".mjs", ".toml", ".ts", ".yaml", ".yml"})
+
+PLAIN_EXTENSIONS = MappingProxyType({kind: tuple(known - _MAY_BE_PACKAGE) for kind, known in EXTENSIONS.items()})
+"""Those that no package or lock file has: a name with one of them is an item's unless ``.`` or ``_`` begins it."""
+
+
+def split_name(item_type: ItemType, filename: str) -> tuple[str, str]:
+    """Return stem and lower-case extension of an item's file name, or two empty strings when it is no item.
+
+    Hidden files and files whose name starts with ``_`` are no items, nor are package and lock files.
+    """
+    stem, dot, extension = filename.rpartition(".")
+    suffix = dot + extension.lower()
+    if suffix not in EXTENSIONS[item_type] or not stem or stem[0] in "._":
+        return "", ""
+    if suffix in _MAY_BE_PACKAGE and _PACKAGE_FILE.fullmatch(filename.lower()):
+        return "", ""
+    return stem, suffix
+
+
+def is_item_file(item_type: ItemType, filename: str) -> bool:
+    """Return whether a file of this name, without its folders, in the folder of ``item_type`` is an item.
+
+    >>> is_item_file(ItemType.TOOL, "deploy.py"), is_item_file(ItemType.TOOL, "package.json")
+    (True, False)
+    """
+    return split_name(item_type, filename) != ("", "")
 
 
 def parse(data: bytes, *, item_type: ItemType, item_id: str, suffix: str) -> Item:

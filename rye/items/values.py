@@ -125,7 +125,9 @@ MAX_DEPTH = 64
 MAX_VALUES = 100_000
 """How many values the metadata of one file may hold, every use of an alias counted."""
 
-_MAX_BITS = 14_000  # the interpreter refuses to print longer integers
+MAX_DIGITS = 4000
+"""How many digits an integer may be read from; the interpreter refuses to read or print many more."""
+_MAX_BITS = 14_000  # the same limit for an integer that is there already
 _DATE = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
     r"(?:(?:[Tt]|[ \t]+)(\d{1,2}):(\d{2})(?::(\d{2})(\.\d+)?)?[ \t]*(Z|z|[+-]\d{1,2}(?::?\d{2})?)?)?"
@@ -175,14 +177,14 @@ def _convert(value: Any, depth: int, budget: list[int]) -> Any:
         if depth >= MAX_DEPTH:
             raise too_deep()
         if isinstance(value, dict):
-            pairs = ((_key(key), _convert(item, depth + 1, budget)) for key, item in value.items())
+            pairs = ((key_text(key), _convert(item, depth + 1, budget)) for key, item in value.items())
             return {key: item for key, item in pairs if item is not _DROPPED}
         items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [item for item in (_convert(entry, depth + 1, budget) for entry in items) if item is not _DROPPED]
     return _DROPPED
 
 
-def _key(key: Any) -> str:
+def key_text(key: Any) -> str:
     """Return a key as YAML and JSON write it: ``true``, not ``True``."""
     if key is None or isinstance(key, bool):
         return "null" if key is None else str(key).lower()

@@ -1,8 +1,9 @@
-r"""The one loader for YAML that nobody vouches for: plain data, in bounded time, or one :class:`ItemError`.
+r"""The loader for untrusted YAML: plain data in bounded time, or one :class:`ItemError`.
 
-It builds values from the parser's events itself, so nothing recurses and no tag can name a type. Scalars follow the
-YAML 1.2 core schema: ``on`` and ``12:30`` are text, dates are ISO text. A later duplicate key wins. Of several
-documents the first is read. Aliases work, but each use counts as much as what it stands for.
+It builds values from the parser's events with a stack of its own, so nothing recurses and no tag can name a type.
+Scalars follow the YAML 1.2 core schema: ``on`` and ``12:30`` are text, dates are ISO text. Of duplicate keys the last
+wins, of several documents the first is read, unless the caller refuses both. Aliases work; each use counts as many
+values as its anchor holds, so a few lines cannot stand for billions of values.
 
     >>> load("tags: [on, 12:30]\nversion: 1.10", as_text=frozenset({"version"}))
     {'tags': ['on', '12:30'], 'version': '1.10'}
@@ -11,12 +12,13 @@ documents the first is read. Aliases work, but each use counts as much as what i
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from typing import Any
 
 import yaml
 
 from rye.errors import ItemError
-from rye.items.values import MAX_DEPTH, MAX_VALUES, clean, iso, too_deep, too_many
+from rye.items.values import MAX_DEPTH, MAX_DIGITS, MAX_VALUES, clean, iso, key_text, too_deep, too_many
 
 MAX_CHARS = 1 << 20
 """How long a YAML text may be."""
@@ -27,7 +29,6 @@ _NULLS = frozenset({"", "~", "null", "Null", "NULL"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 _NOT_FINITE = re.compile(r"[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)")
 _INTEGER = re.compile(r"[-+]?[0-9]+")
-_MAX_DIGITS = 4000  # the interpreter refuses to read or print more
 _RADIX = re.compile(r"0o[0-7]{1,3000}|0x[0-9a-fA-F]{1,3000}")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?")
 _MAYBE_NUMBER = frozenset("0123456789+-.")
@@ -36,13 +37,14 @@ _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _NO_TEXT: frozenset[str] = frozenset()
 
 
-def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) -> Any:
+def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1, unambiguous: bool = False) -> Any:
     """Return the first document of ``text`` as dicts with string keys, lists and scalars; None when it is empty.
 
     Args:
         text: YAML of at most :data:`MAX_CHARS` characters.
         as_text: Top-level keys whose plain scalars stay as written, so that ``version: 1.10`` is not a number.
         first_line: The line of the file on which ``text`` begins, for messages.
+        unambiguous: Refuse duplicate keys, keys that are not text and a second document: nothing written may be lost.
 
     Raises:
         ItemError: ``unparsable``, ``too-large``, ``too-deep`` or ``alias-bomb``.
@@ -52,7 +54,7 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
     parser = None
     try:
         parser = _LOADER(text)
-        return _YamlBuilder(parser, as_text, first_line).document()
+        return _YamlBuilder(parser, as_text, first_line, unambiguous).document()
     except yaml.YAMLError as error:
         raise _unparsable(error, first_line) from None
     except (ValueError, RecursionError) as error:  # the pure Python scanner lets a few through
@@ -60,66 +62,6 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1) 
     finally:
         if parser is not None:
             parser.dispose()
-
-
-def ambiguity(text: str, *, first_line: int = 1) -> tuple[str, int] | None:
-    """Return the ambiguity that :func:`load` accepts, and its line: a duplicate key or a second document.
-
-    For files in which a value must not be lost; asked of a text that :func:`load` has read.
-
-    Raises:
-        ItemError: ``unparsable``, for what follows the first document.
-    """
-    parser = _LOADER(text)
-    open_: list[_Keys] = []
-    documents = 0
-    try:
-        while type(event := parser.get_event()) is not yaml.StreamEndEvent:
-            line = first_line + event.start_mark.line
-            documents += type(event) is yaml.DocumentStartEvent
-            if documents > 1:
-                return "there is more than one document", line
-            if problem := _met(event, open_):
-                return problem, line
-    except yaml.YAMLError as error:
-        raise _unparsable(error, first_line) from None
-    finally:
-        parser.dispose()
-    return None
-
-
-class _Keys:
-    """A mapping whose end has not been read yet, with the keys it has so far; a sequence has none."""
-
-    __slots__ = ("awaits_key", "seen")
-
-    def __init__(self, *, is_mapping: bool) -> None:
-        self.seen: set[str] | None = set() if is_mapping else None
-        self.awaits_key = is_mapping
-
-
-def _met(event: Any, open_: list[_Keys]) -> str:
-    """Take in the next event; return why its key is ambiguous, empty if it is not."""
-    kind = type(event)
-    if kind is yaml.MappingStartEvent or kind is yaml.SequenceStartEvent:
-        open_.append(_Keys(is_mapping=kind is yaml.MappingStartEvent))
-        return ""
-    if kind is yaml.MappingEndEvent or kind is yaml.SequenceEndEvent:
-        open_.pop()
-    elif kind is not yaml.ScalarEvent and kind is not yaml.AliasEvent:
-        return ""
-    if not open_ or open_[-1].seen is None:
-        return ""
-    top, is_key = open_[-1], open_[-1].awaits_key
-    top.awaits_key = not is_key
-    if not is_key or top.seen is None:
-        return ""
-    if kind is not yaml.ScalarEvent:
-        return "a key is not written out as text"
-    key = clean(event.value)
-    doubled = key in top.seen
-    top.seen.add(key)
-    return f"{key!r} stands there twice" if doubled else ""
 
 
 def _unparsable(error: yaml.YAMLError, first_line: int) -> ItemError:
@@ -135,27 +77,26 @@ def _unparsable(error: yaml.YAMLError, first_line: int) -> ItemError:
     )
 
 
+@dataclass(slots=True)
 class _Open:
     """A mapping or sequence whose end has not been read yet."""
 
-    __slots__ = ("anchor", "before", "key", "merges", "raw", "value")
-
-    def __init__(self, value: dict[str, Any] | list[Any], *, anchor: str | None, before: int, raw: bool) -> None:
-        self.value = value
-        self.anchor = anchor
-        self.before = before  # how many values had been counted when it opened
-        self.raw = raw  # its plain scalars stay text
-        self.key: str | None = None
-        self.merges: list[Any] | None = None
+    value: dict[str, Any] | list[Any]
+    anchor: str | None
+    before: int  # how many values had been counted when it opened
+    raw: bool  # its plain scalars stay text
+    key: str | None = None
+    merges: list[Any] | None = None
 
 
 class _YamlBuilder:
     """Turns parser events into values with a stack of its own."""
 
-    def __init__(self, parser: Any, as_text: frozenset[str], first_line: int) -> None:
+    def __init__(self, parser: Any, as_text: frozenset[str], first_line: int, unambiguous: bool) -> None:  # noqa: FBT001
         self._parser = parser
         self._as_text = as_text
         self._first_line = first_line
+        self._unambiguous = unambiguous
         self._stack: list[_Open] = []
         self._anchors: dict[str, tuple[Any, int]] = {}  # value and how many values it holds
         self._count = 0
@@ -180,9 +121,15 @@ class _YamlBuilder:
                 continue
             if not self._stack:
                 next_event()  # the end of the document
-                next_event()  # the end of the stream or another document, or an error about what follows
+                following = next_event()  # the end of the stream or another document, or an error about what follows
+                if self._unambiguous and type(following) is not yaml.StreamEndEvent:
+                    raise self._unparsable(following, "there is more than one document", "keep one document")
                 return value
-            self._place(value)
+            self._place(value, event)
+
+    def _unparsable(self, event: Any, problem: str, hint: str) -> ItemError:
+        line = self._first_line + event.start_mark.line
+        return ItemError("unparsable", f"line {line}: {problem}", hint=hint, line=line)
 
     def _counted(self, size: int) -> None:
         self._count += size
@@ -223,13 +170,14 @@ class _YamlBuilder:
         self._counted(1)
         if event.anchor is not None:
             self._anchors.pop(event.anchor, None)
-        raw = self._is_raw()
-        self._stack.append(_Open(value, anchor=event.anchor, before=self._count - 1, raw=raw))
+        self._stack.append(_Open(value, event.anchor, before=self._count - 1, raw=self._is_raw()))
 
     def _close(self) -> Any:
         top = self._stack.pop()
-        if top.merges is not None and isinstance(top.value, dict):
-            _merge(top.value, top.merges)
+        if isinstance(top.value, dict):
+            for source in top.merges or ():
+                if isinstance(source, dict):
+                    top.value.update({key: value for key, value in source.items() if key not in top.value})
         if top.anchor is not None:
             self._anchors[top.anchor] = (top.value, self._count - top.before)
         return top.value
@@ -237,47 +185,30 @@ class _YamlBuilder:
     def _alias(self, event: Any) -> Any:
         found = self._anchors.get(event.anchor)
         if found is None:
-            line = self._first_line + event.start_mark.line
-            raise ItemError(
-                "unparsable",
-                f"line {line}: the alias *{clean(event.anchor)[:80]} stands for nothing complete",
-                hint="an alias must follow its anchor and must not contain itself",
-                line=line,
-            )
+            problem = f"the alias *{clean(event.anchor)[:80]} has no complete anchor before it"
+            raise self._unparsable(event, problem, "an alias must follow its anchor and must not contain itself")
         value, size = found
         self._counted(size)
         return value
 
-    def _place(self, value: Any) -> None:
+    def _place(self, value: Any, event: Any) -> None:
+        """Add a value to the innermost open collection: an entry, a key, or the value of the key before it."""
         top = self._stack[-1]
         if isinstance(top.value, list):
             top.value.append(value)
         elif top.key is None:
-            top.key = _key(value)
+            top.key = "[complex key]" if isinstance(value, dict | list) else key_text(value)
+            if self._unambiguous and type(event) is not yaml.ScalarEvent:
+                raise self._unparsable(event, "a key is not written out as text", "write the key as text")
+            if self._unambiguous and (top.key in top.value or (top.key == "<<" and top.merges is not None)):
+                raise self._unparsable(event, f"{top.key!r} is there twice", "keep one of the two")
         elif top.key == "<<" and isinstance(value, dict | list):
-            top.merges = top.merges if top.merges is not None else []
-            top.merges.extend(value if isinstance(value, list) else [value])
+            top.merges = [] if top.merges is None else top.merges
+            top.merges += value if isinstance(value, list) else [value]
             top.key = None
         else:
             top.value[top.key] = value
             top.key = None
-
-
-def _merge(target: dict[str, Any], sources: list[Any]) -> None:
-    for source in sources:
-        if isinstance(source, dict):
-            for key, value in source.items():
-                target.setdefault(key, value)
-
-
-def _key(value: Any) -> str:
-    if isinstance(value, str):
-        return value
-    if value is None or isinstance(value, bool):
-        return "null" if value is None else str(value).lower()
-    if isinstance(value, dict | list):
-        return "[complex key]"
-    return str(value)
 
 
 def resolve(text: str) -> Any:
@@ -290,7 +221,7 @@ def resolve(text: str) -> Any:
     if first not in _MAYBE_NUMBER:
         return text
     if _INTEGER.fullmatch(text):
-        return int(text) if len(text) <= _MAX_DIGITS else text
+        return int(text) if len(text) <= MAX_DIGITS else text
     if _RADIX.fullmatch(text):
         return int(text, 0)
     if _FLOAT.fullmatch(text):

@@ -16,7 +16,7 @@ from rye import items, signing, spaces
 from rye._text import BOM
 from rye.errors import ItemError
 from rye.items import ItemType
-from rye.items.filenames import split_name
+from rye.items.reader import split_name
 from rye.signing import EnvelopeFormat, Evidence, Origin, TrustSet, Verdict
 from rye.signing.reasons import MAX_HIDING_WARNINGS, cut_short, foreign_copy
 from rye.spaces import ItemFile, Root, Space

@@ -174,14 +174,11 @@ def load_policy(path: Path) -> Policy:
         raise _bad(path, f"it has more than {MAX_POLICY_FILE:,} bytes")
     try:
         text = data.decode("utf-8-sig")
-        values = yaml_safe.load(text)
-        ambiguous = yaml_safe.ambiguity(text)
+        values = yaml_safe.load(text, unambiguous=True)
     except UnicodeDecodeError:
         raise _bad(path, "it is not UTF-8") from None
     except ItemError as error:
         raise _bad(path, error.message, error.details.get("line", 0)) from None
-    if ambiguous is not None:
-        raise _bad(path, *ambiguous)
     return _Reader(path, text).policy(values)
 
 

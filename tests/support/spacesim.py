@@ -22,7 +22,7 @@ import pytest
 
 from rye import Registry, items, signing
 from rye.items import ItemType
-from rye.items.filenames import split_name
+from rye.items.reader import split_name
 from rye.keys import key_store
 from rye.signing import EnvelopeFormat, Origin, SigningKey
 from tests.support.naive_docs import NaiveDoc
