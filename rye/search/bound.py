@@ -176,15 +176,15 @@ Filter: TypeAlias = Has | Glob | Similar | Between | Changed | HasState | Refers
 Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any
 
 
-def _nodes(node: Bound) -> Iterator[Bound]:
-    """Yield a query and all parts of it."""
-    yield node
+def nodes(node: Bound, *, excluded: bool = False) -> Iterator[tuple[Bound, bool]]:
+    """Yield a query and all parts of it, each with whether it stands under an odd number of NOTs."""
+    yield node, excluded
     match node:
         case Not(operand=operand):
-            yield from _nodes(operand)
+            yield from nodes(operand, excluded=not excluded)
         case All(operands=operands) | Any(operands=operands):
             for operand in operands:
-                yield from _nodes(operand)
+                yield from nodes(operand, excluded=excluded)
 
 
 def asks_verdict(query: Bound) -> bool:
@@ -193,7 +193,7 @@ def asks_verdict(query: Bound) -> bool:
         node.name == "signed" or node.name in set(Verdict)
         if isinstance(node, HasState)
         else isinstance(node, (Has, Glob)) and node.name == "signer"
-        for node in _nodes(query)
+        for node, _ in nodes(query)
     )
 
 
@@ -201,7 +201,8 @@ def asks_relations(query: Bound) -> bool:
     """Return whether what a query matches depends on what items refer to."""
     names = {"orphan", "dangling", "references", "referenced-by"}
     return any(
-        isinstance(node, Refers) or (isinstance(node, (HasState, Has)) and node.name in names) for node in _nodes(query)
+        isinstance(node, Refers) or (isinstance(node, (HasState, Has)) and node.name in names)
+        for node, _ in nodes(query)
     )
 
 

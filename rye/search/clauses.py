@@ -8,16 +8,15 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rye._report import Report
-from rye.index.reader import Reader
 from rye.index.verdict_cache import VERDICT_NAMES
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import Context, bind
+from rye.search.engine import Search
 from rye.search.facets import values_of
-from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, Weights, canonical
+from rye.search.fields import RELATION_FIELDS, STATES, TEXT_FIELDS, canonical
 from rye.search.match import Matcher
 from rye.search.phrase import Effort
-from rye.search.predicates import States
 from rye.search.score import Evaluation
 
 _FIELD_NAMES = tuple(TEXT_FIELDS)
@@ -70,18 +69,9 @@ def _in_no_field(node: ast.Node) -> ast.Node:
 
 @dataclass(frozen=True, slots=True)
 class ClauseExplainer:
-    """Takes queries apart for one item.
+    """Takes queries apart for one item, a document of a search."""
 
-    Attributes:
-        reader, weights, states: Those of the search.
-        context: Returns what binding a node needs.
-        doc: The item.
-    """
-
-    reader: Reader
-    weights: Weights
-    states: States
-    context: Callable[[ast.Node], Context]
+    search: Search
     doc: int
 
     def explain(
@@ -114,14 +104,19 @@ class ClauseExplainer:
 
     def matches(self, node: bound.Bound) -> bool:
         """Return whether the item matches a bound query."""
-        return bool(Evaluation(self.reader, node, self.weights, self.states).docs().mask[self.doc])
+        return bool(self._evaluation(node).docs().mask[self.doc])
+
+    def _evaluation(self, node: bound.Bound) -> Evaluation:
+        return Evaluation(self.search.reader, node, self.search.weights, self.search.states)
 
     def _explain_smallest(self, node: ast.Node, *, negated: bool) -> Clause:
-        part = bind(node, self.context(node))
+        request = self.search.request
+        dropped: list[ast.Dropped] | None = [] if request.lenient else None  # it becomes no warning of the search
+        part = bind(node, Context(request.query, node, self.search.metadata_keys, request.level, dropped))
         if part is None:
             return Clause(_text(node), "dropped", matched=False, note="left out")
         # Under NOT all words of a pattern are looked up, elsewhere the most frequent: evaluate it as the search did.
-        evaluation = Evaluation(self.reader, bound.Not(part) if negated else part, self.weights, self.states)
+        evaluation = self._evaluation(bound.Not(part) if negated else part)
         matched = bool(evaluation.docs().mask[self.doc]) != negated
         if not isinstance(part, bound.TermQuery):
             kind = "everything" if isinstance(part, bound.Everything) else "condition"
@@ -148,7 +143,7 @@ class ClauseExplainer:
         note = f"no word for {', '.join(map(repr, missing[:_LISTED]))}"
         if not query.fields.all():
             everywhere = replace(query, fields=np.ones(len(_FIELD_NAMES), bool))
-            elsewhere = Matcher(self.reader, everywhere, Effort(), excluded=matcher.excluded).words_in(self.doc)
+            elsewhere = Matcher(self.search.reader, everywhere, Effort(), excluded=matcher.excluded).words_in(self.doc)
             names = ", ".join(_FIELD_NAMES[number] for number in sorted(elsewhere))
             note += f" in {query.name or 'the fields of this level'}" + (f"; there is in {names}" if names else "")
         if matcher.cut():
@@ -162,17 +157,17 @@ class ClauseExplainer:
 
     def _states(self) -> str:
         names = [name for name in STATES if name not in VERDICT_NAMES and name != "signed"]
-        found = [name for name in names if self.states.having(name)[self.doc]]
+        found = [name for name in names if self.search.states.having(name)[self.doc]]
         return f"it is {', '.join(found)}" if found else "it is in no such state"
 
     def _value(self, name: str) -> str:
         if name in RELATION_FIELDS:
             return self._related(name)
         if name in {"is", "verdict"}:
-            return VERDICT_NAMES[int(self.states.verdicts()[self.doc])]
+            return VERDICT_NAMES[int(self.search.states.verdicts()[self.doc])]
         if name == "signer":
-            return _listed([name for name in self.states.signers(np.asarray([self.doc])) if name])
-        part, local = self.reader.locate(self.doc)
+            return _listed([name for name in self.search.states.signers(np.asarray([self.doc])) if name])
+        part, local = self.search.reader.locate(self.doc)
         found = values_of(part.segment, name).of(local)
         if name == "updated" and not found:
             found = values_of(part.segment, "created").of(local)
@@ -180,7 +175,7 @@ class ClauseExplainer:
 
     def _related(self, name: str) -> str:
         """Return the item's references as written; of those that refer to it only how many there are."""
-        graph, doc = self.states.graph(), self.states.there(self.doc)
+        graph, doc = self.search.states.graph(), self.search.states.there(self.doc)
         if name == "references":
             return _listed(graph.written_in(doc))
         others = graph.naming(np.asarray([doc])).docs
@@ -199,17 +194,13 @@ def _text(node: ast.Node) -> str:
 
 def _condition_fields(node: bound.Bound) -> Iterator[str]:
     """Yield the names of the fields that a condition is about."""
-    match node:
-        case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
-            yield canonical(name)
-        case bound.HasState(name=name):
-            yield "verdict" if name == "signed" or name in VERDICT_NAMES else "state"
-        case bound.Refers(name=name):
-            yield name
-        case bound.Changed():
-            yield "updated"
-        case bound.Not(operand=operand):
-            yield from _condition_fields(operand)
-        case bound.All(operands=operands) | bound.Any(operands=operands):
-            for operand in operands:
-                yield from _condition_fields(operand)
+    for part, _ in bound.nodes(node):
+        match part:
+            case bound.Has(name=name) | bound.Glob(name=name) | bound.Similar(name=name) | bound.Between(name=name):
+                yield canonical(name)
+            case bound.HasState(name=name):
+                yield "verdict" if name == "signed" or name in VERDICT_NAMES else "state"
+            case bound.Refers(name=name):
+                yield name
+            case bound.Changed():
+                yield "updated"

@@ -119,7 +119,7 @@ class Search:
         request = self.request
         plan = make_plan(request)
         if request.facets:
-            require_facets(request.facets, self._metadata_keys())
+            require_facets(request.facets, self.metadata_keys())
         allowed = self.allowed()
         plan = self.settled(plan, allowed)
         answer = self.answer(plan, allowed)
@@ -149,26 +149,43 @@ class Search:
         return SearchResponse(
             results=results,
             total=max(total - (len(hits) - len(results)), 0),
-            query=query,
-            scope=request.scope,
-            space=request.space,
-            limit=request.limit,
             offset=request.offset,
-            search_type=request.mode.name if answer.near else "keyword",
             stage=stage,
             warnings=(*warnings, *more),
             next_offset=end if end < total else None,
             hidden=answer.hidden,
-            **{"method": self.method(answer.near)} | facts,
+            **{**self.facts(answer.near), "query": query, **facts},
         )
+
+    def facts(self, near: SemanticScores | None) -> dict[str, Any]:
+        """Return what every response repeats of its request, and how it was found and ordered."""
+        request = self.request
+        return {
+            "query": request.query,
+            "scope": request.scope,
+            "space": request.space,
+            "limit": request.limit,
+            "search_type": request.mode.name if near else "keyword",
+            "method": self.method(near),
+        }
 
     def warnings(self, plan: Plan) -> list[str]:
         """Return the warnings about the search itself, so far."""
-        return [*plan.warnings, *self.dropped_warnings(plan), *self._warnings]
+        dropped = dict.fromkeys((*plan.dropped, *self._dropped))
+        left_out = [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
+        return [*plan.warnings, *left_out, *self._warnings]
 
     def answer(self, plan: Plan, allowed: Docs) -> Answer:
         """Return what is found of what scope and filters let through: by meaning where that is asked for and can be."""
-        return self._by_meaning(plan, allowed) or self._first_answer(plan, allowed)
+        if found := self._by_meaning(plan, allowed):
+            return found
+        answers: list[Answer] = []
+        named = self._named(allowed, plan)
+        for stage in self._stages(plan):  # the first that has a hit after all filters answers, else the strictest
+            answers.append(self._answer(stage, plan, allowed, named))
+            if answers[-1].total:
+                return answers[-1]
+        return answers[0]
 
     def page_builder(self, evaluation: Evaluation) -> PageBuilder:
         """Return what turns the hits of an evaluation into results."""
@@ -204,16 +221,6 @@ class Search:
         """Return the plan to evaluate: one that finds nothing as written is read as a sentence where it may be one."""
         return plan.as_sentence if plan.as_sentence and not self.evaluate(plan.main, plan).docs() & allowed else plan
 
-    def _first_answer(self, plan: Plan, allowed: Docs) -> Answer:
-        """Try the stages in turn; the first that has a hit after all filters answers, else the strictest."""
-        answers: list[Answer] = []
-        named = self._named(allowed, plan)
-        for stage in self._stages(plan):
-            answers.append(self._answer(stage, plan, allowed, named))
-            if answers[-1].total:
-                return answers[-1]
-        return answers[0]
-
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._relax(plan).query)
 
@@ -240,7 +247,8 @@ class Search:
             found, hidden = self.hide(found)
             if hidden and len(exact):
                 shown = found.mask[exact]
-                self._name_successors(exact[~shown])
+                named = exact[~shown][:_NAMED].tolist()
+                self._replaced += [Replaced(self.states.hidden_message(doc)) for doc in named]
                 exact = exact[shown]
         withdrawn = self.withdrawn()
         if near or len(withdrawn) or self.request.sort_by != "score":
@@ -288,13 +296,13 @@ class Search:
 
     def _context(self, text: str, node: ast.Node) -> Context:
         dropped = self._dropped if self.request.lenient else None
-        return Context(text, node, self._metadata_keys, self.request.level, dropped)
+        return Context(text, node, self.metadata_keys, self.request.level, dropped)
 
     def _fixed(self, plan: Plan) -> list[bound.Bound]:
         """Bind the entries of ``fields``, each to its field."""
         nodes = []
         for name, parsed in plan.fixed:
-            require_field(name, self._metadata_keys())
+            require_field(name, self.metadata_keys())
             try:
                 node = bind(ast.Field(name, parsed.ast), self._context(parsed.text, parsed.ast))
             except QueryError as error:
@@ -320,10 +328,11 @@ class Search:
         """Return what the ``filters`` mapping demands."""
         if self._filters is None:
             filters = self.request.filters
-            self._filters = list(bind_filters(filters, self._metadata_keys())) if filters else []
+            self._filters = list(bind_filters(filters, self.metadata_keys())) if filters else []
         return self._filters
 
-    def _metadata_keys(self) -> frozenset[str]:
+    def metadata_keys(self) -> frozenset[str]:
+        """Return the metadata keys of the items searched."""
         return self.reader.keys - frozenset(BUILT_IN_KEYS)
 
     def allowed(self) -> Docs:
@@ -363,15 +372,6 @@ class Search:
                 hidden[state] = count
                 found &= ~these
         return found, hidden
-
-    def _name_successors(self, docs: Ints) -> None:
-        """Say of what the query names exactly that it is hidden, and what takes its place."""
-        self._replaced += [Replaced(self.states.hidden_message(doc)) for doc in docs[:_NAMED].tolist()]
-
-    def dropped_warnings(self, plan: Plan) -> list[str]:
-        """Return a sentence for each part of the query that was left out."""
-        dropped = dict.fromkeys((*plan.dropped, *self._dropped))
-        return [f"left out of the query: {one.text!r} at {one.position}: {one.reason}" for one in dropped]
 
     def _explain_stage(self, answer: Answer, plan: Plan, total: int) -> None:
         """Say in a warning what relaxation did."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
@@ -81,27 +81,27 @@ def expand(reader: Reader, pattern: Pattern, fields: Bools | None) -> Terms:
         fields: Shape ``(fields,)``: in which fields a term's document frequency counts when terms must be left out;
             None to leave out none.
     """
-    choose = _CHOOSERS[pattern.how]
-    choices = tuple([choose(part, pattern) for part in reader.parts])
+    choices = tuple([_choose(part, pattern) for part in reader.parts])
     if fields is None or sum([len(ids) for ids, _ in choices]) <= MAX_EXPANSIONS:
         return Terms(reader, choices)
     return _cut(reader, choices, pattern.text, fields)
 
 
-def _exact(part: Part, pattern: Pattern) -> Choice:
-    number = part.segment.terms.find(pattern.text)
-    ids = np.asarray([number] if number >= 0 else [], np.int64)
-    return ids, np.ones(len(ids))
-
-
-def _inflected(part: Part, pattern: Pattern) -> Choice:
-    ids, itself = part.segment.inflections(pattern.text)
-    weights = [1.0 if number == itself else INFLECTION_WEIGHT for number in ids]
-    return np.asarray(ids, np.int64), np.asarray(weights, np.float64)
-
-
-def _glob(part: Part, pattern: Pattern) -> Choice:
-    ids = part.segment.terms.matching(pattern.text)
+def _choose(part: Part, pattern: Pattern) -> Choice:
+    """Return the terms of one segment that a pattern stands for, with their weights."""
+    terms = part.segment.terms
+    match pattern.how:
+        case How.FUZZY:
+            return _fuzzy(part, pattern)
+        case How.INFLECTED:
+            numbers, itself = part.segment.inflections(pattern.text)
+            weights = [1.0 if number == itself else INFLECTION_WEIGHT for number in numbers]
+            return np.asarray(numbers, np.int64), np.asarray(weights, np.float64)
+        case How.GLOB:
+            ids = terms.matching(pattern.text)
+        case How.EXACT:
+            number = terms.find(pattern.text)
+            ids = np.asarray([number] if number >= 0 else [], np.int64)
     return ids, np.ones(len(ids))
 
 
@@ -125,21 +125,13 @@ def _fuzzy(part: Part, pattern: Pattern) -> Choice:
     """
     distance = automatic_distance(pattern.text) if pattern.distance is None else pattern.distance
     if distance == 0:
-        return _exact(part, pattern)
+        return _choose(part, pattern._replace(how=How.EXACT))
     perhaps = part.segment.terms_perhaps_near(pattern.text, distance)
     found = similar(pattern.text, part.segment.terms.take(perhaps), distance)
     ids = perhaps[np.fromiter(found.keys(), np.int64, len(found))]
     distances = np.fromiter(found.values(), np.float64, len(found))
     weights = 1.0 - distances / max(len(pattern.text), 1)
     return ids[weights > 0], weights[weights > 0]
-
-
-_CHOOSERS: dict[How, Callable[[Part, Pattern], Choice]] = {
-    How.EXACT: _exact,
-    How.INFLECTED: _inflected,
-    How.GLOB: _glob,
-    How.FUZZY: _fuzzy,
-}
 
 
 def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: Bools) -> Terms:

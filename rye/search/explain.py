@@ -20,7 +20,6 @@ from rye.index.schema import TYPE_NAMES
 from rye.items.model import ItemType
 from rye.items.scope import Scope
 from rye.query import ast
-from rye.search.bind import Context
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.engine import Search, SearchContext
 from rye.search.plan import make_plan, named_by
@@ -221,7 +220,7 @@ class Explainer(Search):
         """
         part = next(own for own in self.reader.parts if own.segment is part.segment)
         found, doc = self.found, part.base + local
-        clauses = ClauseExplainer(self.reader, self.weights, self.states, self._clause_context, doc)
+        clauses = ClauseExplainer(self, doc)
         tree = tuple(clauses.explain(node) for node in self._readings())
         scores = self._scores_with(doc)
         (ranks,) = np.nonzero(found.docs == doc)
@@ -262,11 +261,6 @@ class Explainer(Search):
         else:
             yield self._semantic.worded if self.request.mode.name == "hybrid" else self._semantic.required
         yield from (ast.Field(name, parsed.ast) for name, parsed in self.plan.fixed)
-
-    def _clause_context(self, node: ast.Node) -> Context:
-        """Return what binds one clause; what lenient binding drops of it becomes no warning."""
-        dropped: list[ast.Dropped] | None = [] if self.request.lenient else None
-        return Context(self.request.query, node, self._metadata_keys, self.request.level, dropped)
 
     def _scores_with(self, doc: int) -> SemanticScores | None:
         """Return the semantic scores with one document among them, also where it is left out of the search."""
@@ -335,7 +329,7 @@ class Explainer(Search):
         if self.request.scopes != (Scope(""),) and not any(each.holds(kind, item_id) for each in self.request.scopes):
             yield MissReason("scope", self.request.scope, f"{kind}:{item_id} lies outside the scope")
         for name, wanted in self.request.filters.items():
-            (node,) = bind_filters({name: wanted}, self._metadata_keys())
+            (node,) = bind_filters({name: wanted}, self.metadata_keys())
             if not clauses.matches(node):
                 yield MissReason("filter", f"{name}={wanted}", clauses.values(node))
 

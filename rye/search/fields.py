@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -139,9 +140,6 @@ def nearest(name: str, valid: Iterable[str], count: int = 3) -> list[str]:
     return difflib.get_close_matches(name, list(valid), n=count, cutoff=0.6)
 
 
-Limit: TypeAlias = tuple[str | None, bool]
-"""A bound of a range as written, None where open, and whether it is itself included."""
-
 EXAMPLES = {
     "version": "2.0 or 1.4.0-beta",
     "date": "2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z",
@@ -157,56 +155,47 @@ def readable(kind: str, bound: str) -> bool:
     return schema.period(bound) is not None if kind == "date" else not schema.overflows(bound)
 
 
-def between(kind: str, low: Limit, high: Limit) -> Callable[[str], bool]:
-    """Return a test of one folded value against two bounds; a value that cannot be read as they are does not match.
+def between(kind: str, low: str | None, high: str | None, *, include: tuple[bool, bool]) -> Callable[[str], bool]:
+    """Return a test of one folded value against two bounds, each of them included or not, None where open.
 
-    Where the field has no kind of its own, bounds that are all numbers make it numbers, and any others make it text.
+    A value that cannot be read as the bounds are does not match. Where the field has no kind of its own, bounds
+    that are all numbers make it numbers, and any others make it text. A date as a bound is a whole period, and a value
+    stands for the start of its own.
     """
-    texts = [bound for bound, _ in (low, high) if bound is not None]
-    compare = _COMPARE[kind]
+    texts = [bound for bound in (low, high) if bound is not None]
     if kind == "text" and texts and all(schema.number(text) is not None for text in texts):
-        compare = _compare_numbers
+        kind = "number"
+    read = _READ[kind]
+    least, most = (None if bound is None else read(fold_value(bound)) for bound in (low, high))
 
     def test(value: str) -> bool:
-        if low[0] is not None and (order := compare(value, low[0])) != 1 and not (order == 0 and low[1]):
+        span = read(value) if texts else None
+        if span is None:
+            return not texts
+        at = span[0]
+        if least is not None and not (at >= least[0] if include[0] else at > least[1]):
             return False
-        return high[0] is None or (order := compare(value, high[0])) == -1 or (order == 0 and high[1])
+        return most is None or bool(at <= most[1] if include[1] else at < most[0])
 
     return test
 
 
-def _order(mine: Any, other: Any) -> int:
-    return int(mine > other) - int(mine < other)
+def _point(value: Any) -> tuple[Any, Any] | None:
+    return None if value is None else (value, value)
 
 
-def _compare_versions(value: str, bound: str) -> int | None:
-    """Return −1, 0, 1 for a value before, at or after a bound; None where the two cannot be compared."""
-    mine, other = schema.version(value), schema.version(fold_value(bound))
-    return None if mine is None or other is None else _order(mine, other)
+def _period(text: str) -> tuple[float, float] | None:
+    span = schema.period(text)
+    return span and (span[0], math.nextafter(span[1], -math.inf))
 
 
-def _compare_dates(value: str, bound: str) -> int | None:
-    """As above; a bound is a whole period, and a value stands for the start of its own."""
-    moment, span = schema.period(value), schema.period(bound)
-    if moment is None or span is None:
-        return None
-    return -1 if moment[0] < span[0] else 1 if moment[0] >= span[1] else 0
-
-
-def _compare_numbers(value: str, bound: str) -> int | None:
-    mine, other = schema.number(value), schema.number(bound)
-    return None if mine is None or other is None else _order(mine, other)
-
-
-def _compare_text(value: str, bound: str) -> int | None:
-    return _order(value, fold_value(bound))
-
-
-_COMPARE: dict[str, Callable[[str, str], int | None]] = {
-    "version": _compare_versions,
-    "date": _compare_dates,
-    "text": _compare_text,
+_READ: Mapping[str, Callable[[str], tuple[Any, Any] | None]] = {
+    "version": lambda text: _point(schema.version(text)),
+    "date": _period,
+    "number": lambda text: _point(schema.number(text)),
+    "text": _point,
 }
+"""What a folded value or bound is read as, by kind: its first and last moment, both the same but for a date."""
 
 
 Overrides = Mapping[str, Mapping[str, float]]

@@ -22,9 +22,6 @@ import numpy as np
 from rye.index.arrays import Bools
 from rye.index.reader import Floats
 
-FUSIONS = ("weighted", "rrf")
-SEMANTIC_WEIGHT, KEYWORD_WEIGHT = 0.72, 0.28
-RRF_K = 60
 _NOISE = 1e-6
 
 SPREAD = 5.0
@@ -39,9 +36,9 @@ class Fusion:
     """How two scores become one, and which items are left out. Scores are from 0 to 1."""
 
     fusion: str = "weighted"
-    rrf_k: int = RRF_K
-    semantic_weight: float = SEMANTIC_WEIGHT
-    keyword_weight: float = KEYWORD_WEIGHT
+    rrf_k: int = 60
+    semantic_weight: float = 0.72
+    keyword_weight: float = 0.28
     min_semantic_score: float = 0.0
     min_keyword_score: float = 0.0
     min_combined_score: float = 0.0

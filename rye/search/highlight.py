@@ -44,7 +44,7 @@ _WIDE = re.compile(r"\s{2,}|\A\s")
 _SINGLE = frozenset(map(TEXT_FIELDS.index, ("title", "name", "description", "category", "id")))
 """Numbers of the fields that have one value, an attribute of the item."""
 
-_BODY = TEXT_FIELDS.index("content")
+BODY = TEXT_FIELDS.index("content")
 _CAPITALS = frozenset(ascii_uppercase)
 _ALNUM = frozenset(ascii_letters + digits)
 
@@ -303,16 +303,10 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
         if number in _SINGLE and (found := mark(getattr(item, TEXT_FIELDS[number]), what)):
             marks[TEXT_FIELDS[number]] = found
     within = None if section is None else _section_span(item, section)
-    preview, ranges = _preview(item, _mark_body(item, wanted[_BODY], within) if _BODY in wanted else (), within)
+    preview, ranges = _preview(item, _mark_body(item, wanted[BODY], within) if BODY in wanted else (), within)
     if ranges:
         marks["preview"] = ranges
     return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
-
-
-def body_ranges(item: Item, doc: int, matches: Matches, *, same_bytes: bool) -> Ranges:
-    """Return the character ranges of an item's body that matched; arguments as for :func:`matched`."""
-    wanted = matches.wanted(doc, positions_hold=same_bytes)
-    return mark(item.body, wanted[_BODY]) if _BODY in wanted else ()
 
 
 def passage(text: str, ranges: Ranges) -> str:

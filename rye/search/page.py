@@ -9,24 +9,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from hashlib import sha256
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from rye import spaces
 from rye.errors import ItemError
 from rye.index.reader import Part, Reader
 from rye.index.schema import TYPE_NAMES
 from rye.index.verdict_cache import VERDICT_NUMBER
-from rye.items import Item, ItemType
+from rye.items import ItemType
 from rye.search.highlight import Matched, Matches, matched
 from rye.search.match import Matcher
 from rye.search.predicates import States
 from rye.search.results import SearchResult
 from rye.search.score import Evaluation
 from rye.search.semantic import HitScores
-from rye.signing import Evidence, Origin, Signature, TrustSet, judge, remembering_verify
+from rye.signing import Origin, Signature, TrustSet, judge, remembering_verify
 from rye.signing.reasons import cut_short
 from rye.spaces import Root
-from rye.spaces.read import parse_item
+from rye.spaces.read import ReadItem, parse_item
 
 KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20
@@ -46,46 +46,25 @@ Key = tuple[bytes, Origin, str]
 """SHA-256 of all bytes of a file, where they were found, and the path, whose extension decides the format."""
 
 
-class CachedItem(NamedTuple):
-    """One file: the item as a page shows it, without metadata and texts of sections, and what its bytes prove."""
-
-    item: Item
-    evidence: Evidence
-    origin: Origin
-
-
 class ItemCache:
-    """Parsed items by the bytes of their files, the least recently used forgotten first; safe to use from threads.
+    """Parsed items by the bytes of their files, the least recently used dropped first; safe to use from threads.
 
-    A file is always read; only to parse and inspect the very same bytes at the same place again is spared.
-
-    Args:
-        most: How many files are kept.
-        most_bytes: How large they may be together.
+    A file is always read, but the same bytes at the same place are parsed and inspected once. Kept is what a page
+    shows: no bytes, no metadata, no texts of sections. ``most`` files are kept, ``most_bytes`` together.
     """
 
     def __init__(self, most: int = KEPT_ITEMS, most_bytes: int = KEPT_BYTES) -> None:
         self._most = most
         self._most_bytes = most_bytes
         self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, tuple[CachedItem, int]] = OrderedDict()
+        self._kept: OrderedDict[Key, tuple[ReadItem, int]] = OrderedDict()
         self._bytes = 0
 
     def __len__(self) -> int:
         return len(self._kept)
 
-    def read(self, root: Root, path: str, item_type: ItemType, item_id: str) -> CachedItem:
-        """Read one file.
-
-        Args:
-            root: The space root.
-            path: Path of the file relative to the root.
-            item_type: What the path says it is.
-            item_id: The id that the path gives it.
-
-        Raises:
-            ItemError: The file cannot be read, or is no item.
-        """
+    def read(self, root: Root, path: str, item_type: ItemType, item_id: str) -> ReadItem:
+        """Read one file, as :func:`rye.spaces.read.read_item` does."""
         data = spaces.read_file(root, path)
         digest = sha256(data)
         key = (digest.digest(), Origin(root.space, root.bundle, str(item_type), item_id), path)
@@ -93,14 +72,14 @@ class ItemCache:
             if key in self._kept:
                 self._kept.move_to_end(key)
                 return self._kept[key][0]
-        parsed = parse_item(data, key[1], path, content_digest=digest.hexdigest())
-        item = parsed.item
-        outline = tuple(replace(section, text="") for section in item.sections)
-        found = CachedItem(replace(item, metadata={}, declared={}, sections=outline), parsed.evidence, parsed.origin)
-        self._keep(key, found, len(data) + _VALUE_BYTES * (len(item.tags) + len(item.symbols) + len(outline)))
-        return found
+        read = parse_item(data, key[1], path, content_digest=digest.hexdigest())
+        outline = tuple(replace(section, text="") for section in read.item.sections)
+        read = read._replace(data=b"", item=replace(read.item, metadata={}, declared={}, sections=outline))
+        values = len(read.item.tags) + len(read.item.symbols) + len(outline)
+        self._keep(key, read, len(data) + _VALUE_BYTES * values)
+        return read
 
-    def _keep(self, key: Key, found: CachedItem, size: int) -> None:
+    def _keep(self, key: Key, found: ReadItem, size: int) -> None:
         if size > LARGEST_KEPT:
             return
         with self._lock:
@@ -114,27 +93,11 @@ class ItemCache:
 _CACHE = ItemCache()
 
 
-class ReadFile(Protocol):
-    """A file that was read: the item, and what its bytes prove."""
-
-    @property
-    def item(self) -> Item:
-        """What the file holds."""
-
-    @property
-    def evidence(self) -> Evidence:
-        """What its bytes prove."""
-
-    @property
-    def origin(self) -> Origin:
-        """Where it was found."""
-
-
 class Hydrated(NamedTuple):
     """One indexed document with its file as it is now.
 
     Attributes:
-        part, path, kind, item_id: Where it comes from.
+        part, path: Where it comes from.
         read: What its file holds now.
         signature: The verdict on that.
         same_bytes: Whether that is what was indexed.
@@ -142,16 +105,14 @@ class Hydrated(NamedTuple):
 
     part: Part
     path: str
-    kind: ItemType
-    item_id: str
-    read: ReadFile
+    read: ReadItem
     signature: Signature
     same_bytes: bool
 
     @property
     def name(self) -> str:
         """``type:id``, for sentences."""
-        return f"{self.kind}:{self.item_id}"
+        return f"{self.read.item.type}:{self.read.item.id}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +133,7 @@ class Hydrator:
     trust: TrustSet
     now: datetime
     verdicts_matter: bool
-    read: Callable[[Root, str, ItemType, str], ReadFile] = _CACHE.read
+    read: Callable[[Root, str, ItemType, str], ReadItem] = _CACHE.read
 
     def hydrate(self, docs: Sequence[int], warnings: list[str]) -> list[Hydrated | None]:
         """Return documents with their files; None, and a warning, where a file is gone or no longer fits.
@@ -182,20 +143,18 @@ class Hydrator:
         found = [self._read(doc, warnings) for doc in docs]
         return [read and self._judged(doc, read, warnings) for doc, read in zip(docs, found, strict=True)]
 
-    def _read(self, doc: int, warnings: list[str]) -> tuple[Part, str, ItemType, str, ReadFile] | None:
+    def _read(self, doc: int, warnings: list[str]) -> tuple[Part, str, ReadItem] | None:
         part, local = self.reader.locate(doc)
         segment = part.segment
         path, kind, item_id = segment.paths[local], _KINDS[segment.types[local]], segment.ids[local]
         try:
-            return part, path, kind, item_id, self.read(part.root, path, kind, item_id)
+            return part, path, self.read(part.root, path, kind, item_id)
         except ItemError as error:
             warnings.append(f"{kind}:{item_id} was left out: {error.message}")
             return None
 
-    def _judged(
-        self, doc: int, found: tuple[Part, str, ItemType, str, ReadFile], warnings: list[str]
-    ) -> Hydrated | None:
-        part, read = found[0], found[-1]
+    def _judged(self, doc: int, found: tuple[Part, str, ReadItem], warnings: list[str]) -> Hydrated | None:
+        part, _, read = found
         signature = judge(read.evidence, origin=read.origin, trust=self.trust, now=self.now, verify=remembering_verify)
         same = part.segment.evidence.content_digest(doc - part.base) == read.evidence.content_digest
         hydrated = Hydrated(*found, signature, same)
@@ -235,13 +194,14 @@ class PageBuilder:
         matches = Matches(self._matchers(few=any(hit.semantic for hit in hits)), [hit.doc for hit in hits])
         results = []
         for hit, one in read:
-            sources = states.sources_of(one.kind, one.item_id, one.part)
+            item = one.read.item
+            sources = states.sources_of(item.type, item.id, one.part)
             if len(set(sources)) > 1:
-                hiding += states.hiding(one.kind, one.item_id)
+                hiding += states.hiding(item.type, item.id)
             if (files := sources.count(one.part.root.source)) > 1:
                 warnings.append(f"{one.name} is in {files} files of {one.part.root.source}; keep one of them")
             section = hit.semantic.section if hit.semantic and one.same_bytes else None
-            found = matched(one.read.item, hit.doc, matches, same_bytes=one.same_bytes, section=section)
+            found = matched(item, hit.doc, matches, same_bytes=one.same_bytes, section=section)
             results.append(self._result(hit, one, sources, found))
         warnings += cut_short(list(dict.fromkeys(hiding)))
         return tuple(results), tuple(dict.fromkeys(warnings))

@@ -290,7 +290,7 @@ def _by_value(reader: Reader, node: bound.Has | bound.Glob | bound.Similar | bou
                 found_at = similar(text, [entry[prefix:] for entry in entries.take(np.arange(low, high))], distance)
                 ids = low + np.asarray(list(found_at), np.int64)
             case bound.Between():
-                accepts = between(node.kind, (node.low, node.include_low), (node.high, node.include_high))
+                accepts = between(node.kind, node.low, node.high, include=(node.include_low, node.include_high))
                 start = len(node.name) + len(SEPARATOR)
                 values = enumerate(entries.take(np.arange(low, high)), start=low)
                 ids = np.asarray([at for at, entry in values if accepts(entry[start:])], np.int64)

@@ -140,27 +140,19 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
         if not isinstance(text, str) or not text.strip():
             refuse(("fields", name), f"is {text!r}", "give each field a query as text, such as 'core'")
     fuzzy, near = options["fuzzy"] or {}, options["proximity"] or {}
-    return Request(
-        query=query,
-        options=options,
-        scopes=scopes,
-        space=options["space"],
-        limit=options["limit"],
-        offset=options["offset"],
-        sort_by=options["sort_by"],
-        fields=options["fields"] or {},
-        filters=options["filters"] or {},
-        fuzzy=fuzzy.get("enabled", True) if fuzzy else None,
-        fuzzy_distance=fuzzy.get("max_distance"),
-        proximity=near.get("max_distance", _PROXIMITY) if near and near.get("enabled", True) else None,
-        level=options["level"],
-        relax=options["relax"],
-        lenient=options["lenient"],
-        include_superseded=options["include_superseded"],
-        facets=facets,
-        explain=options["explain"],
-        mode=_mode(options),
-    )
+    checked = {name: options[name] for name in Request._fields if name in options} | {
+        "query": query,
+        "options": options,
+        "scopes": scopes,
+        "fields": options["fields"] or {},
+        "filters": options["filters"] or {},
+        "fuzzy": fuzzy.get("enabled", True) if fuzzy else None,
+        "fuzzy_distance": fuzzy.get("max_distance"),
+        "proximity": near.get("max_distance", _PROXIMITY) if near and near.get("enabled", True) else None,
+        "facets": facets,
+        "mode": _mode(options),
+    }
+    return Request(**checked)
 
 
 def _mode(options: Mapping[str, Any]) -> Mode:
@@ -169,16 +161,6 @@ def _mode(options: Mapping[str, Any]) -> Mode:
         weights = [("hybrid", "semantic_weight"), ("hybrid", "keyword_weight")]
         raise ParameterError("bad-hybrid", weights, "is both 0", hint="give at least one of them a weight")
     return Mode(options["mode"], options["threshold"], options["source_boosts"] or {}, fusion)
-
-
-def read_boosts(value: Any) -> Mapping[str, float]:
-    """Check factors by source; those that are not named are left out.
-
-    Raises:
-        ArgumentError: ``bad-source-boosts``.
-    """
-    checked: Mapping[str, float] = check(parameters_of(SearchOptions)["source_boosts"], value)
-    return checked
 
 
 def require_field(name: str, metadata_keys: frozenset[str]) -> None:

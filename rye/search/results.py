@@ -112,42 +112,51 @@ class SearchResult(Report):
 _OPTIONAL = ("explain", "similarity", "hybrid")
 
 
-@dataclass(frozen=True, slots=True)
-class SearchResponse(Report):
-    """One page of hits and what there is to know about the search as a whole.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Response(Report):
+    """What both answers say beside their results.
 
     Attributes:
-        results: The page, best first.
-        total: All hits that paging can reach.
+        total: How many results there are: hits that paging can reach; sections that were found, ``limit`` × 5 at most.
         search_type: ``keyword``, ``semantic`` or ``hybrid``: how the answer was found, whatever was asked for.
-        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered; else the search type.
+        method: What ordered the results: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback``
+            where the mode asked for could not answer, and a warning says why.
         warnings: Sentences: files that could not be read, what lenient parsing dropped, what relaxation did.
-        did_you_mean: A query that finds more, or empty.
         stale: True when the index could not be refreshed and an older snapshot answered.
-        next_offset: Offset of the next page, or None on the last.
-        hidden: How many matches were left out, by reason.
-        facets: By name, how many of all matches have each value.
-        method: What ordered the hits: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` where
-            the mode asked for could not answer, and a warning says why.
+        hidden: How many matching items were left out, by reason.
     """
 
-    results: tuple[SearchResult, ...]
     total: int
     query: str
     scope: str
     space: str
     limit: int
-    offset: int
     search_type: str = "keyword"
-    stage: str = "all"
+    method: str = "keyword"
     warnings: tuple[str, ...] = ()
-    did_you_mean: str = ""
     stale: bool = False
     took_ms: float = 0.0
-    next_offset: int | None = None
     hidden: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SearchResponse(Response):
+    """One page of hits and what there is to know about the search as a whole.
+
+    Attributes:
+        results: The page, best first.
+        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered; else the search type.
+        did_you_mean: A query that finds more, or empty.
+        next_offset: Offset of the next page, or None on the last.
+        facets: By name, how many of all matches have each value.
+    """
+
+    results: tuple[SearchResult, ...]
+    offset: int
+    stage: str = "all"
+    did_you_mean: str = ""
+    next_offset: int | None = None
     facets: Mapping[str, Facet] = field(default_factory=dict)
-    method: str = "keyword"
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,30 +215,9 @@ class SectionHit(Report):
     successor: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class SectionResponse(Report):
-    """Sections, best first, and what there is to know about the retrieval as a whole.
-
-    Attributes:
-        results: The sections.
-        total: How many were found, ``limit`` × 5 at most.
-        search_type: ``keyword``, ``semantic`` or ``hybrid``: how they were found, whatever was asked for.
-        method: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback`` where the mode asked for could
-            not answer, and a warning says why.
-        chars: Characters of all texts together.
-        hidden: How many matching items were left out, by reason.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SectionResponse(Response):
+    """Sections, best first, and what there is to know about the whole; ``chars`` counts those of all texts."""
 
     results: tuple[SectionHit, ...]
-    total: int
-    query: str
-    scope: str
-    space: str
-    limit: int
-    search_type: str
-    method: str
     chars: int
-    warnings: tuple[str, ...] = ()
-    stale: bool = False
-    took_ms: float = 0.0
-    hidden: Mapping[str, int] = field(default_factory=dict)

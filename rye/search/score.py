@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import add
 from typing import TypeAlias, TypeVar
 
 import numpy as np
@@ -100,7 +101,9 @@ class Evaluation:
         several, effort = {} if matchers is None else matchers, Effort()
         self._terms: list[tuple[TermQuery, Matcher]] = []
         self._matchers: dict[int, Matcher] = {}
-        for term, excluded in _term_queries(query):
+        for term, excluded in bound.nodes(query):
+            if not isinstance(term, TermQuery):
+                continue
             key = (excluded, term.pattern, term.fields.tobytes())
             matcher = several.get(key)
             if matcher is None:
@@ -219,7 +222,7 @@ class Evaluation:
             below = rest + slack
             if reached <= below or np.count_nonzero(total > below) < wanted:
                 continue
-            docs = _highest(total, found, wanted, partial(_less, below))
+            docs = _highest(total, found, wanted, partial(add, -below))
             if len(docs) * _FEW < len(found):
                 return docs, total.take(docs) / norm if row is ordered[-1] else self.scores(docs)
         return found.numbers, self.scores(found.numbers)
@@ -280,10 +283,6 @@ class Evaluation:
         return tuple(traces)
 
 
-def _less(below: float, value: float) -> float:
-    return value - below
-
-
 def _before(tf: float) -> float:
     """Return tf~ of which a score is as much less than that of ``tf`` as two may differ that are equal when rounded."""
     score = max(tf / (K1 + tf) - _ROUNDING, 0.0)
@@ -317,15 +316,3 @@ def _reached(values: Floats, wanted: int) -> float:
     if len(values) > 4 * groups:  # the greatest of each group are few, and found faster than all are partitioned
         values = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
     return float(np.partition(values, -wanted)[-wanted])
-
-
-def _term_queries(node: bound.Bound, *, excluded: bool = False) -> Iterator[tuple[TermQuery, bool]]:
-    """Yield every term query, and whether it stands under an odd number of NOTs."""
-    match node:
-        case TermQuery():
-            yield node, excluded
-        case bound.Not(operand=operand):
-            yield from _term_queries(operand, excluded=not excluded)
-        case bound.All(operands=operands) | bound.Any(operands=operands):
-            for operand in operands:
-                yield from _term_queries(operand, excluded=excluded)

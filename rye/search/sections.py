@@ -30,7 +30,7 @@ from rye.search.docset import Docs
 from rye.search.engine import Search, SearchContext
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.fusion import by_similarity, fuse, keyword_score, reaches
-from rye.search.highlight import Matches, Ranges, body_ranges, passage
+from rye.search.highlight import BODY, Matches, Ranges, mark, passage
 from rye.search.order import ranked
 from rye.search.page import Hydrated
 from rye.search.plan import make_plan
@@ -202,15 +202,10 @@ class SectionSearch:
         return SectionResponse(
             results=shown,
             total=len(found),
-            query=request.query,
-            scope=request.scope,
-            space=request.space,
-            limit=request.limit,
-            search_type=request.mode.name if near else "keyword",
-            method=search.method(near),
             chars=sum(len(hit.text) for hit in shown),
             warnings=(*map(SearchWarning, search.warnings(plan)), *dict.fromkeys(self._warnings)),
             hidden=self._hidden,
+            **search.facts(near),
         )
 
     def _by_meaning(self, semantic: SemanticSearch, allowed: Docs) -> SemanticScores | None:
@@ -383,7 +378,9 @@ class SectionSearch:
 
 
 def _places(candidate: _Candidate, matches: Matches) -> Ranges:
-    return body_ranges(candidate.item, candidate.doc, matches, same_bytes=candidate.hydrated.same_bytes)
+    """Return the character ranges of an item's body that matched."""
+    wanted = matches.wanted(candidate.doc, positions_hold=candidate.hydrated.same_bytes)
+    return mark(candidate.item.body, wanted[BODY]) if BODY in wanted else ()
 
 
 def _snippet(chunk: _Chunk, matches: Matches) -> str:

@@ -28,7 +28,6 @@ from rye.index.schema import TYPE_NAMES
 from rye.items.yaml_safe import load as load_yaml
 from rye.parameters import BoostParts, Parameter, ParameterError, check_all, parameters_of
 from rye.search.fields import TEXT_FIELDS, Overrides
-from rye.search.request import read_boosts
 from rye.spaces import Root
 
 SETTINGS = Path("config", "search.yaml")
@@ -137,7 +136,7 @@ def _read(root: Root, problems: list[str]) -> tuple[Overrides, Mapping[str, floa
     problems += [_left_out(path, part, fault) for part, fault in faults.items() if fault]
     kept = {} if faults["weights"] else weights
     own = {str(kind): {name: float(value) for name, value in row.items()} for kind, row in kept.items()}
-    return own, {} if faults["source_boosts"] else read_boosts(boosts)
+    return own, {} if faults["source_boosts"] else {source: float(factor) for source, factor in boosts.items()}
 
 
 def _left_out(path: Path, part: str, fault: str) -> str:

@@ -43,7 +43,7 @@ def ask(world: SearchContext, query: Query) -> dict[str, float]:
 
     def run() -> Any:
         search = Search(make_request(text_of(query), options), world)
-        return search, search._first_answer(make_plan(search.request), search.allowed())
+        return search, search.answer(make_plan(search.request), search.allowed())
 
     (search, answer), took = timed(run)
     found = {"matches": float(answer.total), "query": took}

@@ -140,5 +140,5 @@ def _ask(world: SearchContext, query: Query) -> Answer:
     rye.query._parse.cache_clear()
     filters = {"type": query.item_type} if query.item_type else None
     search = Search(make_request(text_of(query), OPTIONS | {"filters": filters, "offset": query.offset}), world)
-    answer = search._first_answer(make_plan(search.request), search.allowed())
+    answer = search.answer(make_plan(search.request), search.allowed())
     return Answer(answer.total, tuple(answer.docs[query.offset : query.offset + 10].tolist()))

@@ -22,7 +22,7 @@ from rye import Registry
 from rye.errors import ArgumentError, QueryError
 from rye.index.chunks import chunks_of, spans_of
 from rye.items import ItemType, parse
-from rye.search.fusion import KEYWORD_WEIGHT, SEMANTIC_WEIGHT, SPREAD
+from rye.search.fusion import SPREAD, Fusion
 from rye.search.results import SectionHit, SectionResponse
 from tests.support.embedders import Broken, Hashed
 from tests.support.signed import EVE
@@ -233,7 +233,7 @@ def test_sections_are_those_of_the_twin(sim: SpaceSim, seed: int, mode: str) -> 
     query = " ".join(rng.sample(WORDS, rng.randrange(1, 4)))
     limit = rng.choice([1, 3, 50])
     response = registry(sim).sections(query, limit=limit, mode=mode)
-    weights = {"semantic": SEMANTIC_WEIGHT, "keyword": KEYWORD_WEIGHT * SPREAD}
+    weights = {"semantic": Fusion().semantic_weight, "keyword": Fusion().keyword_weight * SPREAD}
     if mode == "keyword":
         weights = {"semantic": 0.0, "keyword": 1.0}
     truth = twin(sim, query, **weights)

@@ -40,13 +40,13 @@ def test_a_value_lies_between_bounds_where_the_twin_says(
         return
     naive_low = None if low[0] is None else (">=" if low[1] else ">", low[0])
     naive_high = None if high[0] is None else ("<=" if high[1] else "<", high[0])
-    test = between(kind_of(field), low, high)
+    test = between(kind_of(field), low[0], high[0], include=(low[1], high[1]))
     assert test(fold_value(value)) == in_range(field, value, naive_low, naive_high)
 
 
 def test_open_bounds_hold_everything() -> None:
     """A range without bounds asks for the value only."""
-    assert all(between(kind, (None, True), (None, True))("whatever") for kind in ("version", "date", "text"))
+    assert all(between(kind, None, None, include=(True, True))("whatever") for kind in ("version", "date", "text"))
 
 
 @pytest.mark.parametrize(
