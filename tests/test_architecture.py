@@ -60,7 +60,6 @@ THIRD_PARTIES: Mapping[str, frozenset[str]] = {
     "platformdirs": frozenset({"index", "manifest"}),
     "prompt_toolkit": frozenset({"cli"}),
     "rapidfuzz": frozenset({"search"}),
-    "rich": frozenset({"cli"}),
     "safetensors": frozenset({"embedding"}),
     "securesystemslib": frozenset({"manifest"}),
     "tokenizers": frozenset({"embedding"}),

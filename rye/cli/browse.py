@@ -1,30 +1,97 @@
 """Search as you type: a line to type in, the hits so far, and the item that is chosen among them.
 
-What is shown is made here without any terminal, as lines of harmless text with styles; :mod:`rye.cli.screen` draws it.
+What is shown is what other commands print, lines of harmless text with escape codes for colour; prompt_toolkit reads
+keys, lays the lines out and leaves the screen as it was.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+import asyncio
+import math
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from itertools import islice
+from typing import TYPE_CHECKING, Any
 
-from rye._text import block, inline
-from rye.cli.render.parts import passage, signed_by
-from rye.cli.terminal import VERDICT_MARKS
+from prompt_toolkit.application import Application, get_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Point
+from prompt_toolkit.document import Document
+from prompt_toolkit.filters import Condition
+from prompt_toolkit.formatted_text import ANSI
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.layout import (
+    BufferControl,
+    Container,
+    Dimension,
+    DynamicContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    VSplit,
+    Window,
+)
+from prompt_toolkit.layout.processors import BeforeInput
+from prompt_toolkit.output import ColorDepth
+from prompt_toolkit.styles import Style
+
+from rye._text import inline
+from rye.cli.options import Place, ask
+from rye.cli.render.items import render_item
+from rye.cli.render.parts import passage, standing_label
+from rye.cli.terminal import Terminal, show
 from rye.errors import RyeError
 from rye.registry import LoadedItem, PrefixQuery, Replaced, SearchResponse, SearchResult
-from rye.surface.text import header, source_name, standing
+from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:
     from rye.registry import Registry
 
-Line: TypeAlias = list[tuple[str, str]]
-"""Pieces of one line: style and harmless text."""
-
 _HITS = 100
 _LINES = 500
-_OTHER_MARKS = ("!", "!", "red")
-_LIGHT = "\x00"
+"""Lines of an item that can be scrolled through."""
+
+_VISIBLE = 200
+"""Lines of an item that are laid out at a time, more than a terminal has."""
+
+_WIDE = 100
+"""Cells from which on the item stands beside the hits and not below them."""
+
+_STATUS = Dimension(min=1, max=3)
+"""Lines about the search as a whole."""
+
+_PAGE = 10
+_ESCAPE_SECONDS = 0.05
+_BLANKS = str.maketrans("\r\n", "  ")
+"""Line ends become spaces: pasted text may have several lines, and the query is one."""
+
+_KEYS = " Enter show   Esc leave   Up Down choose   PgUp PgDn scroll"
+_STYLE = Style.from_dict({"cursor-line": "nounderline reverse"})
+
+
+def search_as_you_type(place: Place, arguments: dict[str, Any]) -> int:
+    """Let a person type a query and choose a hit, show that, and return the exit status.
+
+    Args:
+        place: Where to search.
+        arguments: Of every search.
+    """
+    options = {name: value for name, value in arguments.items() if name not in {"relax", "lenient"}}
+
+    def ready(registry: Registry) -> Registry:
+        registry.search("", limit=1, **options)
+        registry.max_staleness = math.inf
+        return registry
+
+    registry = ask(place, ready)
+    terminal = Terminal.of(sys.stdout)
+    browser = Browser(registry, options, terminal)
+    chosen = _Screen(browser, terminal).run()
+    if chosen is None:
+        return 1
+    show(render_item(browser.load(chosen), terminal))
+    return 0
 
 
 class Browser:
@@ -33,21 +100,22 @@ class Browser:
     Args:
         registry: What is searched.
         options: Of every search: scope, space, filters and the like.
-        unicode: Whether marks can be shown.
+        terminal: What the lines are drawn for.
     """
 
-    def __init__(self, registry: Registry, options: Mapping[str, Any], *, unicode: bool = True) -> None:
+    def __init__(self, registry: Registry, options: Mapping[str, Any], terminal: Terminal) -> None:
         self._registry = registry
         self._options = dict(options) | {"limit": _HITS}
-        self.unicode = unicode
+        width = terminal.width or _WIDE
+        self._terminal = replace(terminal, width=width // 2 - 1 if width >= _WIDE else width)
         self._response: SearchResponse | None = None
         self._error = ""
-        self._loaded: tuple[SearchResult | None, LoadedItem | str] = (None, "")
+        self._shown: tuple[SearchResult | None, list[str]] = (None, [])
         self.text = ""
         self.place = 0
 
     def look(self, text: str) -> None:
-        """Search for what is typed so far; what cannot be asked leaves the hits as they are and says why."""
+        """Search for what is typed so far; an invalid search leaves the hits as they are and says why."""
         try:
             self._response = self._registry.search(PrefixQuery(text), lenient=True, **self._options)
             self._error = ""
@@ -57,7 +125,7 @@ class Browser:
 
     @property
     def hits(self) -> tuple[SearchResult, ...]:
-        """The hits of what was last looked for."""
+        """The hits of the last search."""
         return self._response.results if self._response else ()
 
     @property
@@ -77,109 +145,159 @@ class Browser:
         """
         return self._registry.load(hit.type, hit.id, hit.source)
 
-    def status(self) -> Line:
+    def status(self) -> str:
         """Return how many hits there are, or what is wrong."""
-        if self._error or self._response is None:
-            return [("class:error", self._error)]
-        found = self._response
-        said = header(len(found.results), found.total, "results", found.stage)
+        found, style = self._response, self._terminal.style
+        if self._error or found is None:
+            return style(self._error, "red")
+        counts = style(header(len(found.results), found.total, "results", found.stage), bold=True)
         replaced = [inline(text) for text in found.warnings if isinstance(text, Replaced)]
         if replaced:
-            return [("bold", said), *(("class:note", f"  {text}") for text in replaced)]
+            return "  ".join([counts, *(style(text, "magenta") for text in replaced)])
         notes = [f"did you mean: {inline(found.did_you_mean)}"] if found.did_you_mean else []
         notes += [inline(text) for text in found.warnings if text.startswith("left out of the query")]
         notes += [f"{count} {inline(state)} hidden" for state, count in found.hidden.items()]
-        return [("bold", said), ("class:dim", f"  {notes[0]}" if notes else "")]
+        return "  ".join([counts, *map(self._terminal.dim, notes[:1])])
 
-    def rows(self) -> list[Line]:
-        """Return a line for each hit, the chosen one marked."""
-        return [self._row(hit, chosen=at == self.place) for at, hit in enumerate(self.hits)]
+    def rows(self) -> list[str]:
+        """Return a line for each hit: its verdict as a mark, its name, what distinguishes it, and its title."""
+        return [self._row(hit) for hit in self.hits]
 
-    def _row(self, hit: SearchResult, *, chosen: bool) -> Line:
-        style = "reverse" if chosen else ""
-        said = inline(hit.title or hit.description)
-        name = inline(f"{hit.type}:{hit.id}")
-        row = [(f"{style} {self._colour(hit)}", f"{self._mark(hit)} "), (f"{style} class:name", name)]
-        row += [(f"{style} class:{kind}", f"  {text}") for kind, text in _remarkable(hit)]
-        return [*row, (style, f"  {said}" if said else "")]
+    def _row(self, hit: SearchResult) -> str:
+        style = self._terminal.style
+        name = style(inline(f"{hit.type}:{hit.id}"), "cyan", bold=True)
+        where = ""
+        if hit.shadows or hit.shadowed_by:
+            word, others = ("shadowed by", hit.shadowed_by) if hit.shadowed_by else ("shadows", hit.shadows)
+            where = style(f"{source_name(hit.source, hit.bundle)}, {word} {inline(', '.join(others))}", "magenta")
+        facts = [f"{self._terminal.mark(hit.signature.verdict)} {name}", style("exact" if hit.exact else "", "green")]
+        facts += [where, standing_label(hit, self._terminal), inline(hit.title or hit.description)]
+        return "  ".join(filter(None, facts))
 
-    def _mark(self, hit: SearchResult) -> str:
-        mark, plain, _ = VERDICT_MARKS.get(str(hit.signature.verdict), _OTHER_MARKS)
-        return mark if self.unicode else plain
-
-    def _colour(self, hit: SearchResult) -> str:
-        return f"ansi{VERDICT_MARKS.get(str(hit.signature.verdict), _OTHER_MARKS)[2]}"
-
-    def preview(self) -> list[Line]:
-        """Return the chosen item: what it is, whether it can be believed, where it matched, and its content."""
+    def preview(self) -> list[str]:
+        """Return the chosen item as ``rye show`` prints it, with the passage in which it matched."""
         hit = self.chosen
         if hit is None:
             return []
-        return list(self._preview(hit))
+        if self._shown[0] is not hit:
+            self._shown = hit, self._preview(hit)
+        return self._shown[1]
 
-    def _preview(self, hit: SearchResult) -> Iterator[Line]:
-        yield [("class:name", inline(f"{hit.type}:{hit.id}"))]
-        if hit.title:
-            yield [("bold", inline(hit.title))]
-        signature = hit.signature
-        yield [
-            (self._colour(hit), f"{self._mark(hit)} {signature.verdict}"),
-            ("class:dim", f"  {inline(signature.reason)}"),
-        ]
-        if signed_by(signature):
-            yield [("class:dim", signed_by(signature))]
-        yield [("class:dim", f"{source_name(hit.source, hit.bundle)}  {inline(hit.path)}")]
-        for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
-            if sources:
-                yield [("class:note", f"{word} {inline(', '.join(sources))}")]
-        if hit.states:
-            yield [("class:note", standing(hit.states, hit.successor))]
-        yield from ([("class:error", inline(text))] for text in self._warnings(hit))
-        yield []
-        if hit.highlights.get("preview"):
-            yield from _lighted(hit)
-            yield []
-        yield from self._content(hit)
-
-    def _item(self, hit: SearchResult) -> LoadedItem | str:
-        """Return the item of a hit, read once, or why it cannot be read."""
-        if self._loaded[0] is not hit:
-            try:
-                self._loaded = hit, self.load(hit)
-            except RyeError as error:
-                self._loaded = hit, error.message
-        return self._loaded[1]
-
-    def _warnings(self, hit: SearchResult) -> tuple[str, ...]:
-        found = self._item(hit)
-        return () if isinstance(found, str) else found.warnings
-
-    def _content(self, hit: SearchResult) -> Iterator[Line]:
-        found = self._item(hit)
-        if isinstance(found, str):
-            yield [("class:error", inline(found))]
-            return
-        lines = block(found.content).expandtabs(4).splitlines()
-        for line in lines[:_LINES]:
-            yield [("", line)]
-        if len(lines) > _LINES:
-            yield [("class:dim", f"and {len(lines) - _LINES} more lines")]
+    def _preview(self, hit: SearchResult) -> list[str]:
+        terminal = self._terminal
+        try:
+            head, *rest = render_item(self.load(hit), terminal)
+        except RyeError as error:
+            return [terminal.style(inline(error.message), "red")]
+        spans = hit.highlights.get("preview")
+        found = passage(hit.preview, spans, light=terminal.light, width=terminal.width) if spans else []
+        *facts, content = rest
+        lines = content.expandtabs(4).splitlines()
+        more = [terminal.dim(f"and {len(lines) - _LINES} more lines")] if len(lines) > _LINES else []
+        return [head, *found, *facts, *lines[:_LINES], *more]
 
 
-def _remarkable(hit: SearchResult) -> Iterator[tuple[str, str]]:
-    """Yield style and text of what sets a hit apart from others of its name, or speaks against it."""
-    if hit.exact:
-        yield "exact", "exact"
-    if hit.shadows or hit.shadowed_by:
-        place = f"shadowed by {', '.join(hit.shadowed_by)}" if hit.shadowed_by else f"shadows {', '.join(hit.shadows)}"
-        yield "note", f"{source_name(hit.source, hit.bundle)}, {inline(place)}"
-    if hit.states:
-        yield "note", standing(hit.states, hit.successor)
+class _Screen:
+    def __init__(self, browser: Browser, terminal: Terminal) -> None:
+        self._browser = browser
+        self._unicode = terminal.unicode
+        self._scroll = 0
+        self._busy = False
+        self._line = Buffer(multiline=False, on_text_changed=self._typed)
+        self._app: Application[SearchResult | None] = Application(
+            layout=Layout(self._layout(), focused_element=self._line),
+            key_bindings=self._keys(),
+            style=_STYLE,
+            color_depth=None if terminal.colour else ColorDepth.DEPTH_1_BIT,
+            full_screen=True,
+        )
+        self._app.ttimeoutlen = _ESCAPE_SECONDS
 
+    def run(self) -> SearchResult | None:
+        self._browser.look("")
+        try:
+            return self._app.run()
+        except BaseException:  # a signal in the first drawing, after which prompt_toolkit leaves the terminal as it is
+            self._app.renderer.erase()
+            raise
 
-def _lighted(hit: SearchResult) -> Iterator[Line]:
-    """Yield the passage in which the query matched, the matches lighted."""
-    marked = passage(hit.preview, hit.highlights["preview"], light=lambda run: f"{_LIGHT}{run}{_LIGHT}", width=None)
-    for line in marked:
-        pieces = line.split(_LIGHT)
-        yield [("class:match" if at % 2 else "italic", piece) for at, piece in enumerate(pieces) if piece]
+    # what is seen
+
+    def _layout(self) -> Container:
+        browser = self._browser
+        line = Window(BufferControl(self._line, input_processors=[BeforeInput("search: ", "bold")]), height=1)
+        hits = Window(
+            FormattedTextControl(
+                lambda: ANSI("\n".join(browser.rows())),
+                get_cursor_position=lambda: Point(0, browser.place),
+                show_cursor=False,
+            ),
+            cursorline=Condition(lambda: bool(browser.hits)),
+        )
+        seen = FormattedTextControl(
+            lambda: ANSI("\n".join(islice(browser.preview(), self._scroll, self._scroll + _VISIBLE)))
+        )
+        item = Window(seen, wrap_lines=True)
+        rule = Window(char="─" if self._unicode else "-", height=1, style="fg:ansibrightblack")
+        upright = Window(char="│" if self._unicode else "|", width=1, style="fg:ansibrightblack")
+        beside, below = VSplit([hits, upright, item]), HSplit([hits, rule, item])
+        both = DynamicContainer(lambda: beside if get_app().output.get_size().columns >= _WIDE else below)
+        text = FormattedTextControl(lambda: ANSI(browser.status()))
+        status = Window(text, height=_STATUS, wrap_lines=True, dont_extend_height=True)
+        keys = Window(FormattedTextControl(_KEYS), height=1, style="fg:ansibrightblack")
+        return HSplit([line, status, both, keys])
+
+    # what is typed
+
+    def _typed(self, line: Buffer) -> None:
+        flat = line.text.translate(_BLANKS)
+        if flat != line.text:
+            line.document = Document(flat, line.cursor_position)  # which comes back here
+        elif not self._busy:
+            self._busy = True
+            self._app.create_background_task(self._search())
+
+    async def _search(self) -> None:
+        """Search until what is shown is what is typed; the screen stays awake meanwhile."""
+        try:
+            while self._browser.text != (text := self._line.text):
+                await asyncio.to_thread(self._browser.look, text)
+                self._scroll = 0
+                self._app.invalidate()
+        finally:
+            self._busy = False
+
+    def _keys(self) -> KeyBindings:
+        keys = KeyBindings()
+
+        @keys.add("escape", eager=True)
+        @keys.add("c-d")
+        def leave(event: KeyPressEvent) -> None:
+            event.app.exit(result=None)
+
+        @keys.add("c-c")
+        def interrupt(event: KeyPressEvent) -> None:
+            event.app.exit(exception=KeyboardInterrupt)
+
+        @keys.add("enter")
+        def choose(event: KeyPressEvent) -> None:
+            if self._browser.text != self._line.text:
+                self._browser.look(self._line.text)
+            if self._browser.chosen is not None:
+                event.app.exit(result=self._browser.chosen)
+
+        def mover(steps: int) -> Callable[[KeyPressEvent], None]:
+            def move(_: KeyPressEvent) -> None:
+                self._browser.move(steps)
+                self._scroll = 0
+
+            return move
+
+        for name, steps in {"down": 1, "c-n": 1, "up": -1, "c-p": -1}.items():
+            keys.add(name)(mover(steps))
+        keys.add("pagedown")(lambda _: self._scrolled(_PAGE))
+        keys.add("pageup")(lambda _: self._scrolled(-_PAGE))
+        return keys
+
+    def _scrolled(self, lines: int) -> None:
+        self._scroll = max(0, min(self._scroll + lines, len(self._browser.preview()) - 1))

@@ -6,19 +6,17 @@ import os
 import shutil
 import sys
 import time
+import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Protocol, Self, TextIO, TypeVar
+from typing import Any, Protocol, Self, TextIO, TypeVar
 
 import click
 
 from rye._text import block, inline, verbatim_json
 from rye.errors import EnvironmentFault, SigningError
 from rye.surface.text import warning_notes
-
-if TYPE_CHECKING:
-    from rich.progress import Progress
 
 
 class _Result(Protocol):
@@ -69,14 +67,59 @@ class Terminal:
         """Return ``text`` dimmed."""
         return click.style(text, dim=True) if self.colour and text else text
 
-    def verdict(self, verdict: str, *, width: int = 0) -> str:
-        """Return mark and word of a verdict, or of what stands for one, in its colour, filled up to ``width``."""
+    def mark(self, verdict: str, word: str = "") -> str:
+        """Return the mark of a verdict, or of what stands for one, in its colour; with a word behind it."""
         mark, plain, colour = VERDICT_MARKS.get(verdict, _OTHER_MARKS)
-        return self.style(f"{mark if self.unicode else plain} {verdict:<{width}}", colour)
+        return self.style(f"{mark if self.unicode else plain}{word}", colour)
+
+    def verdict(self, verdict: str, *, width: int = 0) -> str:
+        """Return mark and word of a verdict in its colour, filled up to ``width``."""
+        return self.mark(verdict, f" {verdict:<{width}}")
 
 
 PLAIN = Terminal()
 """A stream that is no terminal."""
+
+
+def cells(text: str) -> int:
+    """Return how many terminal cells harmless text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(_cell(char) for char in text)
+
+
+def _cell(char: str) -> int:
+    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
+
+
+def pad(text: str, width: int) -> str:
+    """Return text padded with spaces to ``width`` cells."""
+    return text + " " * max(0, width - cells(text))
+
+
+def cut(text: str, room: int | None) -> str:
+    """Cut harmless text to a number of terminal cells; None for no limit."""
+    if room is None or cells(text) <= room:
+        return text
+    kept = text[:room]
+    while cells(kept) > room - 1:
+        kept = kept[:-1]
+    return f"{kept}…"
+
+
+_EIGHTHS = " ▏▎▍▌▋▊▉█"
+
+
+def bar(share: float, width: int, terminal: Terminal) -> str:
+    """Return a bar for a share from 0 to 1 of ``width`` cells; a share above 0 is at least a sliver."""
+    share = min(max(share, 0.0), 1.0)
+    if not terminal.unicode:
+        return "#" * max(round(share * width), share > 0)
+    eighths = max(round(share * width * 8), int(share > 0))
+    whole, rest = divmod(eighths, 8)
+    return "█" * whole + (_EIGHTHS[rest] if rest else "")
 
 
 def _is_terminal(stream: TextIO) -> bool:
@@ -231,33 +274,43 @@ _PATIENCE = 1.0
 _FRAME = 0.1
 
 
+_BAR = 30
+
+
 class IndexProgress:
-    """The ``progress`` callback of a registry; as a context it clears the bar away at its end.
+    """The ``progress`` callback of a registry: one line on standard error, cleared away at the end of the context.
 
     Args:
         watched: Whether someone looks at standard error.
         clock: Seconds that only grow.
-        doing: What the bar says is going on.
+        doing: What the line says is going on.
     """
 
     def __init__(
         self, *, watched: bool | None = None, clock: Callable[[], float] = time.monotonic, doing: str = "indexing"
     ) -> None:
         self._doing = doing
-        self._watched = _is_watched() if watched is None else watched
+        is_terminal = sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        self._watched = is_terminal if watched is None else watched
         self._clock = clock
         self._begun = self._drawn = clock()
-        self._bar: Progress | None = None
+        self._used = 0
 
     def __call__(self, done: int, total: int, source: str) -> None:
-        """Show that ``done`` of ``total`` files of ``source`` are read; of a total of 0, as it is not known."""
+        """Show that ``done`` of ``total`` files of ``source`` are read; a total of 0 is unknown."""
         now = self._clock()
         if not self._watched or now - self._begun < _PATIENCE or now - self._drawn < _FRAME:
             return
         self._drawn = now
-        bar = self._bar = self._bar or _open_bar()
-        bar.update(bar.task_ids[0], completed=done, total=total or None, description=f"{self._doing} {inline(source)}")
-        bar.refresh()
+        drawn = f"{bar(done / total, _BAR, Terminal.of(sys.stderr))} {done}/{total}" if total else f"{done}"
+        self._draw(f"{self._doing} {inline(source)} {drawn}")
+
+    def _draw(self, text: str) -> None:
+        """Write over the line drawn before; a line that wrapped could not be written over, so it is cut."""
+        text = cut(text, shutil.get_terminal_size().columns - 1)
+        sys.stderr.write(f"\r{text}{' ' * (self._used - cells(text))}")
+        sys.stderr.flush()
+        self._used = cells(text)
 
     def __enter__(self) -> Self:
         return self
@@ -265,32 +318,9 @@ class IndexProgress:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
-
-
-def _is_watched() -> bool:
-    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _open_bar() -> Progress:
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        console=Console(stderr=True, highlight=False),
-        auto_refresh=False,
-        transient=True,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
-    bar.start()
-    bar.add_task("indexing")
-    return bar
+        if self._used:
+            self._draw("")
+            sys.stderr.write("\r")
 
 
 def ask_passphrase(what: str, **how: Any) -> bytes:

@@ -71,7 +71,7 @@ class Checkout:
 
     def trap_imports(self) -> None:
         """Lay a trap under the name of every module that there is, as a file or as a package."""
-        others = {"sitecustomize", "usercustomize", "rye", "click", "rich", "yaml", "lark", "tuf", "_yaml"}
+        others = {"sitecustomize", "usercustomize", "rye", "click", "yaml", "lark", "tuf", "_yaml"}
         for name in (set(sys.stdlib_module_names) | others) - set(FOLDERS):
             self.trap(f"{name}.py")
         for name in FOLDERS:

@@ -40,7 +40,7 @@ def search(query: tuple[str, ...], **options: Any) -> int:
         refuse("facets", because="with --jsonl")
     place = Place.take(options)
     if not query and not any(map(given, _IMMEDIATE)) and is_interactive():
-        from rye.cli.screen import search_as_you_type
+        from rye.cli.browse import search_as_you_type
 
         return search_as_you_type(place, arguments_of(SearchOptions, options, without=_IMMEDIATE))
     arguments = arguments_of(SearchOptions, options)

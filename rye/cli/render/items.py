@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
-from rye.cli.render.parts import cells, pad, passage, remedy, signed_by, standing_label, verdict_label
-from rye.cli.terminal import VERDICT_MARKS, Terminal
+from rye.cli.render.parts import passage, remedy, signed_by, standing_label, verdict_label
+from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
 from rye.surface.text import header, source_name, standing
 
 if TYPE_CHECKING:
@@ -97,22 +97,12 @@ def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
         used += cells(state) + 2 if state else 0
         room = None if terminal.width is None else max(terminal.width - used, _LEAST)
         facts = [pad(version, widths[1]), verdict, pad(source, widths[2]), terminal.style(state, "magenta")]
-        yield "  ".join([shown, *facts[: None if state else 3], _cut(said, room)]).rstrip()
+        yield "  ".join([shown, *facts[: None if state else 3], cut(said, room)]).rstrip()
 
 
 def _columns(hit: SearchResult) -> tuple[str, str, str, str]:
     name = inline(f"{hit.type}:{hit.id}")
     return name, inline(hit.version), source_name(hit.source, hit.bundle), inline(hit.description or hit.title)
-
-
-def _cut(text: str, room: int | None) -> str:
-    """Cut a text to a number of terminal cells."""
-    if room is None or cells(text) <= room:
-        return text
-    kept = text[:room]
-    while cells(kept) > room - 1:
-        kept = kept[:-1]
-    return f"{kept}…"
 
 
 _UNSAFE_IN_MERMAID = re.compile(

@@ -6,8 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
-from rye.cli.render.parts import cells, pad
-from rye.cli.terminal import Terminal
+from rye.cli.terminal import Terminal, cells, pad
 from rye.surface.text import plural
 
 if TYPE_CHECKING:

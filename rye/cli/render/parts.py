@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
 from rye._text import inline
-from rye.cli.terminal import Terminal, note_line
+from rye.cli.terminal import Terminal, cells, note_line, pad
 from rye.errors import QueryError, RyeError
 from rye.surface.text import error_notes, standing, verdict_text
 
@@ -19,24 +18,6 @@ if TYPE_CHECKING:
     from rye.registry import LoadedItem, RelatedItem, SearchResult, SectionHit, Signature
 
 Spans: TypeAlias = Sequence[Sequence[int]]
-
-
-def cells(text: str) -> int:
-    """Return how many terminal cells harmless text takes."""
-    if text.isascii():
-        return len(text)
-    return sum(_cell(char) for char in text)
-
-
-def _cell(char: str) -> int:
-    if unicodedata.category(char) in {"Mn", "Me", "Cf"}:
-        return 0
-    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1
-
-
-def pad(text: str, width: int) -> str:
-    """Return text padded with spaces to ``width`` cells."""
-    return text + " " * max(0, width - cells(text))
 
 
 def passage(text: str, spans: Spans, *, light: Callable[[str], str], width: int | None) -> list[str]:
@@ -83,19 +64,6 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: int = 
             right = at >= len(head) - numbers
             columns.append(" " * (width - cells(text)) + text if right else pad(text, width))
         yield "  ".join(columns).rstrip()
-
-
-_EIGHTHS = " ▏▎▍▌▋▊▉█"
-
-
-def bar(share: float, width: int, terminal: Terminal) -> str:
-    """Return a bar for a share from 0 to 1 of ``width`` cells; a share above 0 is at least a sliver."""
-    share = min(max(share, 0.0), 1.0)
-    if not terminal.unicode:
-        return "#" * max(round(share * width), share > 0)
-    eighths = max(round(share * width * 8), int(share > 0))
-    whole, rest = divmod(eighths, 8)
-    return "█" * whole + (_EIGHTHS[rest] if rest else "")
 
 
 def verdict_label(signature: Signature, terminal: Terminal) -> str:

@@ -8,8 +8,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
-from rye.cli.render.parts import Spans, bar, cells, pad, passage, standing_label, verdict_label
-from rye.cli.terminal import PLAIN, Terminal, note_line, warning_lines
+from rye.cli.render.parts import Spans, passage, standing_label, verdict_label
+from rye.cli.terminal import PLAIN, Terminal, bar, cells, note_line, pad, warning_lines
 from rye.surface.text import header, hybrid_lines, plural, search_notes, source_name
 
 if TYPE_CHECKING:

@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from click import unstyle
 
 from rye import Registry
-from rye.cli.browse import Browser, Line
+from rye.cli.browse import Browser
+from rye.cli.terminal import PLAIN, Terminal
 from rye.registry import PrefixQuery, SearchResponse
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
@@ -20,11 +22,6 @@ def sim(tmp_path: Path) -> Iterator[SpaceSim]:
     furnish(found)
     with no_own_items(tmp_path / "none"):
         yield found
-
-
-def text(line: Line) -> str:
-    """Return a line without its styles."""
-    return "".join(piece for _, piece in line)
 
 
 def search_typed(registry: Registry, typed: str) -> SearchResponse:
@@ -56,31 +53,31 @@ def test_the_last_word_may_go_on_and_the_others_are_whole(sim: SpaceSim) -> None
 )
 def test_whatever_is_typed_is_no_error(sim: SpaceSim, typed: str) -> None:
     """What cannot be read is left out."""
-    browser = Browser(sim.registry(), {})
+    browser = Browser(sim.registry(), {}, PLAIN)
     browser.look(typed)
-    assert text(browser.status()).startswith("[")
+    assert browser.status().startswith("[")
 
 
 def test_a_search_that_cannot_be_leaves_the_hits_and_says_why(sim: SpaceSim) -> None:
     """As when a filter names what no item has."""
-    browser = Browser(sim.registry(), {})
+    browser = Browser(sim.registry(), {}, PLAIN)
     browser.look("thread")
     hits = browser.hits
     browser._options["filters"] = {"nowhere": "x"}
     browser.look("thread orch")
     assert browser.hits == hits
-    assert "nowhere" in text(browser.status())
+    assert "nowhere" in browser.status()
 
 
 def test_the_choice_stays_within_the_hits(sim: SpaceSim) -> None:
     """Above the first and below the last there is nothing; without hits nothing is chosen or shown."""
-    browser = Browser(sim.registry(), {})
+    browser = Browser(sim.registry(), {}, PLAIN)
     browser.look("thread")
     browser.move(-1)
     assert browser.place == 0
     browser.move(99)
-    assert browser.chosen == browser.hits[-1]
-    assert browser.rows()[-1][0][0].startswith("reverse")
+    assert browser.chosen is browser.hits[-1]
+    assert browser.chosen.id in browser.rows()[-1]
     browser.look("qqqqzzzzxxxx")
     assert browser.hits == ()
     assert browser.rows() == browser.preview() == []
@@ -90,31 +87,33 @@ def test_the_choice_stays_within_the_hits(sim: SpaceSim) -> None:
 
 def test_the_item_beside_the_hits_says_whether_it_can_be_believed(sim: SpaceSim) -> None:
     """Name, verdict with reason, signer, source and path, what hides it, the passage with its matches, content."""
-    browser = Browser(sim.registry(), {}, unicode=False)
+    browser = Browser(sim.registry(), {}, Terminal(colour=True, unicode=False, width=300))
     browser.look("orchestrator")
-    lines = [text(line) for line in browser.preview()]
-    assert lines[:2] == ["knowledge:threads/orchestrator", "Thread orchestrator"]
-    assert lines[2].startswith("? untrusted  ")
-    assert any(line.endswith("threads/orchestrator.md") for line in lines)
+    marked = "\n".join(browser.preview())
+    lines = [unstyle(line) for line in browser.preview()]
+    assert lines[0].startswith("knowledge:threads/orchestrator  ? untrusted (")
+    assert any(line.startswith("  path ") and line.endswith("threads/orchestrator.md") for line in lines)
+    assert {"title", "verdict", "source"} <= {line.split()[0] for line in lines if line.startswith("  ")}
     assert "## Limits" in lines
-    assert ("class:match", "orchestrator") in [piece for line in browser.preview() for piece in line]
+    assert Terminal(colour=True).light("orchestrator") in marked
     browser.look("space:user read file")
-    assert any(line == "shadowed by project" for line in map(text, browser.preview()))
+    assert any(line.split() == ["shadowed", "by", "project"] for line in map(unstyle, browser.preview()))
 
 
 def test_an_item_that_is_gone_says_so(sim: SpaceSim) -> None:
     """In the place of its content."""
     registry = sim.registry()
-    browser = Browser(registry, {})
+    browser = Browser(registry, {}, PLAIN)
     browser.look("orchestrator")
     sim.delete("project", "knowledge/threads/orchestrator.md")
     registry.max_staleness = 1e9
-    assert browser.preview()[-1][0][0] == "class:error"
+    (line,) = browser.preview()
+    assert "threads/orchestrator" in line
 
 
 def test_a_long_item_is_cut(sim: SpaceSim) -> None:
     """After some hundred lines it says how many more there are."""
     sim.write("project", "knowledge/long.md", "# Long\n\n" + "line\n" * 800)
-    browser = Browser(sim.registry(), {})
+    browser = Browser(sim.registry(), {}, PLAIN)
     browser.look("long")
-    assert text(browser.preview()[-1]) == "and 302 more lines"
+    assert browser.preview()[-1] == "and 302 more lines"

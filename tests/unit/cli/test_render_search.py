@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from rye.cli.render.parts import cells
 from rye.cli.render.search import render_ids, render_notes, render_search
-from rye.cli.terminal import PLAIN, Terminal
+from rye.cli.terminal import PLAIN, Terminal, cells
 from rye.search.facets import Facet
 from rye.search.results import ClauseTrace
 from tests.unit.cli.samples import ESCAPED, HOSTILE, hit, response, signature, trace

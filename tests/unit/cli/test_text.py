@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye._text import block, inline
-from rye.cli.render.parts import cells, pad, passage
-from rye.cli.terminal import json_text
+from rye.cli.render.parts import passage
+from rye.cli.terminal import cells, json_text, pad
 from tests.unit.cli.samples import ESCAPED, HOSTILE
 
 ANY = st.text(st.characters(exclude_categories=()), max_size=60)
