@@ -59,7 +59,7 @@ class Trust:
         load, now = self.load(), self._clock()
         rows = []
         for entry in load.trust.entries:
-            found = signing.trust_status(entry, trust=load.trust, now=now)
+            code, reason = signing.trust_status(entry, trust=load.trust, now=now)
             rows.append(
                 TrustedKey(
                     fingerprint=entry.fingerprint,
@@ -71,9 +71,9 @@ class Trust:
                     revoked=entry.revoked,
                     endorsed_by=entry.endorsed_by,
                     path=entry.source,
-                    counts=found.counts,
-                    code=found.code,
-                    reason=found.reason,
+                    counts=code == "counts",
+                    code=code,
+                    reason=reason,
                 )
             )
         return TrustReport(tuple(rows), (*load.warnings, *_lack(rows, load)))

@@ -22,7 +22,7 @@ from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
 from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
-from rye.signing.reasons import REASONS, Reason, TrustStatus, trust_status
+from rye.signing.reasons import REASONS, Reason, trust_status
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
 from rye.signing.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_name, write_trust_file
 from rye.signing.trust_store import (
@@ -58,7 +58,6 @@ __all__ = [
     "TrustLoad",
     "TrustScope",
     "TrustSet",
-    "TrustStatus",
     "UnreadTrust",
     "Verdict",
     "disagreements",

@@ -142,7 +142,8 @@ CONTEXT: Final = "rye:signed:v2"
 def signed_message(form: str, digest: str, *, item_type: str, item_id: str, signed_at: str) -> bytes:
     r"""Return the exact bytes an Ed25519 signature is over.
 
-    v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding::
+    v1 and ryeos sign the digest alone, as 64 ASCII hex digits. v2 signs a pre-authentication encoding, after
+    that of DSSE (https://github.com/secure-systems-lab/dsse, protocol.md)::
 
         message = "rye:signed:v2" part(type) part(id) part(time) part(digest)
         part(s) = SP LEN(s) SP s

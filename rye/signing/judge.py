@@ -1,4 +1,10 @@
-"""From evidence and trust to a verdict. No disk, no clock: the same input always gives the same judgement."""
+"""From evidence and trust to a verdict. No disk, no clock: the same input always gives the same judgement.
+
+The idea is a fixed order of questions, of which the first that goes against the file decides: the bytes, the signature,
+the key (is it revoked, may it speak here, has it expired, is it limited?), then the file (place, coverage). The
+invariant: ``trusted`` stands at the end alone, after every question, so nothing that a key says makes up for a fault in
+the bytes, and a question that does not apply can refuse a good file but never let a bad one pass.
+"""
 
 from __future__ import annotations
 
@@ -37,9 +43,7 @@ _OF_SIGNER: Final = frozenset(
 """Codes whose words name the signer alone, and so are the same for all that one key signed."""
 
 
-@lru_cache(maxsize=256)
-def _sentence(words: str, signer: str) -> str:
-    return words.format(signer=signer)
+_sentence = lru_cache(maxsize=256)(str.format)
 
 
 class _Case(NamedTuple):
@@ -57,7 +61,7 @@ class _Case(NamedTuple):
         key = evidence.fingerprint
         signer = entry.signer if entry else key[:16]
         if code in _OF_SIGNER:
-            words = _sentence(reason.words, signer)
+            words = _sentence(reason.words, signer=signer)
         else:
             ref = f"{origin.item_type}:{origin.item_id}"
             words = reason.words.format(signer=signer, key=key[:16], ref=ref, detail=detail)
@@ -95,15 +99,28 @@ def judge(
     # 4. Revocation beats everything else that may be said of a valid signature, and so does what may be one.
     if revoked := _revoked(entries, case):
         return revoked
-    # 5. Some file must have a say about this origin; the most authoritative scope alone is heard.
+    # 5. Some file must have a say about this origin; of the most authoritative scope the one that allows most is heard.
     speaking = [entry for entry in entries if trust.speaks(entry, origin, now)]
     if not speaking:
         return _unheard(entries, case)
     entry = speaking[0]
     if len(speaking) > 1:
-        entry = _most_permissive([each for each in speaking if each.scope is entry.scope], case)
-    # 6. to 10. Limits of the key, then the file.
-    return _limited(entry, case) or _about_file(entry, moved_from, case)
+        alive = [each for each in speaking if each.scope is entry.scope and not each.expired(now)]
+        entry = next((each for each in alive if each.allows(origin)), (alive or speaking)[0])
+    # 6. Expiry.
+    if entry.not_after is not None and entry.expired(now):
+        return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
+    # 7. Namespace.
+    if not entry.allows(origin):
+        return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
+    # 8. Place.
+    if moved_from or evidence.misplaced:
+        return case.found("signed-elsewhere" if moved_from else "misplaced", entry, moved_from or evidence.misplaced)
+    # 9. Coverage.
+    if evidence.coverage is not _WHOLE:
+        return case.found(_PARTIAL_CODES[evidence.coverage], entry)
+    # 10. Nothing speaks against it.
+    return case.found("ok" if evidence.format == _V2 else "ok-unbound", entry)
 
 
 def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[TrustEntry, ...], str]:
@@ -160,32 +177,3 @@ def _unheard(entries: tuple[TrustEntry, ...], case: _Case) -> Signature:
         bundles = sorted({each.bundle for each in entries})
         return case.found("foreign-bundle", entry, f"bundle{'s' * (len(bundles) > 1)} {', '.join(bundles)}")
     return case.found("foreign-project" if case.trust.stands(entry, case.now) else "project-key", entry)
-
-
-def _most_permissive(entries: list[TrustEntry], case: _Case) -> TrustEntry:
-    alive = [entry for entry in entries if not entry.expired(case.now)]
-    return next((entry for entry in alive if entry.allows(case.origin)), (alive or entries)[0])
-
-
-def _limited(entry: TrustEntry, case: _Case) -> Signature | None:
-    # 6. Expiry.
-    if entry.not_after is not None and entry.expired(case.now):
-        return case.found("expired", entry, as_utc(entry.not_after).isoformat(timespec="seconds"))
-    # 7. Namespace.
-    if not entry.allows(case.origin):
-        return case.found("namespace", entry, ", ".join(entry.namespaces or ()) or "nothing")
-    return None
-
-
-def _about_file(entry: TrustEntry, moved_from: str, case: _Case) -> Signature:
-    evidence = case.evidence
-    # 8. Place.
-    if moved_from:
-        return case.found("signed-elsewhere", entry, moved_from)
-    if evidence.misplaced:
-        return case.found("misplaced", entry, evidence.misplaced)
-    # 9. Coverage.
-    if evidence.coverage is not _WHOLE:
-        return case.found(_PARTIAL_CODES[evidence.coverage], entry)
-    # 10. Nothing speaks against it.
-    return case.found("ok" if evidence.format == _V2 else "ok-unbound", entry)

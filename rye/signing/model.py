@@ -128,20 +128,9 @@ class Evidence(NamedTuple):
 
     def to_record(self) -> list[str]:
         """Return a flat list of JSON-able text, readable by :meth:`from_record`."""
-        return [
-            _RECORD,
-            self.content_digest,
-            self.code,
-            self.detail,
-            self.format,
-            str(self.coverage),
-            self.misplaced,
-            self.digest,
-            base64.b64encode(self.signature).decode("ascii"),
-            self.fingerprint,
-            self.signed_at,
-            *self.claims,
-        ]
+        signature = base64.b64encode(self.signature).decode("ascii")
+        rest = (self.digest, signature, self.fingerprint, self.signed_at, *self.claims)
+        return [_RECORD, *map(str, self[: Evidence._fields.index("claims")]), *rest]
 
     @classmethod
     def from_record(cls, record: Sequence[str]) -> Evidence:
@@ -152,19 +141,9 @@ class Evidence(NamedTuple):
         """
         try:
             layout, content, code, detail, form, coverage, misplaced, digest, signature, key, when, *claims = record
-            evidence = cls(
-                content_digest=content,
-                code=code,
-                detail=detail,
-                format=form,
-                coverage=Coverage(coverage),
-                misplaced=misplaced,
-                claims=tuple(claims),
-                digest=digest,
-                signature=base64.b64decode(signature, validate=True),
-                fingerprint=key,
-                signed_at=when,
-            )
+            raw = base64.b64decode(signature, validate=True)
+            part, ids = Coverage(coverage), tuple(claims)
+            evidence = cls(content, code, detail, form, part, misplaced, ids, digest, raw, key, when)
         except (TypeError, ValueError):
             layout = ""
         if layout != _RECORD:

@@ -158,7 +158,7 @@ def foreign_copy(name: str, hider: tuple[str, Signature], hidden: tuple[str, Sig
         hidden: The same of the one that does not.
     """
     (above, upper), (below, lower) = hider, hidden
-    if lower.verdict in _UNPROVEN or _signer(upper) == lower.signer:
+    if lower.verdict in _UNPROVEN or (upper.verdict not in _UNPROVEN and upper.signer == lower.signer):
         return ""
     return f"{name} of {above} hides that of {below}: {_said(upper)} here, {_said(lower)} there"
 
@@ -170,10 +170,6 @@ def cut_short(sentences: Sequence[str], more: int = 0) -> tuple[str, ...]:
     return (*sentences[:MAX_HIDING_WARNINGS], *rest)
 
 
-def _signer(signature: Signature) -> str:
-    return "" if signature.verdict in _UNPROVEN else signature.signer
-
-
 def _said(signature: Signature) -> str:
     """Return who signed, in words."""
     if signature.verdict in _UNPROVEN:
@@ -182,44 +178,36 @@ def _said(signature: Signature) -> str:
     return f"signed with key {signature.signer[:16]}{owner}"
 
 
-@dataclass(frozen=True, slots=True)
-class TrustStatus:
-    """Whether one trust file counts at a moment, with a stable code and the reason in words.
+def trust_status(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> tuple[str, str]:
+    """Return whether a trust file counts at a moment: a stable code and the reason in words.
 
     The codes: ``counts``; ``unread`` when this file, or another that may revoke the key, cannot be read; ``revoked``;
-    ``project-key`` when no key of the user has endorsed a project's file;
-    ``overruled`` when a more authoritative file of the same key decides; ``expired``; ``no-namespace``.
+    ``project-key`` when no key of the user has endorsed a project's file; ``overruled`` when a more authoritative file
+    of the same key decides; ``expired``; ``no-namespace``. They are checked in the order of :func:`judge`.
     """
-
-    counts: bool
-    code: str
-    reason: str
-
-
-def trust_status(entry: TrustEntry, *, trust: TrustSet, now: datetime) -> TrustStatus:
-    """Return whether an entry of a trust set counts, and why: checked in the order of :func:`judge`."""
     if entry.unread:
-        return TrustStatus(
-            counts=False, code="unread", reason=f"cannot be read, and may revoke the key: {entry.unread}"
-        )
+        return "unread", f"cannot be read, and may revoke the key: {entry.unread}"
     # 1. A project's file without an endorsement says nothing at all, not even that its key is revoked.
     if not trust.stands(entry, now):
-        return TrustStatus(counts=False, code="project-key", reason=_why_not_standing(entry, trust, now))
-    # 2. Revocation, by this file or by another that is entitled to.
-    if barring := _barring(entry, trust, now):
-        code = "unread" if barring.revoked is None else "revoked"
-        return TrustStatus(counts=False, code=code, reason=_barred_by(barring, entry))
+        return "project-key", _why_not_standing(entry, trust, now)
+    # 2. Revocation, by this file or by another that is entitled to; one that does is named before one that may do so.
+    named = trust.named(entry.fingerprint)
+    barring = [each for each in named if each.bars and _reaches(each, entry, trust, now)]
+    for each in sorted(barring, key=lambda each: each.revoked is None):
+        where = f"the trust file {_PLACES[each.scope].format(bundle=each.bundle)}"
+        if each.revoked is None:
+            return "unread", f"{where} cannot be read, and may revoke the key: {each.source}"
+        by = "" if each == entry else f" by {where}"
+        return "revoked", f"revoked{by}{_words(each.revoked)}; nothing that it ever signed is trusted"
     # 3. Another file that decides alone.
-    if overruling := _overruling(entry, trust):
-        where = _PLACES[overruling.scope].format(bundle=overruling.bundle)
-        return TrustStatus(counts=False, code="overruled", reason=f"the trust file {where} decides for this key")
+    if named[0].scope is not entry.scope and named[0].scope.is_anchor:
+        return "overruled", f"the trust file {_PLACES[named[0].scope]} decides for this key"
     # 4. The limits of the key.
-    if entry.expired(now) and entry.not_after is not None:
-        moment = as_utc(entry.not_after).isoformat(timespec="seconds")
-        return TrustStatus(counts=False, code="expired", reason=f"expired at {moment}")
+    if entry.not_after is not None and entry.expired(now):
+        return "expired", f"expired at {as_utc(entry.not_after).isoformat(timespec='seconds')}"
     if entry.namespaces == ():
-        return TrustStatus(counts=False, code="no-namespace", reason="its namespaces are empty: it may sign nothing")
-    return TrustStatus(counts=True, code="counts", reason=_extent(entry, trust))
+        return "no-namespace", "its namespaces are empty: it may sign nothing"
+    return "counts", _extent(entry, trust)
 
 
 _PLACES = {
@@ -246,38 +234,14 @@ def _why_not_standing(entry: TrustEntry, trust: TrustSet, now: datetime) -> str:
     return f"endorsed by {entry.endorsed_by[:16]}, which no trust file of the user names"
 
 
-def _barring(entry: TrustEntry, trust: TrustSet, now: datetime) -> TrustEntry | None:
-    """Return the entry that revokes the key wherever this one could speak, or else one that may do so."""
-    found = [each for each in trust.named(entry.fingerprint) if each.bars and _reaches(each, entry, trust, now)]
-    return min(found, key=lambda each: each.revoked is None, default=None)
-
-
 def _reaches(each: TrustEntry, entry: TrustEntry, trust: TrustSet, now: datetime) -> bool:
     at_home = each.scope is entry.scope and each.bundle == entry.bundle
     return at_home or (each.scope is not TrustScope.BUNDLE and trust.stands(each, now))
 
 
-def _barred_by(barring: TrustEntry, entry: TrustEntry) -> str:
-    where = f"the trust file {_PLACES[barring.scope].format(bundle=barring.bundle)}"
-    if barring.revoked is None:
-        return f"{where} cannot be read, and may revoke the key: {barring.source}"
-    by = "" if barring == entry else f" by {where}"
-    return f"revoked{by}{_words(barring.revoked)}; nothing that it ever signed is trusted"
-
-
 def _words(revoked: Revocation) -> str:
     words = ", ".join(filter(None, (revoked.reason, revoked.date)))
     return f": {words}" if words else ""
-
-
-def _overruling(entry: TrustEntry, trust: TrustSet) -> TrustEntry | None:
-    """Return the entry that takes precedence over this one everywhere, if there is one."""
-    for each in trust.named(entry.fingerprint):
-        if each.scope is entry.scope:
-            return None
-        if each.scope.is_anchor:
-            return each
-    return None
 
 
 def _extent(entry: TrustEntry, trust: TrustSet) -> str:

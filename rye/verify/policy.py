@@ -17,9 +17,9 @@ The first entry of ``scopes`` that holds an item replaces, of the demands above 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -28,6 +28,7 @@ from rye.errors import ArgumentError, EnvironmentFault, ItemError, NotFoundError
 from rye.items import yaml_safe
 from rye.items.scope import Scope, parse_scope
 from rye.signing import EnvelopeFormat, refuse_key_text
+from rye.signing.trust import as_utc
 from rye.verify.reports import VerifiedItem
 
 MAX_POLICY_FILE: Final = 65_536
@@ -53,7 +54,6 @@ _SKEW: Final = timedelta(minutes=10)
 _UNITS: Final = MappingProxyType({"h": "hours", "d": "days", "w": "weeks"})
 _AGE: Final = re.compile(r"([1-9][0-9]{0,4})([hdw])")
 _SIGNER: Final = re.compile(r"[0-9a-f]{16}|[0-9a-f]{64}")
-_DEMANDS: Final = ("require", "signers", "envelope", "max_age", "not_before")
 
 
 class PolicyFault(NamedTuple):
@@ -88,27 +88,22 @@ class Demand:
     def fault(self, item: VerifiedItem, now: datetime) -> PolicyFault | None:
         """Return the first of the other demands that an item of an accepted verdict does not meet."""
         signature = item.signature
-        if self.signers and (signature.code == "unknown-key" or not self._is_signer(signature.signer)):
-            return PolicyFault("signer", f"signed with key {signature.signer[:16]}, not by one of the signers demanded")
+        short = signature.signer[:16]
+        if self.signers and (signature.code == "unknown-key" or {signature.signer, short}.isdisjoint(self.signers)):
+            return PolicyFault("signer", f"signed with key {short}, not by one of the signers demanded")
         if self.envelopes and signature.format not in self.envelopes:
             words = " or ".join(self.envelopes)
             return PolicyFault("envelope", f"its signature line is {signature.format}, {words} is demanded")
         if self.max_age is None and self.not_before is None:
             return None
-        return self._age_fault(signature.signed_at, signature.format, now)
-
-    def _is_signer(self, fingerprint: str) -> bool:
-        return any(fingerprint == signer or fingerprint[:16] == signer for signer in self.signers)
-
-    def _age_fault(self, signed_at: str, form: str, now: datetime) -> PolicyFault | None:
-        if form != EnvelopeFormat.V2:
-            return PolicyFault("undated", f"a {form} line does not sign its time, so its age is not known")
-        signed = datetime.fromisoformat(signed_at)
+        if signature.format != EnvelopeFormat.V2:
+            return PolicyFault("undated", f"a {signature.format} line does not sign its time, so its age is not known")
+        signed = datetime.fromisoformat(signature.signed_at)
         if signed > now + _SKEW:
-            return PolicyFault("dated-ahead", f"signed at {signed_at}, which is in the future")
+            return PolicyFault("dated-ahead", f"signed at {signature.signed_at}, which is in the future")
         oldest = max(filter(None, (self.not_before, now - self.max_age if self.max_age else None)))
         if signed < oldest:
-            return PolicyFault("too-old", f"signed at {signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}")
+            return PolicyFault("too-old", f"signed at {signature.signed_at}, before {oldest:%Y-%m-%dT%H:%M:%SZ}")
         return None
 
 
@@ -154,6 +149,23 @@ def check_signers(signers: tuple[str, ...]) -> tuple[str, ...]:
     return found
 
 
+def read_limited(path: Path, noun: str, most: int, missing: NotFoundError) -> bytes:
+    """Return the bytes of a file that the caller named, at most one more than ``most``.
+
+    Raises:
+        NotFoundError: ``missing``, where there is no such file.
+        EnvironmentFault: ``unreadable``.
+    """
+    try:
+        with path.open("rb") as file:
+            return file.read(most + 1)
+    except FileNotFoundError:
+        raise missing from None
+    except OSError as error:
+        message = f"the {noun} {str(path)!r} cannot be read: {error.strerror}"
+        raise EnvironmentFault("unreadable", message, hint="name a file that can be read") from None
+
+
 def load_policy(path: Path) -> Policy:
     """Read a policy file.
 
@@ -162,24 +174,21 @@ def load_policy(path: Path) -> Policy:
         ArgumentError: ``bad-policy`` with the file and, where known, the line.
         EnvironmentFault: ``unreadable``.
     """
-    try:
-        with path.open("rb") as file:
-            data = file.read(MAX_POLICY_FILE + 1)
-    except FileNotFoundError:
-        raise NotFoundError("policy-not-found", f"there is no policy file {str(path)!r}", hint="name one") from None
-    except OSError as error:
-        message = f"the policy file {str(path)!r} cannot be read: {error.strerror}"
-        raise EnvironmentFault("unreadable", message, hint="name a file that can be read") from None
+    missing = NotFoundError("policy-not-found", f"there is no policy file {str(path)!r}", hint="name one")
+    data = read_limited(path, "policy file", MAX_POLICY_FILE, missing)
     if len(data) > MAX_POLICY_FILE:
         raise _bad(path, f"it has more than {MAX_POLICY_FILE:,} bytes")
     try:
         text = data.decode("utf-8-sig")
-        values = yaml_safe.load(text, unambiguous=True)
+        return _policy(yaml_safe.load(text, unambiguous=True))
     except UnicodeDecodeError:
         raise _bad(path, "it is not UTF-8") from None
     except ItemError as error:
         raise _bad(path, error.message, error.details.get("line", 0)) from None
-    return _Reader(path, text).policy(values)
+    except _Misstated as fault:
+        word, problem = map(str, fault.args)
+        line = next((number for number, row in enumerate(text.splitlines(), 1) if word in row), 1)
+        raise _bad(path, problem, line) from None
 
 
 def _bad(path: Path, problem: str, line: int = 0) -> ArgumentError:
@@ -189,86 +198,87 @@ def _bad(path: Path, problem: str, line: int = 0) -> ArgumentError:
     return ArgumentError("bad-policy", f"{place}: {problem}", hint=hint, path=str(path), line=line)
 
 
-class _Reader:
-    """Takes the values of a policy file apart; whatever is not understood is a fault, nothing is passed over."""
+class _Misstated(Exception):
+    """A word of the line whose value is not understood, and why."""
 
-    def __init__(self, path: Path, text: str) -> None:
-        self._path = path
-        self._lines = text.splitlines()
 
-    def policy(self, values: Any) -> Policy:
-        """Return the policy."""
-        if not isinstance(values, dict) or not values:
-            raise _bad(self._path, "it demands nothing; it must be a mapping such as 'require: trusted'", 1)
-        self._only(values, (*_DEMANDS, "scopes"))
-        default = self._demand(Demand(), values)
-        entries = values.get("scopes", [])
-        if not isinstance(entries, list):
-            raise self._fault("scopes", "scopes must be a list of mappings")
-        return Policy(default, tuple(self._scoped(default, entry) for entry in entries))
-
-    def _scoped(self, default: Demand, entry: Any) -> tuple[tuple[Scope, ...], Demand]:
-        if not isinstance(entry, dict) or not isinstance(entry.get("scope"), str):
-            raise self._fault("scopes", "each entry of scopes must be a mapping with a scope")
-        self._only(entry, (*_DEMANDS, "scope"))
+def _policy(values: Any) -> Policy:
+    """Return the policy that the values of a file state; nothing that is not understood is skipped."""
+    if not isinstance(values, dict) or not values:
+        raise _Misstated("", "it demands nothing; it must be a mapping such as 'require: trusted'")
+    default = _demand(Demand(), values, "scopes")
+    entries = values.get("scopes", [])
+    if not isinstance(entries, list):
+        raise _Misstated("scopes", "scopes must be a list of mappings")
+    scoped = []
+    for entry in entries:
+        if not isinstance(entry, dict) or not isinstance(scope := entry.get("scope"), str):
+            raise _Misstated("scopes", "each entry of scopes must be a mapping with a scope")
         if len(entry) == 1:
-            raise self._fault(entry["scope"], f"the scope {entry['scope']!r} demands nothing of its own")
+            raise _Misstated(scope, f"the scope {scope!r} demands nothing of its own")
         try:
-            scopes = parse_scope(entry["scope"])
+            scopes = parse_scope(scope)
         except ArgumentError as error:
-            raise self._fault(entry["scope"], error.message) from None
-        return scopes, self._demand(default, entry)
+            raise _Misstated(scope, error.message) from None
+        scoped.append((scopes, _demand(default, entry, "scope")))
+    return Policy(default, tuple(scoped))
 
-    def _demand(self, base: Demand, values: Mapping[str, Any]) -> Demand:
-        if "require" in values:
-            if values["require"] not in tuple(WELL):
-                raise self._fault("require", f"require is {values['require']!r}, valid are {', '.join(WELL)}")
-            base = replace(base, require=values["require"])
-        if "signers" in values:
-            base = replace(base, signers=self._signers(values["signers"]))
-        if "envelope" in values:
-            base = replace(base, envelopes=self._envelopes(values["envelope"]))
-        if "max_age" in values:
-            base = replace(base, max_age=self._age(values["max_age"]))
-        if "not_before" in values:
-            base = replace(base, not_before=self._moment(values["not_before"]))
-        return base
 
-    def _signers(self, value: Any) -> tuple[str, ...]:
-        signers = value if isinstance(value, list) else [value]
-        if not signers or not all(isinstance(signer, str) for signer in signers):
-            raise self._fault("signers", "signers must be fingerprints, at least one; put digits alone into quotes")
-        try:
-            return check_signers(tuple(signers))
-        except ArgumentError as error:
-            raise self._fault("signers", f"{error.message}: {error.hint}") from None
+def _demand(base: Demand, values: Mapping[str, Any], other: str) -> Demand:
+    """Return a demand with the attributes that some values state; ``other`` is the one key that states none."""
+    stated = {}
+    for key, value in values.items():
+        if key in _DEMANDS:
+            attribute, read = _DEMANDS[key]
+            stated[attribute] = read(value)
+        elif key != other:
+            raise _Misstated(key, f"{key!r} is not known, valid are {', '.join((*_DEMANDS, other))}")
+    return replace(base, **stated)
 
-    def _envelopes(self, value: Any) -> tuple[str, ...]:
-        formats = value if isinstance(value, list) else [value]
-        known = tuple(map(str, EnvelopeFormat))
-        if not formats or not all(form in known for form in formats):
-            raise self._fault("envelope", f"envelope is {value!r}, valid are {', '.join(known)}")
-        return tuple(map(str, formats))
 
-    def _age(self, value: Any) -> timedelta:
-        match = _AGE.fullmatch(value) if isinstance(value, str) else None
-        if match is None:
-            raise self._fault("max_age", f"max_age is {value!r}; write a number with h, d or w, such as 365d")
-        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+def _verdict(value: Any) -> str:
+    if value not in tuple(WELL):
+        raise _Misstated("require", f"require is {value!r}, valid are {', '.join(WELL)}")
+    return str(value)
 
-    def _moment(self, value: Any) -> datetime:
-        try:
-            moment = datetime.fromisoformat(value if isinstance(value, str) else "")
-            return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
-        except (ValueError, OverflowError):
-            message = f"not_before is {value!r}; write a date such as 2026-01-01"
-            raise self._fault("not_before", message) from None
 
-    def _only(self, values: Mapping[str, Any], known: tuple[str, ...]) -> None:
-        for key in values:
-            if key not in known:
-                raise self._fault(key, f"{key!r} is not known, valid are {', '.join(known)}")
+def _signers(value: Any) -> tuple[str, ...]:
+    signers = value if isinstance(value, list) else [value]
+    if not signers or not all(isinstance(signer, str) for signer in signers):
+        raise _Misstated("signers", "signers must be fingerprints, at least one; put digits alone into quotes")
+    try:
+        return check_signers(tuple(signers))
+    except ArgumentError as error:
+        raise _Misstated("signers", f"{error.message}: {error.hint}") from None
 
-    def _fault(self, word: str, problem: str) -> ArgumentError:
-        line = next((number for number, text in enumerate(self._lines, 1) if word in text), 1)
-        return _bad(self._path, problem, line)
+
+def _envelopes(value: Any) -> tuple[str, ...]:
+    formats = value if isinstance(value, list) else [value]
+    known = tuple(map(str, EnvelopeFormat))
+    if not formats or not all(form in known for form in formats):
+        raise _Misstated("envelope", f"envelope is {value!r}, valid are {', '.join(known)}")
+    return tuple(map(str, formats))
+
+
+def _age(value: Any) -> timedelta:
+    match = _AGE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        raise _Misstated("max_age", f"max_age is {value!r}; write a number with h, d or w, such as 365d")
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+def _moment(value: Any) -> datetime:
+    try:
+        return as_utc(datetime.fromisoformat(value if isinstance(value, str) else ""))
+    except (ValueError, OverflowError):
+        raise _Misstated("not_before", f"not_before is {value!r}; write a date such as 2026-01-01") from None
+
+
+_DEMANDS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
+    "require": ("require", _verdict),
+    "signers": ("signers", _signers),
+    "envelope": ("envelopes", _envelopes),
+    "max_age": ("max_age", _age),
+    "not_before": ("not_before", _moment),
+}
+"""Key of a policy file → the attribute of :class:`Demand` that it states, and how its value is read."""

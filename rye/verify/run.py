@@ -10,14 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from rye.errors import ArgumentError, EnvironmentFault, NotFoundError
+from rye.errors import ArgumentError, NotFoundError
 from rye.keys.manifests import ManifestReport
 from rye.signing import refuse_links, system_clock, write_atomically
 from rye.spaces.layout import Layout
 from rye.verify.changes import changed_since as find_changes
 from rye.verify.fixes import Fixes
 from rye.verify.manifests import Manifests
-from rye.verify.policy import Policy, load_policy
+from rye.verify.policy import Policy, load_policy, read_limited
 from rye.verify.reports import Finding, Outcome, Unchecked, VerifiedItem, VerifyReport
 from rye.verify.stream import OutcomeStream, Progress, stream_outcomes
 
@@ -42,15 +42,8 @@ class Baseline:
             ArgumentError: ``bad-baseline``.
             EnvironmentFault: ``unreadable``.
         """
-        try:
-            with path.open("rb") as file:
-                data = file.read(MAX_BASELINE_FILE + 1)
-        except FileNotFoundError:
-            hint = "write one with --write-baseline"
-            raise NotFoundError("baseline-not-found", f"there is no baseline {str(path)!r}", hint=hint) from None
-        except OSError as error:
-            message = f"the baseline {str(path)!r} cannot be read: {error.strerror}"
-            raise EnvironmentFault("unreadable", message, hint="name a file that can be read") from None
+        words, hint = f"there is no baseline {str(path)!r}", "write one with --write-baseline"
+        data = read_limited(path, "baseline", MAX_BASELINE_FILE, NotFoundError("baseline-not-found", words, hint=hint))
         try:
             value = json.loads(data.decode("utf-8")) if len(data) <= MAX_BASELINE_FILE else None
         except (ValueError, RecursionError):
