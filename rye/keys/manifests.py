@@ -100,7 +100,7 @@ def check_root(
         except EnvironmentFault as fault:
             note = ManifestFinding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
             check = replace(check, findings=(note, *check.findings))
-    return ManifestReport(root.source, str(root.path), check, observed.problems, _digest(files))
+    return ManifestReport(root.source, str(root.path), check, tuple(observed.unread.values()), _digest(files))
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
@@ -113,11 +113,6 @@ def _check(
 ) -> ManifestCheck:
     place, unread = SpaceName(str(observed.root.space), observed.root.bundle), observed.unread.keys()
     return manifest.check_manifest(files, observed.all, place=place, trust=trust, now=now, seen=seen, unread=unread)
-
-
-def reset_root(root: Root) -> bool:
-    """Forget the manifest last seen in a root; return whether there was one."""
-    return manifest.forget(root.path)
 
 
 def check_manifests(
@@ -235,12 +230,12 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
 
 def _observe_all(root: Root) -> Observed:
     observed = observe(root)
-    if problems := observed.problems:
+    if problems := list(observed.unread.values()):
         raise SigningError(
             "unreadable-items",
             f"{len(problems)} file(s) cannot be listed: {'; '.join(problems)}",
             hint="fix or remove them; nothing was written",
-            problems=list(problems),
+            problems=problems,
         )
     return observed
 

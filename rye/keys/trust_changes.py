@@ -58,38 +58,28 @@ class TrustChange(Report):
     warnings: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class TrustPlan:
-    """A change of trust files that was validated but not made: the key, and the function that makes the change."""
+def change_all(texts: Sequence[str], change: Callable[[str, bool], TrustChange]) -> list[TrustChange]:
+    """Make a change for every text, but only if each is possible.
 
-    fingerprint: str
-    carry_out: Callable[[], TrustChange]
-
-    @classmethod
-    def of_nothing(cls, action: str, entry: TrustEntry, paths: tuple[str, ...]) -> TrustPlan:
-        """Return a plan that changes nothing and reports ``action``."""
-        return cls(entry.fingerprint, lambda: TrustChange(action, entry.fingerprint, entry.owner, paths))
-
-
-def carry_out_all(texts: Sequence[str], plan: Callable[[str], TrustPlan]) -> list[TrustChange]:
-    """Plan a change for every text, then make all of them, but only if each is possible.
+    Args:
+        texts: Each names a key or a trust file.
+        change: Makes the change for a text; if the flag is False, it only checks that it is possible.
 
     Raises:
         SigningError: ``bad-keys`` with every problem of every text; the only text's own error is raised as it is.
     """
-    plans: dict[str, TrustPlan] = {}
+    planned: dict[str, str] = {}
     problems: list[str] = []
     for text in dict.fromkeys(texts):
         try:
-            found = plan(text)
+            fingerprint = change(text, False).fingerprint
         except RyeError as error:
             if len(texts) == 1:
                 raise
             problems.append(f"{text}: {error.message}")
             continue
-        if found.fingerprint in plans:
-            problems.append(f"{text}: key {found.fingerprint[:16]} is named twice")
-        plans.setdefault(found.fingerprint, found)
+        if planned.setdefault(fingerprint, text) != text:
+            problems.append(f"{text}: key {fingerprint[:16]} is named twice")
     if problems:
         raise SigningError(
             "bad-keys",
@@ -97,7 +87,7 @@ def carry_out_all(texts: Sequence[str], plan: Callable[[str], TrustPlan]) -> lis
             hint="fix each, or leave it out",
             problems=problems,
         )
-    return [each.carry_out() for each in plans.values()]
+    return [change(text, True) for text in planned.values()]
 
 
 def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:

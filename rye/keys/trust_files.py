@@ -7,7 +7,6 @@ import re
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 from rye import signing
 from rye.errors import ArgumentError, NotFoundError, SigningError
@@ -15,7 +14,6 @@ from rye.keys import key_store
 from rye.keys.trust_changes import (
     TrustChange,
     TrustedKey,
-    TrustPlan,
     TrustReport,
     by_a_link,
     read_key,
@@ -78,11 +76,7 @@ class Trust:
             )
         return TrustReport(tuple(rows), (*load.warnings, *_lack(rows, load)))
 
-    def add(self, key: str, **how: Any) -> TrustChange:
-        """Trust a key: see :meth:`plan_add`, whose arguments and errors it has."""
-        return self.plan_add(key, **how).carry_out()
-
-    def plan_add(
+    def add(
         self,
         key: str,
         *,
@@ -91,8 +85,9 @@ class Trust:
         not_after: datetime | None = None,
         space: str = "user",
         replace: bool = False,
-    ) -> TrustPlan:
-        """Plan to trust a key: to write its trust file into a space. Limits not given are those of the file given.
+        write: bool = True,
+    ) -> TrustChange:
+        """Trust a key: write its trust file into a space. Limits not given are those of the file given.
 
         Args:
             key: A trust file, a file with a public key as PEM, ``ed25519:BASE64``, or the fingerprint of a known key.
@@ -101,6 +96,7 @@ class Trust:
             not_after: Last moment at which it counts.
             space: ``user``, or ``project``, where it counts once endorsed.
             replace: Whether a trust file of this key may be replaced.
+            write: Whether to write it; if not, only check that it is possible.
 
         Raises:
             SigningError: ``trust-exists``, ``trust-revoked``, or the key cannot be read.
@@ -123,21 +119,14 @@ class Trust:
             refuse_replacing(standing, known, path=path, data=data, replace=replace)
         name = signing.parse_trust_file(data, scope=TrustScope.USER).owner
 
-        def carry_out() -> TrustChange:
-            changed = write_trust_file(path, data, standing)
-            warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
-            if space == "project" and changed:
-                warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
-            return TrustChange("added" if changed else "unchanged", known.fingerprint, name, (str(path),), warnings)
+        changed = write and write_trust_file(path, data, standing)
+        warnings: tuple[str, ...] = (_REVOKED_ADDED,) if known.revoked else ()
+        if space == "project" and changed:
+            warnings += ("it counts once a key of the user endorses it: rye trust endorse",)
+        return TrustChange("added" if changed else "unchanged", known.fingerprint, name, (str(path),), warnings)
 
-        return TrustPlan(known.fingerprint, carry_out)
-
-    def remove(self, key: str, **how: Any) -> TrustChange:
-        """Remove the trust files of a key: see :meth:`plan_remove`, whose arguments and errors it has."""
-        return self.plan_remove(key, **how).carry_out()
-
-    def plan_remove(self, key: str, *, space: str = "user", force: bool = False) -> TrustPlan:
-        """Plan to remove the trust files of a key from a space.
+    def remove(self, key: str, *, space: str = "user", force: bool = False, write: bool = True) -> TrustChange:
+        """Remove the trust files of a key from a space.
 
         Raises:
             NotFoundError: ``key-not-found`` when the space has none.
@@ -160,28 +149,23 @@ class Trust:
                 hint="leave it, or remove it with --force",
             )
         paths = tuple(entry.source for entry in standing)
+        for path in paths if write else ():
+            unlink(Path(path))
+        others = [entry for entry in self.load().trust.named(known.fingerprint) if entry.source not in paths]
+        still = tuple(f"still named by {entry.source}" for entry in others)
+        return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
 
-        def carry_out() -> TrustChange:
-            for path in paths:
-                unlink(Path(path))
-            others = [entry for entry in self.load().trust.named(known.fingerprint) if entry.source not in paths]
-            still = tuple(f"still named by {entry.source}" for entry in others)
-            return TrustChange("removed", known.fingerprint, standing[0].owner, paths, still)
-
-        return TrustPlan(known.fingerprint, carry_out)
-
-    def revoke(self, key: str, **how: Any) -> TrustChange:
-        """Revoke a key: see :meth:`plan_revoke`, whose arguments and errors it has."""
-        return self.plan_revoke(key, **how).carry_out()
-
-    def plan_revoke(self, key: str, *, reason: str = "", date: str = "", space: str = "user") -> TrustPlan:
-        """Plan to revoke a key for everything it ever signed; in user space that beats every other file.
+    def revoke(
+        self, key: str, *, reason: str = "", date: str = "", space: str = "user", write: bool = True
+    ) -> TrustChange:
+        """Revoke a key for everything it ever signed; in user space that beats every other file.
 
         Args:
-            key: As for :meth:`plan_add`; a fingerprint is enough when any space names the key.
+            key: As for :meth:`add`; a fingerprint is enough when any space names the key.
             reason: Why, in a line.
             date: When it became unsafe; today when empty. For people: it limits nothing.
             space: ``user``, or ``project``, where it holds for others once endorsed.
+            write: As for :meth:`add`.
 
         Raises:
             NotFoundError: ``key-not-found``.
@@ -194,7 +178,7 @@ class Trust:
         path = self._folder(space) / signing.trust_file_name(known.public)
         if standing and all(entry.revoked for entry in standing) and not reason and not date:
             sources = tuple(each.source for each in standing)
-            return TrustPlan.of_nothing("unchanged", known, sources)
+            return TrustChange("unchanged", known.fingerprint, known.owner, sources)
         base = standing[0] if standing else known
         data = signing.write_trust_file(
             known.public,
@@ -203,24 +187,18 @@ class Trust:
             not_after=base.not_after,
             revoked=Revocation(reason, date or self._clock().date().isoformat()),
         )
-
-        def carry_out() -> TrustChange:
+        if write:
             write_trust_file(path, data, standing)
-            warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
-            return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
+        warnings = ("it holds once a key of the user endorses it: rye trust endorse",) if space == "project" else ()
+        return TrustChange("revoked", known.fingerprint, base.owner, (str(path),), warnings)
 
-        return TrustPlan(known.fingerprint, carry_out)
-
-    def endorse(self, file: str, key: SigningKey | None) -> TrustChange:
-        """Endorse a key of the project: see :meth:`plan_endorse`, whose arguments and errors it has."""
-        return self.plan_endorse(file, key).carry_out()
-
-    def plan_endorse(self, file: str, key: SigningKey | None) -> TrustPlan:
-        """Plan to endorse a key of the project: to sign its trust file with a key of the user.
+    def endorse(self, file: str, key: SigningKey | None, *, write: bool = True) -> TrustChange:
+        """Endorse a key of the project: sign its trust file with a key of the user.
 
         Args:
             file: The trust file, or the fingerprint of its key.
             key: A key of the user; None changes nothing and only returns whose key would be endorsed.
+            write: As for :meth:`add`.
 
         Raises:
             NotFoundError: ``key-not-found``, ``trust-not-found``.
@@ -230,15 +208,12 @@ class Trust:
         path = Path(entry.source)
         self._refuse_others(path)
         if key is None:
-            return TrustPlan.of_nothing("would endorse", entry, (str(path),))
+            return TrustChange("would endorse", entry.fingerprint, entry.owner, (str(path),))
         refuse_link(path)
         after = signing.endorse(path.read_bytes(), stem=path.stem, key=key, now=self._clock())
-
-        def carry_out() -> TrustChange:
+        if write:
             signing.write_atomically(path, after)
-            return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
-
-        return TrustPlan(entry.fingerprint, carry_out)
+        return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
 
     def _refuse_others(self, path: Path) -> None:
         """Refuse to endorse what is not the project's own, though it may look so: links can lead to the user's files.

@@ -39,7 +39,7 @@ from rye.manifest.model import (
 from rye.manifest.space import compare
 from rye.manifest.store import (
     MANIFEST_FOLDER,
-    forget,
+    forget_seen,
     load_seen,
     read_manifest,
     replace_manifest,
@@ -69,7 +69,7 @@ __all__ = [
     "check_manifest",
     "compare",
     "cosign_manifest",
-    "forget",
+    "forget_seen",
     "load_seen",
     "read_manifest",
     "replace_manifest",

@@ -1,4 +1,17 @@
-"""Check a manifest against the files of its space: bytes, keys and a moment in, findings out; no disk access."""
+"""Check a manifest against the files of its space: bytes, keys and a moment in, findings out; no disk access.
+
+The idea is the client workflow of the TUF specification (https://theupdateframework.github.io/specification/latest/,
+sections 5.3 to 5.6), with files beside each other instead of downloads. Each role is believed only when as many keys
+have signed it as the role that names it demands (5.3.4, 5.4.2, 5.5.3, 5.6.3), and each file is of the version that the
+role above it names (5.5.4, 5.6.4): root → timestamp → snapshot → lists of items. What was last seen here stands in the
+place of TUF's trusted metadata: an older version is a rollback (5.4.3, 5.5.5), another content of the same version a
+fork, and an expired role a freeze (5.3.10, 5.4.4, 5.5.6, 5.6.5).
+
+The invariant: an item is listed only by a role that may list it, and every role on the way to it holds. Two things are
+not as in TUF. The first root is anchored in rye's own trust set, since no root ships with a client (5.2). And where a
+role is expired or rolled back, items are compared all the same and the finding is kept beside them: rye reports, and
+does not update anything.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +19,11 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
-from typing import Any, TypeVar
+from typing import Any
 
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
-from rye.manifest.metadata import Refused, SignedFile, listed_items, load
+from rye.manifest.metadata import ROLES, Refused, S, SignedFile, listed_items, load
 from rye.manifest.model import MAX_ROOTS, TRUST, ListedItem, ManifestFinding, Seen, Severity, SpaceName
 from rye.manifest.space import compare
 from rye.manifest.store import root_versions
@@ -73,14 +86,25 @@ class Roots:
             Refused: ``manifest-unknown-signer`` where no root is theirs, ``manifest-root-chain`` where a later one is
                 not signed by the one before and by itself, or one is missing between them.
         """
-        anchored = [version for version, root in self._all.items() if self._anchored(root)]
+        anchored = []
+        for version, root in self._all.items():
+            signers, threshold = holders(root.signed, "root", root, None)
+            if sum(map(self._keys.anchors, signers)) >= threshold:
+                anchored.append(version)
         if not anchored:
-            raise Refused("manifest-unknown-signer", self._why_not(), self.name)
+            # what the loop has left: the newest root
+            words = f"{self.name} has {len(signers)} of the {threshold} signatures that root needs"
+            if len(signers) >= threshold:
+                revoked = ", ".join(name[:16] for name in signers if self._keys.revoked(name))
+                names = ", ".join(name[:16] for name in signers)
+                words = f"{self.name} is signed with {names}: not enough keys that are trusted for this whole space"
+                words = f"{self.name} is signed with {revoked}, which is revoked" if revoked else words
+            raise Refused("manifest-unknown-signer", words, self.name)
         chain = [version for version in self._all if version >= anchored[0]]
         for before, after in pairwise(chain):
             self._step(self._all[before], self._all[after], self._keys)
         newest = self._all[chain[-1]]
-        for role in ("root", "timestamp", "snapshot", "targets"):
+        for role in ROLES:
             if role not in newest.signed.roles:
                 raise Refused("manifest-malformed", f"{self.name} has no role {role}", self.name)
         return newest
@@ -103,21 +127,6 @@ class Roots:
             # a key revoked since then still shows that one followed on the other; whether it is believed is asked above
             self._step(before, after, None)
 
-    def _anchored(self, root: SignedFile[Root]) -> bool:
-        result = root.signed.get_verification_result("root", root.payload, root.metadata.signatures)
-        return len([name for name in result.signed if self._keys.anchors(name)]) >= result.threshold
-
-    def _why_not(self) -> str:
-        root = self._all[max(self._all)]
-        result = root.signed.get_verification_result("root", root.payload, root.metadata.signatures)
-        if not result:
-            return f"{self.name} has {len(result.signed)} of the {result.threshold} signatures that root needs"
-        revoked = [name[:16] for name in result.signed if self._keys.revoked(name)]
-        if revoked:
-            return f"{self.name} is signed with {', '.join(revoked)}, which is revoked"
-        names = ", ".join(name[:16] for name in result.signed)
-        return f"{self.name} is signed with {names}: not enough keys that are trusted for this whole space"
-
     @staticmethod
     def _step(before: SignedFile[Root], after: SignedFile[Root], keys: Keys | None) -> None:
         version, name = before.signed.version, f"{after.signed.version}.root.json"
@@ -128,9 +137,6 @@ class Roots:
             if len(signers) < threshold:
                 words = f"{name} has {len(signers)} of {threshold} signatures by the keys of root {delegator.version}"
                 raise Refused("manifest-root-chain", words, name)
-
-
-S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,13 +205,14 @@ def check_manifest(
             return ManifestCheck((ManifestFinding("manifest-missing", "there is no manifest"),))
         words = f"there is no manifest, but version {seen.newest('timestamp')} was seen before"
         return ManifestCheck((ManifestFinding("manifest-gone", words, sha256=seen.digest),), seen=seen)
-    check = _Check(files, Keys(place, trust, now), seen)
+    check, seen_now = _Check(files, Keys(place, trust, now), seen), seen
     try:
         check.run()
     except Refused as fault:
         finding = ManifestFinding(fault.code, fault.message, fault.path and f"config/manifest/{fault.path}")
         return ManifestCheck((*check.findings, finding), seen=seen)
-    good = not any(one.severity is Severity.ERROR for one in check.findings)
+    if not ManifestCheck(tuple(check.findings)).errors:
+        seen_now = Seen(check.versions, check.digests, check.root)
     if seen is None:
         message = f"version {check.versions['timestamp']} is the first one seen here; an older one would look the same"
         check.findings.append(ManifestFinding("manifest-first-use", message))
@@ -215,7 +222,7 @@ def check_manifest(
         expires=min(check.expiries),
         listed=sum(item.item_type != TRUST for item in check.listed.values()),
         signers=check.signers,
-        seen=check.now_seen if good else seen,
+        seen=seen_now,
     )
 
 
@@ -230,11 +237,7 @@ class _Check:
     digests: dict[str, str] = field(default_factory=dict)
     expiries: list[datetime] = field(default_factory=list)
     signers: tuple[str, ...] = ()
-    _root: bytes = b""
-
-    @property
-    def now_seen(self) -> Seen:
-        return Seen(dict(self.versions), dict(self.digests), self._root)
+    root: bytes = b""
 
     def run(self) -> None:
         """Check the roles in the order of the TUF specification (5.3 to 5.6), then collect the listed items.
@@ -246,7 +249,7 @@ class _Check:
         roots = Roots(self.files, self.keys)
         root = roots.newest()
         self._note("root", root, roots.name)
-        self._root = self.files[roots.name]
+        self.root = self.files[roots.name]
         # 2. It follows on what was seen: a newer root needs the signatures of the keys seen before.
         for seen in self.seen.all if self.seen is not None else ():
             if seen.root:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -37,19 +38,14 @@ class Observed:
         """Everything that a manifest lists."""
         return (*self.found.values(), *self.trusted.values())
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """A sentence for each file or folder that could not be read."""
-        return tuple(self.unread.values())
-
     def read(self, file: ItemFile, read: Read = spaces.read_file) -> None:
         """Read a file and record it."""
         try:
             data = read(self.root, file.rel_path)
         except ItemError as error:
             self.miss(error)
-            return
-        self.take(self._listed(file.rel_path, str(file.item_type), file.item_id, data))
+        else:
+            self.found[file.rel_path] = self._listed(file.rel_path, str(file.item_type), file.item_id, data)
 
     def _listed(self, path: str, kind: str, item_id: str, data: bytes) -> ListedItem:
         origin = signing.Origin(str(self.root.space), self.root.bundle, kind, item_id)
@@ -58,29 +54,22 @@ class Observed:
 
     def read_trust(self) -> None:
         """Read and record the trust files; anything but a regular file is ignored, as it is for trust."""
-        folder = self.root.path / signing.TRUSTED_FOLDER
+        where = signing.TRUSTED_FOLDER.as_posix()
         try:
-            paths = signing.trust_paths(folder)
+            paths = signing.trust_paths(self.root.path / where)
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as fault:
-            self._miss_trust(signing.TRUSTED_FOLDER.as_posix(), f"the folder cannot be read: {fault.strerror}")
+            self.unread[where] = f"{self.root.source}: {where}: the folder cannot be read: {fault.strerror}"
             return
         for path in paths:
-            rel = f"{signing.TRUSTED_FOLDER.as_posix()}/{path.name}"
+            rel = f"{where}/{path.name}"
             try:
                 self.trusted[rel] = self._listed(rel, TRUST, path.stem, signing.read_trust_bytes(path))
             except SigningError:
                 continue
             except EnvironmentFault as fault:
-                self._miss_trust(rel, fault.message)
-
-    def _miss_trust(self, path: str, why: str) -> None:
-        self.unread[path] = f"{self.root.source}: {path}: {why}"
-
-    def take(self, item: ListedItem) -> None:
-        """Record a file that was read."""
-        self.found[item.path] = item
+                self.unread[rel] = f"{self.root.source}: {rel}: {fault.message}"
 
     def miss(self, error: ItemError) -> None:
         """Record a file or folder that could not be read."""
@@ -115,7 +104,17 @@ def compare(
         homes[item.sha256].append(item.path)
     findings = [_changed(listed[path], item, homes) for path, item in here.items() if path in listed]
     gone = {path for path in listed if path not in here and not _below(path, unread)}
-    findings += _unlisted([item for path, item in here.items() if path not in listed], gone, homes)
+    for item in [item for path, item in here.items() if path not in listed]:
+        others = homes.get(item.sha256, [])
+        if moved := next((path for path in others if path in gone), ""):
+            gone.discard(moved)
+            words = f"{item.path} has the content that is listed for {moved}"
+            findings.append(_finding("item-renamed", item, words))
+        elif others:
+            words = f"{item.path} is a copy of {', '.join(others)} and not listed"
+            findings.append(_finding("item-copied", item, words))
+        else:
+            findings.append(_finding("item-unlisted", item, f"{item.path} is not listed"))
     findings += [_finding("item-removed", listed[path], f"{path} is listed, but not there") for path in gone]
     return tuple(sorted((each for each in findings if each is not None), key=lambda each: (each.path, each.code)))
 
@@ -137,28 +136,8 @@ def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]
         return _finding("item-mislabelled", item, words)
     if others := homes.get(item.sha256):
         return _finding("item-swapped", item, f"{item.path} has the content that is listed for {', '.join(others)}")
-    if _earlier(item.signed_at, listed.signed_at):
-        words = f"{item.path} was signed at {item.signed_at}, the one listed at {listed.signed_at}"
-        return _finding("item-rolled-back", item, words)
+    with suppress(ValueError, TypeError):  # not a time, or only one of them has a time zone
+        if datetime.fromisoformat(item.signed_at) < datetime.fromisoformat(listed.signed_at):
+            words = f"{item.path} was signed at {item.signed_at}, the one listed at {listed.signed_at}"
+            return _finding("item-rolled-back", item, words)
     return _finding("item-changed", item, f"{item.path} is not the content that is listed")
-
-
-def _unlisted(items: list[ListedItem], gone: set[str], homes: Mapping[str, list[str]]) -> Iterator[ManifestFinding]:
-    """Yield a finding per item that is not listed; a rename takes the listed path off those that are gone."""
-    for item in items:
-        others = homes.get(item.sha256, [])
-        moved = next((path for path in others if path in gone), "")
-        if moved:
-            gone.discard(moved)
-            yield _finding("item-renamed", item, f"{item.path} has the content that is listed for {moved}")
-        elif others:
-            yield _finding("item-copied", item, f"{item.path} is a copy of {', '.join(others)} and not listed")
-        else:
-            yield _finding("item-unlisted", item, f"{item.path} is not listed")
-
-
-def _earlier(one: str, other: str) -> bool:
-    try:
-        return datetime.fromisoformat(one) < datetime.fromisoformat(other)
-    except (ValueError, TypeError):  # not a time, or only one of them has a time zone
-        return False

@@ -1,4 +1,16 @@
-"""Read and write the files of manifests, and the records of those last seen; no other file of this room does."""
+"""Read and write the files of manifests, and the records of those last seen; no other file of this room does.
+
+The idea is TUF's consistent snapshots (specification, 6.2.1): each file but the timestamp has its version in its name,
+so a new manifest is written beside the old one, and ``timestamp.json`` alone changes from one to the other. First come
+the lists and the snapshot, then the timestamp, then new roots, under whose predecessors the new timestamp holds too.
+Each file is replaced atomically, and those that nothing names any more are removed last.
+
+The invariant: at every moment the folder holds one whole manifest, the old or the new, whoever is killed. A reader
+lists the folder before it reads all files and after, so that it never mixes the two.
+
+The second half is what TUF calls trusted metadata (5.3.8, 5.4.5, 5.5.7): for each space a record of the versions and
+digests last seen, below the user's state folder, where nothing that comes with a checkout can write.
+"""
 
 from __future__ import annotations
 
@@ -29,16 +41,6 @@ if sys.platform != "win32":
 _NAME: Final = re.compile(r"(?:timestamp|[1-9]\d{0,8}\.[a-z0-9_-]+)\.json", re.ASCII)
 _ROOT_NAME: Final = re.compile(r"([1-9]\d{0,8})\.root\.json", re.ASCII)
 _REMAINS: Final = re.compile(rf"\.(?:(?:manifest|{_NAME.pattern})\.)?[0-9a-f]{{16}}\.tmp", re.ASCII)
-
-
-def _is_name(name: str) -> bool:
-    """Return whether a file of this name may be part of a manifest."""
-    return bool(_NAME.fullmatch(name))
-
-
-def _is_remains(name: str) -> bool:
-    """Return whether a file or folder of this name was left by a killed writer."""
-    return bool(_REMAINS.fullmatch(name))
 
 
 def root_versions(names: Iterable[str]) -> dict[int, str]:
@@ -116,7 +118,7 @@ def _listing(folder: Path) -> dict[str, tuple[int, ...]]:
     found: dict[str, tuple[int, ...]] = {}
     with os.scandir(folder) as entries:
         for entry in entries:
-            if not (_is_name(entry.name) and entry.is_file(follow_symlinks=False)):
+            if not (_NAME.fullmatch(entry.name) and entry.is_file(follow_symlinks=False)):
                 continue
             try:
                 status = entry.stat(follow_symlinks=False)
@@ -192,12 +194,19 @@ def _alone(folder: Path) -> Iterator[None]:
 
 
 def _replace(folder: Path, files: Mapping[str, bytes]) -> None:
-    _remove_remains(folder)
-    if folder.is_dir() and any(folder.iterdir()):
-        _write(folder, files)
-        _remove(each for each in folder.iterdir() if _is_name(each.name) and each.name not in files)
-    else:
+    for each in folder.parent.glob(f".{folder.name}.*.tmp"):
+        if _REMAINS.fullmatch(each.name):
+            shutil.rmtree(each, ignore_errors=True)
+    for each in folder.glob(".*.tmp"):
+        if _REMAINS.fullmatch(each.name):
+            each.unlink(missing_ok=True)
+    if not (folder.is_dir() and any(folder.iterdir())):
         _begin(folder, files)
+        return
+    _write(folder, files)
+    for each in folder.iterdir():
+        if _NAME.fullmatch(each.name) and each.name not in files:
+            each.unlink(missing_ok=True)
 
 
 def _write(folder: Path, files: Mapping[str, bytes]) -> None:
@@ -226,18 +235,6 @@ def _begin(folder: Path, files: Mapping[str, bytes]) -> None:
     finally:
         shutil.rmtree(staged, ignore_errors=True)
     sync_folder(folder.parent)
-
-
-def _remove_remains(folder: Path) -> None:
-    for each in folder.parent.glob(f".{folder.name}.*.tmp"):
-        if _is_remains(each.name):
-            shutil.rmtree(each, ignore_errors=True)
-    _remove(each for each in folder.glob(".*.tmp") if _is_remains(each.name))
-
-
-def _remove(paths: Iterable[Path]) -> None:
-    for path in paths:
-        path.unlink(missing_ok=True)
 
 
 def state_folder() -> Path:
@@ -270,9 +267,10 @@ def _names(root: Path) -> tuple[str, ...]:
     return tuple(dict.fromkeys((own, os.path.realpath(root), called)))
 
 
-def _places(root: Path) -> tuple[Path, ...]:
+def _places(root: Path) -> dict[str, Path]:
+    """Return the file of the record under each name of a root."""
     folder = state_folder() / "manifests"
-    return tuple(folder / f"{hashlib.sha256(os.fsencode(name)).hexdigest()}.json" for name in _names(root))
+    return {name: folder / f"{hashlib.sha256(os.fsencode(name)).hexdigest()}.json" for name in _names(root)}
 
 
 def load_seen(root: Path) -> Seen | None:
@@ -282,7 +280,7 @@ def load_seen(root: Path) -> Seen | None:
         EnvironmentFault: ``state-unreadable`` where there is a record that cannot be read, ``state-unsafe`` where
             others could have written it.
     """
-    own, *others = (_load(place) for place in _places(root))
+    own, *others = map(_load, _places(root).values())
     also = tuple(seen for seen in others if seen is not None and seen != own)
     return replace(own or Seen(), also=also) if own or also else None
 
@@ -295,8 +293,7 @@ def _load(path: Path) -> Seen | None:
                 f"others can write {path}, in which the last manifest seen is kept",
                 hint=f"chmod -R go-w {path.parent}",
             )
-        record = json.loads(_read(path, MAX_MANIFEST_FILE))
-        return _seen(record)
+        return _seen(json.loads(_read(path, MAX_MANIFEST_FILE)))
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError, ArithmeticError, AttributeError, TypeError, KeyError, RecursionError) as fault:
@@ -310,16 +307,14 @@ def _load(path: Path) -> Seen | None:
 def _seen(record: Any) -> Seen:
     if record["format"] != _FORMAT:
         raise ValueError("another format")
-    return Seen(
-        {str(role): int(version) for role, version in record["versions"].items()},
-        {str(role): str(value) for role, value in record["digests"].items()},
-        base64.b64decode(record["root"], validate=True),
-    )
+    versions = {str(role): int(version) for role, version in record["versions"].items()}
+    digests = {str(role): str(value) for role, value in record["digests"].items()}
+    return Seen(versions, digests, base64.b64decode(record["root"], validate=True))
 
 
 def was_seen(root: Path) -> bool:
     """Return whether a manifest of a space was ever seen; True also where its record cannot be looked at."""
-    return any(_is_there(place) for place in _places(root))
+    return any(map(_is_there, _places(root).values()))
 
 
 def _is_there(path: Path) -> bool:
@@ -352,18 +347,18 @@ def save_seen(root: Path, seen: Seen) -> None:
         raise EnvironmentFault(
             "cannot-write", f"{folder} cannot be written: {fault.strerror}", hint="set RYE_STATE_DIR"
         ) from fault
-    for name, path in zip(_names(root), _places(root), strict=True):
+    for name, path in _places(root).items():
         text = json.dumps({**record, "space": name}, indent=1, sort_keys=True)
         write_atomically(path, text.encode() + b"\n")
 
 
-def forget(root: Path) -> bool:
+def forget_seen(root: Path) -> bool:
     """Remove the records of a space's manifest under all its names; return whether there was one.
 
     Raises:
         EnvironmentFault: ``cannot-write``.
     """
-    found = [path for path in _places(root) if _is_there(path)]
+    found = [path for path in _places(root).values() if _is_there(path)]
     for path in found:
         try:
             path.unlink(missing_ok=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from tuf.api.metadata import (
     Metadata,
@@ -22,6 +22,7 @@ from rye.errors import SigningError
 from rye.manifest.metadata import (
     ROLES,
     Refused,
+    S,
     check_threshold,
     lacking,
     listed_items,
@@ -38,8 +39,6 @@ from rye.manifest.store import list_versions, root_versions
 from rye.signing import PublicKey, SigningKey
 
 _ROOT_DAYS: Final = 365
-
-S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,12 +33,11 @@ if TYPE_CHECKING:
         read_delegation,
         read_root_keys,
         read_signers,
-        reset_root,
         write_root,
     )
     from rye.keys.sign_items import SignReport, sign_bundle
-    from rye.keys.trust_changes import TrustChange, TrustedKey, TrustPlan, TrustReport, carry_out_all
-    from rye.manifest import FINDINGS, Delegation, Severity
+    from rye.keys.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
+    from rye.manifest import FINDINGS, Delegation, Severity, forget_seen
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
     from rye.registry.load import CopiedItem, copy_item
@@ -83,17 +82,17 @@ if TYPE_CHECKING:
 __all__ = [
     "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
     "TYPE_NAMES", "Baseline", "Choice", "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand",
-    "Facet", "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout",
-    "LoadedItem", "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "PrefixQuery",
-    "Progress", "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root",
-    "SearchResponse", "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature",
-    "SimilarityReport", "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustPlan", "TrustReport",
-    "TrustedKey", "Unchecked", "VectorReport", "Verdict", "Verification", "VerifiedItem", "VerifyReport",
-    "Violation", "Watch", "Why", "carry_out_all", "check_project", "check_root", "check_signers", "concerns",
-    "contrast", "copy_item", "cosign_root", "declared_inputs", "dump", "find_project", "find_root", "hide_keys",
-    "last_moment", "load_policy", "parse", "parse_scope", "read_delegation", "read_key_file", "read_root_keys",
-    "read_signers", "refuse_key_text", "refuse_links", "reset_root", "sign_bundle", "split_name",
-    "start_verification", "system_clock", "to_dict", "user_space", "write_atomically", "write_root", "write_secret",
+    "Facet", "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LoadedItem",
+    "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "PrefixQuery", "Progress",
+    "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
+    "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature", "SimilarityReport",
+    "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport",
+    "Verdict", "Verification", "VerifiedItem", "VerifyReport", "Violation", "Watch", "Why", "change_all",
+    "check_project", "check_root", "check_signers", "concerns", "contrast", "copy_item", "cosign_root",
+    "declared_inputs", "dump", "find_project", "find_root", "forget_seen", "hide_keys", "last_moment", "load_policy",
+    "parse", "parse_scope", "read_delegation", "read_key_file", "read_root_keys", "read_signers", "refuse_key_text",
+    "refuse_links", "sign_bundle", "split_name", "start_verification", "system_clock", "to_dict", "user_space",
+    "write_atomically", "write_root", "write_secret",
 ]
 
 _NAMES = {
@@ -107,10 +106,10 @@ _NAMES = {
     "rye.keys.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
     "rye.keys.keyring": "KeyFacts Keyring Passphrase",
     "rye.keys.manifests": "ManifestReport ManifestWritten check_root concerns cosign_root find_root read_delegation "
-    "read_root_keys read_signers reset_root write_root",
+    "read_root_keys read_signers write_root",
     "rye.keys.sign_items": "SignReport sign_bundle",
-    "rye.keys.trust_changes": "TrustChange TrustPlan TrustReport TrustedKey carry_out_all",
-    "rye.manifest": "FINDINGS Delegation Severity",
+    "rye.keys.trust_changes": "TrustChange TrustReport TrustedKey change_all",
+    "rye.manifest": "FINDINGS Delegation Severity forget_seen",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
     "rye.registry.load": "CopiedItem copy_item",

@@ -11,7 +11,7 @@ from rye.keys import manifests as inventory
 from rye.manifest import ListedItem, ManifestFinding
 from rye.manifest.space import Observed
 from rye.spaces import ItemFile, Root
-from rye.verify.reports import Outcome, Unchecked, VerifiedItem, Violation
+from rye.verify.reports import Outcome, Unchecked, Violation
 
 if TYPE_CHECKING:
     from rye.keys.manifests import ManifestReport
@@ -68,7 +68,9 @@ class Manifests:
                 if isinstance(outcome, Unchecked):
                     observed.unread[outcome.path.removeprefix(prefix)] = outcome.message
                 elif outcome.source == observed.root.source:
-                    observed.take(_listed(outcome, outcome.path.removeprefix(prefix)))
+                    path, signed_at = outcome.path.removeprefix(prefix), outcome.signature.signed_at
+                    item = ListedItem(path, outcome.type, outcome.id, outcome.length, outcome.digest, signed_at)
+                    observed.found[path] = item
             yield outcome
 
     def _read(self, root: Root, file: ItemFile) -> None:
@@ -96,10 +98,6 @@ class Manifests:
             self.reports = (*self.reports, report)
             for found in report.errors:
                 yield _violation(root, found, report.digest), found
-
-
-def _listed(item: VerifiedItem, path: str) -> ListedItem:
-    return ListedItem(path, item.type, item.id, item.length, item.digest, item.signature.signed_at)
 
 
 def _violation(root: Root, found: ManifestFinding, manifest_digest: str) -> Violation:

@@ -11,7 +11,7 @@ from rye.cli.options import Place, params_of
 from rye.cli.terminal import answer, ask_passphrase, say_json
 
 if TYPE_CHECKING:
-    from rye.registry import Keyring, TrustPlan
+    from rye.registry import Keyring, TrustChange
 
 
 @click.group("trust")
@@ -42,24 +42,26 @@ def add(key: tuple[str, ...], **options: Any) -> int:
     files, until = _keyring(options).trust, options["not_after"]
     moment = None if until is None else last_moment(until)
 
-    def plan(each: str) -> TrustPlan:
-        return files.plan_add(
+    def change(each: str, write: bool) -> TrustChange:  # noqa: FBT001 - as change_all calls it
+        return files.add(
             each,
             owner=options["owner"],
             namespaces=options["namespaces"] or None,
             not_after=moment,
             space=options["space"],
             replace=options["force"],
+            write=write,
         )
 
-    return _change(key, plan, options)
+    return _change(key, change, options)
 
 
 @trust.command("remove", params=params_of("trust remove"))
 def remove(key: tuple[str, ...], **options: Any) -> int:
     """Remove the trust file of each KEY. To distrust a key of a bundle or another space, revoke it instead."""
     files = _keyring(options).trust
-    return _change(key, lambda each: files.plan_remove(each, space=options["space"], force=options["force"]), options)
+    how = {name: options[name] for name in ("space", "force")}
+    return _change(key, lambda each, write: files.remove(each, **how, write=write), options)
 
 
 @trust.command("revoke", params=params_of("trust revoke"))
@@ -67,7 +69,7 @@ def revoke(key: tuple[str, ...], **options: Any) -> int:
     """Revoke each KEY: nothing that it ever signed counts any more, wherever its trust file is."""
     files = _keyring(options).trust
     how = {name: options[name] for name in ("reason", "date", "space")}
-    return _change(key, lambda each: files.plan_revoke(each, **how), options)
+    return _change(key, lambda each, write: files.revoke(each, **how, write=write), options)
 
 
 @trust.command("endorse", params=params_of("trust endorse"))
@@ -79,7 +81,7 @@ def endorse(file: tuple[str, ...], **options: Any) -> int:
     """
     keyring = _keyring(options)
     key = None if options["dry_run"] else keyring.signing_key(options["signer"])
-    return _change(file, lambda each: keyring.trust.plan_endorse(each, key), options)
+    return _change(file, lambda each, write: keyring.trust.endorse(each, key, write=write), options)
 
 
 def _keyring(options: dict[str, Any]) -> Keyring:
@@ -89,16 +91,16 @@ def _keyring(options: dict[str, Any]) -> Keyring:
     return Keyring(place.layout(), passphrase=ask_passphrase, named=place.trust)
 
 
-def _change(texts: Sequence[str], plan: Callable[[str], TrustPlan], options: dict[str, Any]) -> int:
-    """Carry out the change planned for each text, or none unless all are possible, and report it."""
-    from rye.registry import carry_out_all
+def _change(texts: Sequence[str], change: Callable[[str, bool], TrustChange], options: dict[str, Any]) -> int:
+    """Make the change for each text, or none unless all are possible, and report it."""
+    from rye.registry import change_all
 
-    changes = carry_out_all(texts, plan)
+    changes = change_all(texts, change)
     if options["as_json"]:
-        say_json({"changes": [change.to_dict() for change in changes]})
+        say_json({"changes": [done.to_dict() for done in changes]})
         return 0
     from rye.cli.render.keys import render_change
 
-    for change in changes:
-        answer(change, render_change, as_json=False)
+    for done in changes:
+        answer(done, render_change, as_json=False)
     return 0

@@ -187,7 +187,7 @@ def _delegations(options: dict[str, Any]) -> list[Delegation] | None:
 
 
 def _check(options: dict[str, Any]) -> int:
-    from rye.registry import check_root, concerns, reset_root, system_clock
+    from rye.registry import check_root, concerns, forget_seen, system_clock
 
     where = _Where.take(options, several=True)
     load = where.layout.load_trust(where.trust)
@@ -195,7 +195,7 @@ def _check(options: dict[str, Any]) -> int:
     reports = []
     for root in where.roots:
         if options["reset"]:
-            reset_root(root)
+            forget_seen(root.path)
         if one or concerns(root):
             reports.append(check_root(root, trust=load.trust, now=system_clock()))
     if options["as_json"]:

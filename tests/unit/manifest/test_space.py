@@ -35,7 +35,7 @@ def test_what_is_no_trust_file_is_not_listed(tmp_path: Path) -> None:
     lay(tmp_path, {f"{trusted}/{name}": "x" for name in (".a.toml", "_b.toml", "c.txt", "d.toml/e.toml", "f.toml")})
     observed = observe(Root(Space.PROJECT, tmp_path))
     assert list(observed.trusted) == [f"{trusted}/f.toml"]
-    assert observed.problems == ()
+    assert observed.unread == {}
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="needs permissions that hold")

@@ -11,7 +11,16 @@ from pathlib import Path
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.manifest import Seen, forget, load_seen, read_manifest, replace_manifest, save_seen, state_folder, was_seen
+from rye.manifest import (
+    Seen,
+    forget_seen,
+    load_seen,
+    read_manifest,
+    replace_manifest,
+    save_seen,
+    state_folder,
+    was_seen,
+)
 from rye.manifest.model import MAX_MANIFEST_FILE
 from rye.signing import write_atomically
 from tests.unit.manifest.board import written
@@ -188,8 +197,8 @@ def test_what_was_seen_is_kept_for_its_space_alone(tmp_path: Path) -> None:
     assert load_seen(one) == SEEN
     assert load_seen(other) is None
     assert was_seen(one)
-    assert forget(one)
-    assert not forget(one)
+    assert forget_seen(one)
+    assert not forget_seen(one)
     assert load_seen(one) is None
 
 
@@ -204,7 +213,7 @@ def test_two_names_of_one_folder_share_what_was_seen(tmp_path: Path) -> None:
     newer = replace(SEEN, versions={"root": 1, "timestamp": 4})
     save_seen(link, newer)
     assert load_seen(link) == load_seen(one) == newer
-    assert forget(link)
+    assert forget_seen(link)
     assert not was_seen(one)
 
 
