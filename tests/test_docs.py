@@ -40,6 +40,7 @@ from rye.search.results import ClauseTrace, SearchResponse, SearchResult, Sectio
 from rye.signing import REASONS, Signature, Verdict
 from tests.support.error_codes import read_codes
 from tests.support.parameter_tables import stale
+from tests.test_architecture import LAYERS
 
 ROOT = Path(__file__).resolve().parent.parent
 ITEMS = ROOT / "items"
@@ -392,11 +393,13 @@ def test_the_files_that_the_pages_about_the_code_name_exist(page: str) -> None:
 
 
 def test_the_architecture_names_every_room() -> None:
-    """Each room stands in the drawing, and has its line in the table."""
+    """Each room stands in the drawing, on the line of its layer, and has its line in the table."""
     entries = [path.stem for path in (ROOT / "rye").iterdir() if path.is_dir() or path.suffix == ".py"]
     rooms = {name for name in entries if name != "_bundled" and not name.startswith("__")}
     (drawing,) = [text for page, text in fences("text") if page == "architecture" and "embedding" in text]
-    assert rooms - set(re.findall(r"\w+", drawing)) == set()
+    for name in rooms:
+        (line,) = re.findall(rf"^ ?(\d) .*\b{name}\b", drawing, re.MULTILINE)
+        assert int(line) == LAYERS[name], name
     assert rooms - {row[0].strip("`") for row in rows("architecture")} == set()
 
 
