@@ -6,7 +6,9 @@ import os
 import re
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -26,45 +28,28 @@ _GROUP = re.compile(r"^\[rye\.bundles\][ \t]*$(.*?)(?=^\[|\Z)", re.MULTILINE | r
 _VERSION = re.compile(r"^Version:[ \t]*(\S+)", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Identity:
-    """The id and version of a bundle, as it states them."""
-
-    bundle: str
-    version: str = ""
-
-    @classmethod
-    def clean(cls, bundle: str, version: str = "") -> Identity:
-        """Make an identity of foreign text: an id of letters, digits and ``_ . + -`` only, both of bounded length."""
-        name = _NOT_AN_ID.sub("-", bundle)[:_MAX_LENGTH].strip("-.") or "bundle"
-        return cls(name, _NOT_AN_ID.sub("-", version)[:_MAX_LENGTH])
+def _identity(bundle: str, version: str = "") -> tuple[str, str]:
+    """Make id and version of foreign text: letters, digits and ``_ . + -`` only, and both of bounded length."""
+    name = _NOT_AN_ID.sub("-", bundle)[:_MAX_LENGTH].strip("-.") or "bundle"
+    return name, _NOT_AN_ID.sub("-", version)[:_MAX_LENGTH]
 
 
-def identify(folder: Path) -> Identity:
+def identify(folder: Path) -> tuple[str, str]:
     """Return id and version of the bundle in a folder, from package metadata beside it, ``bundle.py`` or its name."""
-    literal = _stated(folder / "bundle.py")
-    for info in _infos(folder.parent):
-        for entry, module in _entries(info):
+    literal = _bundle_literals(folder / "bundle.py")
+    infos: list[Path] = []
+    with suppress(OSError):
+        infos = sorted(path for path in folder.parent.iterdir() if path.name.endswith(".dist-info"))
+    for info in infos:
+        group = _GROUP.search(_text(info / "entry_points.txt"))
+        for entry, module in _ENTRY.findall(group[1]) if group else ():
             if module.split(".")[0] == folder.name:
                 version = _VERSION.search(_text(info / "METADATA"))
-                return Identity.clean(literal.get("bundle_id") or entry, version[1] if version else "")
-    return Identity.clean(literal.get("bundle_id") or folder.name, literal.get("version", ""))
+                return _identity(literal.get("bundle_id") or entry.strip(), version[1] if version else "")
+    return _identity(literal.get("bundle_id") or folder.name, literal.get("version", ""))
 
 
-def _infos(folder: Path) -> list[Path]:
-    try:
-        return sorted(path for path in folder.iterdir() if path.name.endswith(".dist-info"))
-    except OSError:
-        return []
-
-
-def _entries(info: Path) -> list[tuple[str, str]]:
-    """Return name and module of each bundle that a distribution registers."""
-    group = _GROUP.search(_text(info / "entry_points.txt"))
-    return [(match[1].strip(), match[2]) for match in _ENTRY.finditer(group[1])] if group else []
-
-
-def _stated(path: Path) -> dict[str, str]:
+def _bundle_literals(path: Path) -> dict[str, str]:
     """Return the texts that a ``bundle.py`` returns under ``bundle_id`` and ``version``, where they are literals."""
     source = _text(path)
     if "bundle_id" not in source:
@@ -127,18 +112,19 @@ def system_roots(
     """
     if bundles is not None and not bundles:
         return (), ()
-    gathered = RootCollector()
-    gathered.add(Root(Space.SYSTEM, items_root(), bundle=OWN))
+    collector = RootCollector()
+    collector.add(Root(Space.SYSTEM, items_root(), bundle=OWN))
     if bundles is not None:
-        gathered.add_folders([Path(folder) for folder in bundles])
-        return gathered.result()
-    for root in _installed(gathered.warnings):
-        gathered.add(root)
+        collector.add_folders([Path(folder) for folder in bundles])
+        return collector.result()
+    for root in _installed(collector.warnings):
+        collector.add(root)
     value = (os.environ if environ is None else environ).get(_VARIABLE, "")
     named = [Path(folder).expanduser() for folder in value.split(os.pathsep) if folder.strip()]
-    gathered.warnings += [f"{_VARIABLE} names {str(folder)!r}, which is no folder" for folder in _missing(named)]
-    gathered.add_folders([folder for folder in named if folder.is_dir()])
-    return gathered.result()
+    missing = [folder for folder in named if not os.path.isdir(folder)]
+    collector.warnings += [f"{_VARIABLE} names {str(folder)!r}, which is no folder" for folder in missing]
+    collector.add_folders([folder for folder in named if folder not in missing])
+    return collector.result()
 
 
 def named_roots(
@@ -156,9 +142,9 @@ def named_roots(
     Raises:
         NotFoundError: ``bundle-not-found``.
     """
-    gathered = RootCollector(taken)
-    gathered.add_folders([Path(folder) for folder in folders])
-    return gathered.result()
+    collector = RootCollector(taken)
+    collector.add_folders([Path(folder) for folder in folders])
+    return collector.result()
 
 
 def named_root(folder: Path) -> Root:
@@ -192,7 +178,8 @@ class RootCollector:
             return
         shares.add(root.categories)
         own = place == os.path.realpath(items_root())
-        bundle = OWN if own else _unused(root.bundle, self._ids)
+        numbered = chain([root.bundle], (f"{root.bundle}#{number}" for number in count(2)))
+        bundle = OWN if own else next(name for name in numbered if name not in self._ids)
         if bundle != root.bundle and not own:
             self.warnings.append(f"a bundle {root.bundle!r} is there already; the one in {root.path} is {bundle!r}")
         self._ids.add(bundle)
@@ -200,9 +187,10 @@ class RootCollector:
 
     def add_folders(self, folders: Sequence[Path]) -> None:
         """Take every root below the folders."""
-        for folder in _missing(folders):
-            message = f"there is no bundle folder {str(folder)!r}"
-            raise NotFoundError("bundle-not-found", message, hint="name a folder that exists", path=str(folder))
+        if missing := [folder for folder in folders if not os.path.isdir(folder)]:
+            path = str(missing[0])
+            message = f"there is no bundle folder {path!r}"
+            raise NotFoundError("bundle-not-found", message, hint="name a folder that exists", path=path)
         for folder in folders:
             found = list(_roots_below(Path(os.path.abspath(folder))))  # noqa: PTH100 - links stay
             if not found:
@@ -215,18 +203,6 @@ class RootCollector:
         return tuple(self._roots), tuple(self.warnings)
 
 
-def _missing(folders: Iterable[Path]) -> list[Path]:
-    return [folder for folder in folders if not os.path.isdir(folder)]
-
-
-def _unused(bundle: str, taken: set[str]) -> str:
-    candidate, number = bundle, 1
-    while candidate in taken:
-        number += 1
-        candidate = f"{bundle}#{number}"
-    return candidate
-
-
 def _roots_below(folder: Path) -> Iterator[Root]:
     """Yield the root that a folder is or contains, else those of the packages in it, in the order of their paths."""
     level = [folder]
@@ -235,10 +211,12 @@ def _roots_below(folder: Path) -> Iterator[Root]:
         for place in level:
             path = _root_at(place, itself=depth == 0)
             if path:
-                identity = identify(place.parent if place.name == FOLDER else place)
-                yield Root(Space.SYSTEM, path, bundle=identity.bundle, version=identity.version)
-            else:
-                deeper += _subfolders(place)
+                yield Root(Space.SYSTEM, path, *identify(place.parent if place.name == FOLDER else place))
+                continue
+            with suppress(OSError), os.scandir(place) as entries:
+                folders = [each for each in entries if is_looked_into(each.name)]
+                names = [each.name for each in folders if each.is_dir(follow_symlinks=False)]
+                deeper += [place / name for name in sorted(names)]
         level = deeper
 
 
@@ -258,17 +236,6 @@ def has_items(folder: Path) -> bool:
 def is_looked_into(name: str) -> bool:
     """Return whether bundles and projects are looked for in folders of this name."""
     return name[0] != "." and name not in _SKIPPED and not name.endswith((".dist-info", ".egg-info"))
-
-
-def _subfolders(folder: Path) -> list[Path]:
-    try:
-        with os.scandir(folder) as entries:
-            names = [
-                entry.name for entry in entries if is_looked_into(entry.name) and entry.is_dir(follow_symlinks=False)
-            ]
-    except OSError:
-        return []
-    return [folder / name for name in sorted(names)]
 
 
 def _installed(warnings: list[str]) -> Iterator[Root]:
@@ -295,16 +262,11 @@ def _any_registered() -> bool:
             return True  # an archive; only importlib can look inside
         except OSError:
             continue
-        if any(_registers(info / "entry_points.txt") for info in infos):
-            return True
+        for info in infos:
+            with suppress(OSError):
+                if ENTRY_POINTS.encode() in (info / "entry_points.txt").read_bytes():
+                    return True
     return False
-
-
-def _registers(path: Path) -> bool:
-    try:
-        return ENTRY_POINTS.encode() in path.read_bytes()
-    except OSError:
-        return False
 
 
 def _registered(name: str, answer: Any) -> Root:
@@ -323,15 +285,9 @@ def _registered(name: str, answer: Any) -> Root:
     categories = _value(answer, "categories") or ()
     if isinstance(categories, str) or not all(isinstance(one, str) for one in categories):
         raise TypeError("its categories are no list of namespaces")
-    identity = Identity.clean(str(_value(answer, "bundle_id") or name), str(_value(answer, "version") or ""))
-    return Root(
-        Space.SYSTEM,
-        path,
-        bundle=identity.bundle,
-        version=identity.version,
-        categories=tuple(one.strip("/") for one in categories),
-        stamp=_stamp(path, identity.version, categories),
-    )
+    bundle, version = _identity(str(_value(answer, "bundle_id") or name), str(_value(answer, "version") or ""))
+    namespaces = tuple(one.strip("/") for one in categories)
+    return Root(Space.SYSTEM, path, bundle, version, namespaces, stamp=_stamp(path, version, categories))
 
 
 def _value(answer: Any, key: str) -> Any:

@@ -168,12 +168,11 @@ class _Search:
         except EnvironmentFault as fault:
             self.problems.append(fault)
         else:
-            self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent).bundle))
+            self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent)[0]))
 
     def _add_flat(self) -> None:
         """Take the folder itself as a bundle; inside a ``.ai`` it is a part of a project all the same."""
-        identity = identify(self._folder)
-        root = Root(Space.SYSTEM, self._folder, bundle=identity.bundle, version=identity.version)
+        root = Root(Space.SYSTEM, self._folder, *identify(self._folder))
         if FOLDER in Path(self._real).parts:
             root = replace(root, space=Space.PROJECT, version="")
         self.roots.add(root)

@@ -1,4 +1,8 @@
-"""Read one file of a root, whatever has been put in its place since it was listed: its bytes, or the item in it."""
+"""Reads one file of a root, its bytes or the item in it, safely even if it was swapped since it was listed.
+
+A path is never opened as a whole: each folder is opened below the one before, without following links, and the file
+below the last. What was opened is then judged by its handle, so no check can be outrun by a rename.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import errno
 import os
 import stat
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from posixpath import splitext
 from typing import NamedTuple
@@ -36,17 +41,10 @@ def read_file(root: Root, rel_path: str) -> bytes:
         ItemError: ``vanished``, ``unreadable``, ``not-a-file``, ``link-escape`` or ``too-large``.
     """
     parts = rel_path.split("/")
-    if "\0" in rel_path or not all(parts) or not {".", ".."}.isdisjoint(parts):
+    if not _is_plain(parts):
         raise _escape(rel_path)
     try:
-        handle = _open(root, parts, rel_path)
-        try:
-            status = os.fstat(handle)
-            if not stat.S_ISREG(status.st_mode):
-                raise _no_file(rel_path)
-            return _read(handle, rel_path, status.st_size)
-        finally:
-            os.close(handle)
+        return _read(_open(root, parts, rel_path), rel_path)
     except FileNotFoundError:
         raise ItemError("vanished", f"{rel_path}: the file is gone", hint="search again", path=rel_path) from None
     except OSError as error:
@@ -123,38 +121,29 @@ class FolderReader:
         folder, _, name = rel_path.rpartition("/")
         if folder != self._path or root is not self._root:
             self._enter(root, folder)
-        if self._folder < 0:
-            return read_file(root, rel_path)
-        try:
-            handle = os.open(name, _FILE, dir_fd=self._folder)
-        except (OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
-            return read_file(root, rel_path)
-        try:
-            status = os.fstat(handle)
-            if stat.S_ISREG(status.st_mode):
-                return _read(handle, rel_path, status.st_size)
-        except OSError:
-            pass
-        finally:
-            os.close(handle)
+        if self._folder >= 0 and name not in (".", ".."):
+            with suppress(OSError, ValueError):  # a link, gone, or no name at all: the other way knows what to say
+                return _read(os.open(name, _FILE, dir_fd=self._folder), rel_path)
         return read_file(root, rel_path)
 
     def _enter(self, root: Root, folder: str) -> None:
         self.close()
         self._root, self._path = root, folder
         parts = folder.split("/")
-        if not _BELOW or "\0" in folder or not all(parts) or not {".", ".."}.isdisjoint(parts):
-            return
-        try:
-            self._folder = _open_below(os.fspath(root.path), parts, _DIRECTORY)
-        except OSError:  # a link on the way, or no folder at all: each file is opened by its whole path
-            self._folder = -1
+        if _BELOW and _is_plain(parts):
+            with suppress(OSError):  # a link on the way, or no folder at all: each file is opened by its whole path
+                self._folder = _open_below(os.fspath(root.path), parts, _DIRECTORY)
 
     def close(self) -> None:
         """Close the folder."""
         if self._folder >= 0:
             os.close(self._folder)
         self._root, self._path, self._folder = None, "", -1
+
+
+def _is_plain(parts: list[str]) -> bool:
+    """Return whether a path below the root names something below it, with no ``..`` or empty part on the way."""
+    return all(parts) and not any(part in (".", "..") or "\0" in part for part in parts)
 
 
 def _open(root: Root, parts: list[str], rel_path: str) -> int:
@@ -187,26 +176,29 @@ def _open_below(base: str, parts: Sequence[str], flags: int = _FILE) -> int:
         os.close(folder)
 
 
-def _read(handle: int, rel_path: str, size: int) -> bytes:
-    """Read at most one byte more than a file may have; one byte more than it is said to have, to see that it ends."""
-    if size <= MAX_BYTES:
-        data = os.read(handle, size + 1)
-        while size < len(data) <= MAX_BYTES and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):
-            data += chunk
-        if len(data) <= MAX_BYTES:
-            return data
-    raise ItemError(
-        "too-large",
-        f"{rel_path}: the file has more than {MAX_BYTES:,} bytes",
-        hint="keep data in a file beside it",
-        path=rel_path,
-    )
+def _read(handle: int, rel_path: str) -> bytes:
+    """Read a whole file and close it.
+
+    One byte more than its size is asked for, to see that it ends there, for it may be growing; but never more than one
+    byte more than an item may have.
+    """
+    try:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
+            problem, hint = f"{rel_path} is not a regular file", "items are regular files"
+            raise ItemError("not-a-file", problem, hint=hint, path=rel_path)
+        if (size := status.st_size) <= MAX_BYTES:
+            data = os.read(handle, size + 1)
+            while size < len(data) <= MAX_BYTES and (chunk := os.read(handle, MAX_BYTES + 1 - len(data))):
+                data += chunk
+            if len(data) <= MAX_BYTES:
+                return data
+    finally:
+        os.close(handle)
+    problem = f"{rel_path}: the file has more than {MAX_BYTES:,} bytes"
+    raise ItemError("too-large", problem, hint="keep data in a file beside it", path=rel_path)
 
 
 def _escape(rel_path: str) -> ItemError:
     problem = f"{rel_path!r} leads out of the space root"
     return ItemError("link-escape", problem, hint="copy the file instead of linking it", path=rel_path)
-
-
-def _no_file(rel_path: str) -> ItemError:
-    return ItemError("not-a-file", f"{rel_path} is not a regular file", hint="items are regular files", path=rel_path)

@@ -64,21 +64,16 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
 
 def _read(text: str, roots: tuple[Root, ...], known: list[Root]) -> Target:
     """Return the target of a text, and add the roots that it alone names to the known ones."""
-    kind, separator, item_id = text.partition(":")
-    if separator and kind in tuple(ItemType):
-        return Target(
-            text,
-            roots,
-            lambda _root, file: file.item_type == kind and fnmatchcase(file.item_id, item_id),
-            lambda _root, rel: _type_of(rel) == kind and _may_match(rel, item_id),
-        )
     path = Path(text)
-    if "/" in text and "*" in text and not path.exists():
+    kind, separator, item_id = text.partition(":")
+    if not (separator and kind in _TYPES.values()):
+        kind, item_id = "", text if "/" in text and "*" in text and not path.exists() else ""
+    if item_id or kind:
         return Target(
             text,
             roots,
-            lambda _root, file: fnmatchcase(file.item_id, text),
-            lambda _root, rel: _may_match(rel, text),
+            lambda _root, file: kind in ("", file.item_type) and fnmatchcase(file.item_id, item_id),
+            lambda _root, rel: kind in ("", _type_of(rel)) and _may_match(rel, item_id),
         )
     if path.exists() or text.startswith((".", "/", "~")) or path.suffix in spaces.SUFFIXES:
         return _path_target(text, path.expanduser(), known)
@@ -102,21 +97,21 @@ def _type_of(rel: str) -> str:
 def _may_match(rel: str, pattern: str) -> bool:
     """Return whether a file or folder may be, or have below it, an item whose id matches."""
     below = rel.partition("/")[2]
-    if fnmatchcase(os.path.splitext(below)[0], pattern):  # noqa: PTH122 - text, and below a root
-        return True
-    return _meet(f"{below}/" if below else "", _WILD.split(pattern, maxsplit=1)[0])
+    item_id = os.path.splitext(below)[0]  # noqa: PTH122 - text, and below a root
+    return fnmatchcase(item_id, pattern) or _may_lead_to(below, _WILD.split(pattern, maxsplit=1)[0])
 
 
 def _may_hold(scope: Scope, rel: str) -> bool:
     """Return whether a file or folder may be, or have below it, an item of a scope."""
     kind, below = _type_of(rel), rel.partition("/")[2]
-    if scope.holds(kind, os.path.splitext(below)[0]):  # noqa: PTH122 - as above
-        return True
-    return scope.item_type in ("", kind) and _meet(f"{below}/" if below else "", scope.prefix)
+    item_id = os.path.splitext(below)[0]  # noqa: PTH122 - as above
+    return scope.holds(kind, item_id) or (scope.item_type in ("", kind) and _may_lead_to(below, scope.prefix))
 
 
-def _meet(one: str, other: str) -> bool:
-    return one.startswith(other) or other.startswith(one)
+def _may_lead_to(folder: str, prefix: str) -> bool:
+    """Return whether ids below a folder may begin like this."""
+    ids = f"{folder}/" if folder else ""
+    return ids.startswith(prefix) or prefix.startswith(ids)
 
 
 def _path_target(text: str, path: Path, known: list[Root]) -> Target:
@@ -126,11 +121,16 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
         message = f"there is no file or folder {text!r}"
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope such as tool.rye.*")
     if inside := _inside(place, known):
+
+        def covers(root: Root, rel: str) -> bool:
+            here = str(root.path / rel)
+            return is_within(here, inside[root]) or is_within(inside[root], here)
+
         return Target(
             text,
             tuple(inside),
             lambda root, file: is_within(str(root.path / file.rel_path), inside[root]),
-            lambda root, rel: _meets(str(root.path / rel), inside[root]),
+            covers,
             whole=tuple(root for root in inside if os.path.abspath(root.path) == inside[root]),  # noqa: PTH100
         )
     below = _below(path, known)
@@ -167,14 +167,10 @@ def _below(path: Path, known: list[Root]) -> ProjectsBelow:
         return ProjectsBelow(())
     written, real = os.path.abspath(path), os.path.realpath(path)  # noqa: PTH100 - as above
     around = {
-        root: os.path.realpath(root.path)
-        for root in known
-        if is_within(os.path.abspath(root.path), written) or is_within(os.path.realpath(root.path), real)  # noqa: PTH100
+        root: place
+        for root, place in ((root, os.path.realpath(root.path)) for root in known)
+        if is_within(os.path.abspath(root.path), written) or is_within(place, real)  # noqa: PTH100
     }
     found = spaces.look_below(path, taken={root.bundle for root in known})
     new = [root for root in found.roots if os.path.realpath(root.path) not in around.values()]
     return replace(found, roots=(*around, *new))
-
-
-def _meets(place: str, other: str) -> bool:
-    return is_within(place, other) or is_within(other, place)

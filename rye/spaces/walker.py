@@ -1,4 +1,12 @@
-"""List the items of a root with one pass of ``os.scandir``."""
+"""Lists the items of a root by their names, with one pass of ``os.scandir``.
+
+Links: folders are entered by their own paths first; links to folders wait until all of those are listed. So a folder
+that is reached both ways keeps its own path, whatever the order on disk. Each real folder is listed once, which also
+ends loops. A link that leads out of the root is reported and never followed.
+
+The tree may change during the walk. What is gone when it is looked at is left out; nothing that is read here is
+trusted later: :mod:`rye.spaces.read` opens every file below its folder again and checks what it opened.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +15,7 @@ import stat
 from collections.abc import Iterator
 from heapq import heappop, heappush
 from operator import attrgetter
+from typing import NamedTuple, TypeAlias
 
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
@@ -16,8 +25,12 @@ from rye.spaces.model import FileStat, ItemFile, Root
 
 
 _SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+_BAD_NAME = "the name has characters that no item id may have"
 
 _stat_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
+
+_Listed: TypeAlias = list[tuple[str, "os.DirEntry[str] | os.stat_result"]]
+"""The items of one folder: the path of each below the root, and its entry or, of a link, the status of its target."""
 
 
 def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
@@ -31,17 +44,27 @@ def walk(root: Root) -> tuple[tuple[ItemFile, ...], tuple[ItemError, ...]]:
         ``broken-link``, ``link-escape``, ``not-a-file`` or ``unreadable``, with its ``path`` below the root.
     """
     walker = _Walker(root)
-    problems = walker.run()
-    return tuple(sorted(walker.files)), problems
+    files = sorted(ItemFile.at(path) for listed in walker.folders() for path, _ in listed)
+    return tuple(files), walker.sorted_problems()
 
 
 def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[ItemError, ...]]:
     """Return path and :data:`FileStat` of each file that :func:`walk` returns, and the same problems."""
-    walker = _StatWalker(root)
-    problems = walker.run()
-    paths, stats = walker.paths, walker.stats
+    walker = _Walker(root)
+    paths: list[str] = []
+    stats: list[FileStat] = []
+    for listed in walker.folders():
+        for path, entry in listed:
+            try:
+                status = entry if isinstance(entry, os.stat_result) else entry.stat(follow_symlinks=False)
+                stats.append(_stat_of(status))
+                paths.append(path)
+            except FileNotFoundError:  # it has just gone
+                pass
+            except OSError as error:
+                walker.report("unreadable", path, f"the file cannot be read: {error.strerror}", "check permissions")
     order = sorted(range(len(paths)), key=paths.__getitem__)
-    return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), problems
+    return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), walker.sorted_problems()
 
 
 def walk_along(root: Root) -> Iterator[ItemFile | ItemError]:
@@ -50,95 +73,74 @@ def walk_along(root: Root) -> Iterator[ItemFile | ItemError]:
     The files of a folder come in the order of their names, before those of the folders in it.
     """
     walker = _Walker(root)
-    for item_type in reversed(ItemType):
-        walker.start(item_type)
-    while walker.step():
-        yield from sorted(walker.files)
+    for listed in walker.folders():
+        yield from sorted(ItemFile.at(path) for path, _ in listed)
         yield from walker.problems
-        walker.files.clear()
         walker.problems.clear()
     yield from walker.problems
 
 
-class _Folder:
-    """A folder to list: its type, its path, the same below the root, and where it really is below the root."""
+class _Folder(NamedTuple):
+    """A folder to list: its path below the root, its type, its full path, and where it really is below the root."""
 
-    __slots__ = ("item_type", "path", "real", "rel")
-
-    def __init__(self, item_type: ItemType, path: str, *, rel: str, real: str) -> None:
-        self.item_type = item_type
-        self.path = path
-        self.rel = rel
-        self.real = real
+    rel: str
+    item_type: ItemType
+    path: str
+    real: str
 
 
 class _Walker:
-    """Lists the files of a root; a subclass may keep something else of each."""
+    """Lists the files of a root folder by folder."""
 
     def __init__(self, root: Root) -> None:
         self._root = root
         self._base = os.fspath(root.path)
         self._real_base = os.path.realpath(self._base)
         self._folders: list[_Folder] = []
-        self._links: list[tuple[str, _Folder]] = []
+        self._links: list[_Folder] = []
         self._seen: set[str] = set()
-        self.files: list[ItemFile] = []
+        self._listed: _Listed = []
         self.problems: list[ItemError] = []
 
-    def start(self, item_type: ItemType) -> None:
-        """Queue the folder of one item type."""
-        rel = item_type.folder
-        path = os.path.join(self._base, rel)
-        try:
-            mode = os.lstat(path).st_mode
-        except (FileNotFoundError, NotADirectoryError):
-            return
-        except OSError as error:
-            self._report("unreadable", rel, f"the folder cannot be read: {error.strerror}", "check permissions")
-            return
-        if stat.S_ISLNK(mode):
-            self._link(item_type, path, rel)
-        elif stat.S_ISDIR(mode):
-            self._folders.append(_Folder(item_type, path, rel=rel, real=rel))
+    def folders(self) -> Iterator[_Listed]:
+        """Yield the items of each folder: first of those reached by their own path, then of those behind links."""
+        for item_type in reversed(ItemType):
+            path = os.path.join(self._base, item_type.folder)
+            try:
+                mode = os.lstat(path).st_mode
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            except OSError as error:
+                self._unreadable(item_type.folder, error)
+                continue
+            if stat.S_ISLNK(mode):
+                self._link(item_type, path, item_type.folder)
+            elif stat.S_ISDIR(mode):
+                self._folders.append(_Folder(item_type.folder, item_type, path, item_type.folder))
+        while self._folders or self._links:
+            folder = self._folders.pop() if self._folders else heappop(self._links)
+            if folder.real not in self._seen:
+                self._seen.add(folder.real)
+                self._list(folder)
+                yield self._listed
 
-    def run(self) -> tuple[ItemError, ...]:
-        """List all folders reached by their own path, then those that only links lead to; return the problems."""
-        for item_type in ItemType:
-            self.start(item_type)
-        while self.step():
-            pass
+    def sorted_problems(self) -> tuple[ItemError, ...]:
+        """Return the problems of a finished walk."""
         return tuple(sorted(self.problems, key=lambda problem: problem.message))
 
-    def step(self) -> bool:
-        """List the next folder, the first by its name among those in the folder before; False when none is left."""
-        if not self._folders:
-            if not self._links:
-                return False
-            self._folders.append(heappop(self._links)[1])
-        self._list(self._folders.pop())
-        return True
-
     def _list(self, folder: _Folder) -> None:
-        if folder.real in self._seen:
-            return
-        self._seen.add(folder.real)
+        """List one folder, and queue the folders in it so that the first by its name is listed next."""
+        self._listed = []
         try:
             with os.scandir(folder.path) as found:
                 entries = list(found)
         except OSError as error:
-            self._report("unreadable", folder.rel, f"the folder cannot be read: {error.strerror}", "check permissions")
+            self._unreadable(folder.rel, error)
             return
         before = len(self._folders)
-        self._entries(folder, entries)
-        if len(self._folders) > before + 1:
-            self._folders[before:] = sorted(self._folders[before:], key=attrgetter("rel"), reverse=True)
-
-    def _entries(self, folder: _Folder, entries: list[os.DirEntry[str]]) -> None:
-        """Take the files of one folder; what is no plain file is for :meth:`_other`."""
         item_type, prefix = folder.item_type, f"{folder.rel}/"
         plain = PLAIN_EXTENSIONS[item_type]
         holds = self._root.holds if self._root.categories else None
-        chosen: list[os.DirEntry[str]] = []
         for entry in entries:
             name = entry.name
             first = name[0]
@@ -147,22 +149,15 @@ class _Walker:
             if not entry.is_file(follow_symlinks=False):
                 self._other(folder, entry)
             elif (name.endswith(plain) and first != "_") or is_item_file(item_type, name):
-                if holds and not holds(ItemFile.at(prefix + name).item_id):
+                path = prefix + name
+                if holds and not holds(ItemFile.at(path).item_id):
                     continue
                 if name.isprintable():
-                    chosen.append(entry)
+                    self._listed.append((path, entry))
                 else:
-                    problem = "the name has characters that no item id may have"
-                    self._report("bad-name", prefix + name, problem, "rename the file")
-        self._take(prefix, chosen)
-
-    def _take(self, prefix: str, chosen: list[os.DirEntry[str]]) -> None:
-        """Keep the items of one folder."""
-        self.files += [ItemFile.at(prefix + entry.name) for entry in chosen]
-
-    def _take_link(self, rel: str, _status: os.stat_result) -> None:
-        """Keep an item that a link leads to, given what it leads to."""
-        self.files.append(ItemFile.at(rel))
+                    self.report("bad-name", path, _BAD_NAME, "rename the file")
+        if len(self._folders) > before + 1:
+            self._folders[before:] = sorted(self._folders[before:], reverse=True)
 
     def _other(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
         """Queue a folder or link; report a pipe, socket or device that has the name of an item."""
@@ -171,12 +166,12 @@ class _Walker:
             self._link(parent.item_type, entry.path, rel)
         elif not entry.is_dir(follow_symlinks=False):
             if is_item_file(parent.item_type, name):
-                self._report("not-a-file", rel, "this is a pipe, socket or device", "items are regular files")
+                self.report("not-a-file", rel, "this is a pipe, socket or device", "items are regular files")
         elif name not in _SKIPPED_FOLDERS:
             if name.isprintable():
-                self._folders.append(_Folder(parent.item_type, entry.path, rel=rel, real=f"{parent.real}/{name}"))
+                self._folders.append(_Folder(rel, parent.item_type, entry.path, f"{parent.real}/{name}"))
             else:
-                self._report("bad-name", rel, "the name has characters that no item id may have", "rename the folder")
+                self.report("bad-name", rel, _BAD_NAME, "rename the folder")
 
     def _link(self, item_type: ItemType, path: str, rel: str) -> None:
         """Follow a link to a file or folder inside the root; report one that leads out or nowhere."""
@@ -186,48 +181,28 @@ class _Walker:
             status = os.stat(path)
         except OSError:
             if named:
-                self._report("broken-link", rel, "the link leads nowhere", "remove it or fix its target")
+                self.report("broken-link", rel, "the link leads nowhere", "remove it or fix its target")
             return
         is_folder = stat.S_ISDIR(status.st_mode)
         if name in _SKIPPED_FOLDERS or not (is_folder or named):
             return
         real = os.path.realpath(path)
-        inside = real.startswith(self._real_base + os.sep)
-        if not inside:
-            self._report("link-escape", rel, "the link leads out of the space root", "copy the files instead")
+        if not real.startswith(self._real_base + os.sep):
+            self.report("link-escape", rel, "the link leads out of the space root", "copy the files instead")
         elif not name.isprintable():
-            self._report("bad-name", rel, "the name has characters that no item id may have", "rename the link")
+            self.report("bad-name", rel, _BAD_NAME, "rename the link")
         elif is_folder:
             below = real[len(self._real_base) + 1 :].replace(os.sep, "/")
-            heappush(self._links, (rel, _Folder(item_type, path, rel=rel, real=below)))
+            heappush(self._links, _Folder(rel, item_type, path, below))
         elif not stat.S_ISREG(status.st_mode):
-            self._report("not-a-file", rel, "the link leads to a pipe, socket or device", "items are regular files")
+            self.report("not-a-file", rel, "the link leads to a pipe, socket or device", "items are regular files")
         elif self._root.holds(ItemFile.at(rel).item_id):
-            self._take_link(rel, status)
+            self._listed.append((rel, status))
 
-    def _report(self, code: str, rel: str, problem: str, hint: str) -> None:
+    def _unreadable(self, rel: str, error: OSError) -> None:
+        self.report("unreadable", rel, f"the folder cannot be read: {error.strerror}", "check permissions")
+
+    def report(self, code: str, rel: str, problem: str, hint: str) -> None:
+        """Note why a file or folder is left out."""
         path = rel if rel.isprintable() else ascii(rel)[1:-1]
         self.problems.append(ItemError(code, f"{path}: {problem}", hint=hint, path=path))
-
-
-class _StatWalker(_Walker):
-    def __init__(self, root: Root) -> None:
-        super().__init__(root)
-        self.paths: list[str] = []
-        self.stats: list[FileStat] = []
-
-    def _take(self, prefix: str, chosen: list[os.DirEntry[str]]) -> None:
-        paths, stats = self.paths, self.stats
-        for entry in chosen:
-            try:
-                stats.append(_stat_of(entry.stat(follow_symlinks=False)))
-                paths.append(prefix + entry.name)
-            except FileNotFoundError:  # it has just gone
-                pass
-            except OSError as error:
-                problem = f"the file cannot be read: {error.strerror}"
-                self._report("unreadable", prefix + entry.name, problem, "check permissions")
-
-    def _take_link(self, rel: str, status: os.stat_result) -> None:
-        self.paths.append(rel)
-        self.stats.append(_stat_of(status))
