@@ -19,7 +19,19 @@ from operator import add, eq
 import numpy as np
 import numpy.typing as npt
 
-from rye.index.arrays import NEWLINE, Array, Arrays, Ints, Numbers, pack, pack_strings, pack_table, ranked, smallest
+from rye.index.arrays import (
+    NEWLINE,
+    Array,
+    Arrays,
+    Ints,
+    Numbers,
+    ends_of,
+    pack,
+    pack_strings,
+    pack_table,
+    ranked,
+    smallest,
+)
 from rye.index.container import DamagedError
 from rye.index.schema import TYPE_NAMES
 from rye.index.terms import SortedStrings, Strings, escape, literal
@@ -47,6 +59,13 @@ def compress_strings(name: str, texts: Sequence[str]) -> Arrays:
         f"{name}.blocks": np.frombuffer(b"".join(blocks), np.uint8),
         f"{name}.filter": np.packbits(bits, bitorder="little"),
     }
+
+
+def pack_keywords(ordered: Sequence[str], owners: Ints, docs: Ints) -> Arrays:
+    """Return the arrays ``entry.*`` of keyword terms in byte order and of ``(term, document)`` pairs in order."""
+    counts = np.bincount(owners, minlength=len(ordered))
+    postings = {"entry.postings": smallest(ends_of(counts)), "entry.doc": smallest(docs)}
+    return compress_strings("entry", ordered) | postings
 
 
 class CompressedStrings(SortedStrings):

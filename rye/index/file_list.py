@@ -85,17 +85,23 @@ def stats_of(files: Sequence[FileStat]) -> Stats:
 class Files:
     """The files of a root as they were at one moment.
 
+    Args:
+        paths: Relative paths, ascending; or the same as :attr:`packed`, which is unpacked when it is first needed.
+        stats: As the attribute.
+
     Attributes:
-        paths: Relative paths, ascending.
         stats: Shape ``(n, 4)``: size, mtime_ns, ctime_ns, inode; mtime −1 marks a file to be read anew.
     """
 
-    def __init__(self, paths: tuple[str, ...], stats: Stats) -> None:
-        self.paths = paths
+    def __init__(self, paths: tuple[str, ...] | bytes, stats: Stats) -> None:
+        if isinstance(paths, bytes):
+            self.packed = paths
+        else:
+            self.paths = paths
         self.stats = stats
 
     def __len__(self) -> int:
-        return len(self.paths)
+        return len(self.stats)
 
     def same(self, other: Files) -> bool:
         """Return whether these are exactly the other files, unchanged."""
@@ -116,43 +122,19 @@ class Files:
         """The paths, compressed."""
         return zlib.compress("\0".join(self.paths).encode("utf-8", "surrogateescape"), 1)
 
-
-class _StoredFiles(Files):
-    """The files of a file list on disk, unpacked when first compared."""
-
-    def __init__(self, file: Container) -> None:
-        self._file = file
-        self._count = int(file.meta["files"])
-        self._least = np.asarray(file.meta["least"], np.int64)
-        columns = [file.array(f"stats.{column}") for column in range(_COLUMNS)]
-        if self._least.shape != (_COLUMNS,) or {column.shape for column in columns} != {(self._count,)}:
-            message = f"{self._count} files, stats of {[len(column) for column in columns]}"
-            raise ValueError(message)
-
-    def __len__(self) -> int:
-        return self._count
-
     @cached_property
-    def stats(self) -> Stats:  # type: ignore[override]
-        columns = [self._file.array(f"stats.{column}").astype(np.uint64) for column in range(_COLUMNS)]
-        return (np.stack(columns, axis=1) + self._least.view(np.uint64)).view(np.int64)
-
-    @cached_property
-    def paths(self) -> tuple[str, ...]:  # type: ignore[override]
+    def paths(self) -> tuple[str, ...]:
+        """Relative paths, ascending."""
         try:
             blob = zlib.decompress(self.packed).decode("utf-8", "surrogateescape")
         except (zlib.error, UnicodeDecodeError) as error:
             message = f"list of files: {error}"
             raise DamagedError(message) from error
         found = tuple(blob.split("\0")) if blob else ()
-        if len(found) != self._count:
-            message = f"list of files: {len(found)} paths of {self._count} files"
+        if len(found) != len(self):
+            message = f"list of files: {len(found)} paths of {len(self)} files"
             raise DamagedError(message)
         return found
-
-    @cached_property
-    def packed(self) -> bytes:
-        return bytes(self._file.buffer("paths"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +191,7 @@ class FileList:
 
     @classmethod
     def read(cls, path: Path) -> FileList:
-        """Read a list; its files are unpacked when they are first compared.
+        """Read a list; the paths of its files are unpacked when they are first compared.
 
         Raises:
             DamagedError: The file is missing or no file list.
@@ -221,8 +203,15 @@ class FileList:
             for name, docs, count in file.meta["segments"]:
                 segments.append(SegmentRow(str(name), int(docs), tuple(deleted[:count])))
                 del deleted[:count]
-            found = _StoredFiles(file), problems, str(file.meta["stamp"]), str(file.meta["listing"])
-            return cls(*found, tuple(segments))
+            # the stats are stored column by column, less the least of each, modulo 2^64
+            columns = [file.array(f"stats.{column}").astype(np.uint64) for column in range(_COLUMNS)]
+            least = np.asarray(file.meta["least"], np.int64)
+            if least.shape != (_COLUMNS,) or {column.shape for column in columns} != {(int(file.meta["files"]),)}:
+                message = f"{file.meta['files']} files, stats of {[len(column) for column in columns]}"
+                raise ValueError(message)
+            stats = (np.stack(columns, axis=1) + least.view(np.uint64)).view(np.int64)
+            found = Files(bytes(file.buffer("paths")), stats), problems, str(file.meta["stamp"])
+            return cls(*found, str(file.meta["listing"]), tuple(segments))
         except SYMPTOMS as error:
             message = f"{path.name}: {error}"
             raise DamagedError(message) from error

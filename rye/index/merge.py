@@ -21,11 +21,11 @@ import numpy as np
 
 from rye._process import check_cancelled
 from rye.index.arrays import Array, Arrays, Bools, Ints, ends_of, ranges, ranked, smallest, unique
-from rye.index.docvalues import CompressedStrings
+from rye.index.docvalues import CompressedStrings, pack_keywords
 from rye.index.postings import slot_keys
 from rye.index.relation_columns import EdgeWriter
 from rye.index.segment import Segment
-from rye.index.segment_writer import Columns, pack_keywords, pack_terms, write_segment
+from rye.index.segment_builder import Columns, pack_terms, write_segment
 from rye.index.terms import Strings
 
 BLOCK = 1 << 20

@@ -1,7 +1,7 @@
 """Read many files and write them as one segment: in pieces of bounded size, on every core.
 
 A piece is some consecutive files. Each is read by this process or a helper, which writes what it collected as a *run*
-(:mod:`rye.index.segment_writer`); the runs are then joined without tokenizing again: words and columns here, keyword
+(:mod:`rye.index.segment_builder`); the runs are then joined without tokenizing again: words and columns here, keyword
 terms and references in a helper meanwhile (threads would gain nothing, as both go back and forth between Python and
 numpy). The segment is, to the byte, the one that a single process writes.
 
@@ -31,8 +31,7 @@ from rye.index.file_list import Problem
 from rye.index.relations import edges_of
 from rye.index.schema import ItemPlace
 from rye.index.segment import Documents
-from rye.index.segment_builder import DocumentWriter, SegmentBuilder
-from rye.index.segment_writer import Columns, PostingWriter, write_segment
+from rye.index.segment_builder import Columns, DocumentWriter, PostingWriter, SegmentBuilder, write_segment
 from rye.index.store import RUNS
 from rye.spaces import ItemFile, Root
 from rye.spaces.read import read_item

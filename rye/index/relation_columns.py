@@ -128,7 +128,7 @@ class EdgeWriter:
         left_out = self._left_out + len(rows[-1]) - len(room)
         ids, names = (np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names))
         keys = {"key.id": ids, "key.name": names, "key.id.order": _order(ids), "key.name.order": _order(names)}
-        return _packed(list(self._targets), [row[room] for row in rows], left_out) | keys
+        return _pack_edges(list(self._targets), [row[room] for row in rows], left_out) | keys
 
 
 def _number(numbers: dict[_Target, int], target: _Target) -> int:
@@ -159,7 +159,7 @@ def _order(keys: Keys) -> Array:
     return smallest(np.argsort(keys, kind="stable"))
 
 
-def _packed(targets: Sequence[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
+def _pack_edges(targets: Sequence[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
     """Return the arrays of edges: their documents, kinds, lines, and places of their targets in ``targets``."""
     docs, kinds, lines, numbers = rows
     order = sorted(range(len(targets)), key=targets.__getitem__)

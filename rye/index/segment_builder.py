@@ -1,24 +1,40 @@
-"""Items → the arrays of one segment, column by column, with numpy sorts and no Python object per posting."""
+"""Items → the arrays of one segment, column by column, with numpy sorts and no Python object per posting.
+
+The idea: every token of every document is three numbers (word, slot, position). Words are numbered as they are met; at
+the end the distinct words are sorted once, and the tokens are sorted as single 64-bit integers ``term | slot |
+position``. A posting is then a run of equal ``term | slot``, its tf the length of the run.
+
+A *run* is a file of what a builder has collected of some documents: their words numbered as they were met, tokens not
+yet sorted. Runs are joined to one segment without tokenizing again (:mod:`rye.index.parallel_build`).
+:mod:`rye.index.segment` lists the arrays of a segment.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, partial
-from itertools import chain
+from itertools import chain, pairwise
 from operator import attrgetter
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
 from rye._process import check_cancelled
 from rye.index import container
-from rye.index.arrays import Arrays, Ints, pack_strings, ranked, smallest
-from rye.index.bulk_analysis import Interned
+from rye.index.analysis import VALUE_GAP, stem_arrays
+from rye.index.arrays import Array, Arrays, Ints, Numbers, ends_of, fresh, pack_strings, ranges, ranked, smallest
+from rye.index.bulk_analysis import Interned, Vocabulary
+from rye.index.docvalues import pack_keywords, pack_paths, rank_arrays
+from rye.index.evidence_column import EvidenceWriter
+from rye.index.postings import pack_positions, pack_postings
 from rye.index.relation_columns import EdgeWriter
 from rye.index.relations import Edge
 from rye.index.schema import (
+    FIELD_BITS,
     OWN_KEYS,
     SEPARATOR,
+    TEXT_FIELDS,
     TYPE_NAMES,
     TYPE_NUMBER,
     ItemPlace,
@@ -26,25 +42,243 @@ from rye.index.schema import (
     keyword_columns,
     keyword_terms,
     sort_time,
+    text_columns,
 )
 from rye.index.segment import Documents
-from rye.index.segment_writer import Columns, PostingWriter, pack_keywords, write_segment
+from rye.index.terms import term_arrays
 from rye.items.model import Item
 from rye.signing import Evidence
 
 BATCH = 1 << 21
-"""Characters of text that are read at a time."""
+"""Characters of text that are analyzed at a time."""
+
+BLOCK = 1 << 20
+"""Tokens of which postings are made at a time."""
 
 _LEAST = 100
 """Characters that an item counts at least."""
 
+_SLOTS = 1 << FIELD_BITS
+_WORD_BITS = 64
+
+
+class Columns:
+    """The doc values of a segment, one per document: id, path, type number, time of last change, evidence."""
+
+    def __init__(self) -> None:
+        self.ids: list[str] = []
+        self.paths: list[str] = []
+        self.types: list[int] = []
+        self.times: list[float] = []
+        self.evidence = EvidenceWriter()
+
+    def take(self, documents: Documents, docs: Ints) -> None:
+        """Add some documents of a file, ascending."""
+        self.ids.extend(documents.ids.take(docs))
+        self.paths.extend(documents.paths.take(docs))
+        self.types.extend(documents.types[docs].tolist())
+        self.times.extend(documents.times[docs].tolist())
+        self.evidence.take(documents.evidence, docs)
+
+    def run_arrays(self) -> Arrays:
+        """Return the arrays of a run."""
+        return {
+            "doc.type": np.asarray(self.types, np.uint8),
+            "doc.time": np.asarray(self.times, np.float64),
+            **pack_strings("id", self.ids),
+            **pack_paths(self.paths, self.types, self.ids),
+            **self.evidence.arrays(),
+        }
+
+    def arrays(self) -> Arrays:
+        """Return the arrays of a segment."""
+        arrays = self.run_arrays()
+        check_cancelled()
+        return arrays | rank_arrays(self.ids, self.types, self.paths)
+
+
+def pack_terms(ordered: list[str], counts: Ints, postings: Sequence[Array], docs: int) -> tuple[Arrays, int]:
+    """Return the arrays of terms, postings, positions and stems, and the bits that tf has.
+
+    Args:
+        ordered: The terms in byte order.
+        counts: How many postings each term has.
+        postings: In order of term, document and field: slot (:func:`rye.index.postings.slot_keys`) and tf of each
+            posting, and the positions of all.
+        docs: How many documents the segment has.
+    """
+    slots, tf, positions = postings
+    ends = ends_of(counts)
+    packed, bits = pack_postings(slots, tf, docs)
+    check_cancelled()
+    arrays = {
+        **pack_strings("term", ordered),
+        "term.postings": smallest(ends),
+        "term.positions": smallest(ends_of(np.add.reduceat(tf, ends[:-1], dtype=np.int64))),
+        **packed,
+        **pack_positions(positions),
+    }
+    check_cancelled()
+    arrays |= stem_arrays(ordered)
+    check_cancelled()
+    return arrays | term_arrays(ordered, ends, slots >> FIELD_BITS), bits
+
+
+def write_segment(path: Path, arrays: Arrays, docs: int, tf_bits: int) -> None:
+    """Write a segment to a new file."""
+    container.write(path, arrays, {"docs": docs, "fields": list(TEXT_FIELDS), "tf_bits": tf_bits})
+
+
+class _Tokens(NamedTuple):
+    """A batch of tokens: word number (less ``base``), slot and position of each; shape ``(tokens,)`` each."""
+
+    base: int
+    words: Numbers
+    slots: Numbers
+    places: Numbers
+
+
+class PostingWriter:
+    """Collects the tokens of documents that are added, or of runs that are taken, never both, and packs them."""
+
+    def __init__(self) -> None:
+        self._vocabulary = Vocabulary()
+        self._taken: list[str] = []
+        self._tokens: list[_Tokens] = []
+        self._lengths: list[Array] = []
+        self._docs = 0
+
+    def add(self, items: Sequence[Item]) -> None:
+        """Add the words of further documents."""
+        texts: list[str] = []
+        slots: list[Ints] = []
+        for number, values, owners in text_columns(items):
+            texts += values
+            slots.append((owners << FIELD_BITS) + number)
+        chunks, sizes = self._vocabulary.read(texts)
+        parts = self._place(chunks, sizes, np.concatenate(slots), len(items))
+        self._lengths.append(parts.reshape(len(items), _SLOTS).T[: len(TEXT_FIELDS)])
+        self._docs += len(items)
+
+    def take(self, run: Documents) -> None:
+        """Add the words of the documents of a run."""
+        slots = run.array("token.slot").astype(np.int32) + np.int32(self._docs << FIELD_BITS)
+        self._tokens.append(_Tokens(len(self._taken), run.array("token.word"), slots, run.array("token.place")))
+        self._taken += run.strings("word").everything
+        self._lengths.append(run.array("doc.lengths"))
+        self._docs += len(run.types)
+
+    def _release(self) -> tuple[list[str], list[_Tokens]]:
+        """Return all words by number, and all tokens; nothing is kept, as both take much memory."""
+        words, tokens = [*self._vocabulary.terms, *self._taken], self._tokens
+        self._vocabulary, self._taken, self._tokens = Vocabulary(), [], []
+        return words, tokens
+
+    def run_arrays(self) -> Arrays:
+        """Return the arrays of a run; nothing is kept."""
+        words, tokens = self._release()
+        return {
+            **pack_strings("word", words),
+            "token.word": smallest(np.concatenate([some.words + some.base for some in tokens])),
+            "token.slot": smallest(np.concatenate([some.slots for some in tokens])),
+            "token.place": smallest(np.concatenate([some.places for some in tokens])),
+            "doc.lengths": smallest(np.concatenate(self._lengths, axis=1)),
+        }
+
+    def _place(self, chunks: Numbers, sizes: Ints, slots: Ints, docs: int) -> Ints:
+        """Keep the tokens of chunks, each at its chunk's first position plus its offset; return the parts by slot.
+
+        Args:
+            chunks: The chunks of all values, one value after the other.
+            sizes: How many each value has.
+            slots: Slot of each value, as if the first document added now were the first of all.
+            docs: How many are added.
+        """
+        vocabulary = self._vocabulary
+        before = ends_of(np.asarray(vocabulary.part_counts)[chunks])  # per chunk: parts of all chunks before it
+        ends = np.cumsum(sizes)
+        value_before = before[ends - sizes]
+        value_parts = before[ends] - value_before
+        # per value: its first position, behind the earlier values of the same slot and a gap for each
+        reach = np.where(value_parts > 0, value_parts + VALUE_GAP, 0)
+        bases = np.cumsum(reach) - reach
+        first = np.flatnonzero(np.diff(slots, prepend=-1))  # values of one slot follow each other
+        bases -= np.repeat(bases[first], np.diff(first, append=len(slots)))
+        places = before[:-1] + np.repeat(bases - value_before, sizes)  # per chunk: its first position
+        # each chunk becomes its tokens, which the vocabulary lists chunk by chunk
+        starts = np.asarray(vocabulary.starts)
+        begin, end = starts[chunks], starts[chunks + 1]
+        token, widths = ranges(begin, end), end - begin
+        owners = np.repeat(slots + (self._docs << FIELD_BITS), sizes)
+        words, offsets = np.asarray(vocabulary.token_terms)[token], np.asarray(vocabulary.token_offsets)[token]
+        positions = np.repeat(places.astype(np.int32), widths) + offsets
+        self._tokens.append(_Tokens(0, words, np.repeat(owners.astype(np.int32), widths), positions))
+        return np.bincount(slots, value_parts, docs * _SLOTS).astype(np.int64)
+
+    def arrays(self) -> tuple[Arrays, int]:
+        """Return the arrays of terms, postings, positions and lengths, and the bits that tf has; nothing is kept."""
+        check_cancelled()
+        words, tokens = self._release()
+        ordered, ranks = ranked(words)
+        del words
+        check_cancelled()
+        width = (self._docs << FIELD_BITS).bit_length()
+        counts = np.zeros(len(ordered), np.int64)
+        found = []
+        for keys, positions in _sorted_tokens(tokens, ranks << width, width):
+            check_cancelled()
+            first = np.flatnonzero(fresh(keys))  # a posting begins wherever term or slot changes
+            posting, tf = keys[first], np.diff(first, append=len(keys))
+            counts += np.bincount(posting >> width, minlength=len(ordered))
+            found.append((smallest(posting & ((1 << width) - 1)), smallest(tf), smallest(positions)))
+        arrays, tf_bits = pack_terms(ordered, counts, [*map(np.concatenate, zip(*found, strict=True))], self._docs)
+        return arrays | {"doc.lengths": smallest(np.concatenate(self._lengths, axis=1))}, tf_bits
+
+
+def _sorted_tokens(tokens: list[_Tokens], starts: Ints, width: int) -> Iterator[tuple[Ints, Ints]]:
+    """Yield the tokens sorted, some terms at a time: ``term | slot`` of each, and its position.
+
+    Term, slot and position are sorted as one number where 64 bits hold them. What is made of all tokens is made in
+    place, because memory that is touched first costs more than sorting.
+
+    Args:
+        tokens: In any order; emptied.
+        starts: By number of the word: the rank of the term above ``width`` bits of zeros.
+        width: Bits that slots have.
+    """
+    low = max(int(some.places.max(initial=0)) for some in tokens).bit_length()
+    if int(starts.max(initial=0)).bit_length() + low >= _WORD_BITS:  # millions of documents with millions of terms
+        keys = np.concatenate([starts[some.base :][some.words] + some.slots for some in tokens])
+        positions = np.concatenate([some.places for some in tokens]).astype(np.int64)
+        order = np.lexsort((positions, keys))
+        yield keys[order], positions[order]
+        return
+    borders = ends_of([len(some.words) for some in tokens])
+    rows = np.empty(int(borders[-1]), np.int64)  # term | slot | position of every token
+    for (begin, end), some in zip(pairwise(borders.tolist()), tokens, strict=True):
+        row = rows[begin:end]
+        np.take(starts[some.base :], some.words, out=row, mode="clip")
+        row += some.slots
+        row <<= low
+        row |= some.places
+    tokens.clear()
+    rows.sort()
+    term = width + low
+    # cut every BLOCK tokens, moved back to where that term begins
+    cuts = np.searchsorted(rows, rows[::BLOCK] >> term << term)
+    for begin, end in pairwise([*sorted({0, *cuts.tolist()}), len(rows)]):
+        block = rows[begin:end]
+        positions = block & ((1 << low) - 1)
+        block >>= low
+        yield block, positions
+
 
 class DocumentWriter:
-    """Collects the columns, keyword terms and references of documents."""
+    """Collects the doc values, keyword terms and references of documents."""
 
     def __init__(self) -> None:
         self.columns = Columns()
-        self._edges = EdgeWriter()
+        self.edges = EdgeWriter()
         self._keywords = Interned()
         self._number_of: dict[str, Callable[[str], int]] = {}
         self._numbers: list[Ints] = []
@@ -53,35 +287,27 @@ class DocumentWriter:
         self._titles: list[str] = []
 
     def __len__(self) -> int:
-        return len(self.columns)
-
-    def refer(self, doc: int, edges: Sequence[Edge]) -> None:
-        """Add what a document refers to."""
-        self._edges.add(doc, edges)
+        return len(self.columns.ids)
 
     def add(self, items: Sequence[Item], places: Sequence[ItemPlace], evidence: Sequence[Evidence]) -> None:
         """Add further documents."""
         for key, values, owners in keyword_columns(items, places):
-            self._add_keywords(key, values, owners)
+            if key not in self._number_of:
+                self._number_of[key] = cache(partial(self._number, key))
+            numbers = np.fromiter(map(self._number_of[key], values), np.int64, len(values))
+            given = numbers >= 0  # an empty value has no term
+            self._numbers.append(numbers[given])
+            self._docs.append(np.asarray(owners, np.int64)[given] + len(self))
         self._names += map(attrgetter("name"), items)
         self._titles += map(attrgetter("title"), items)
         columns, types = self.columns, [TYPE_NUMBER[item.type] for item in items]
         ids = [item.id for item in items]
-        self._edges.name(types, ids)
+        self.edges.name(types, ids)
         columns.ids.extend(ids)
         columns.paths.extend(place.path for place in places)
         columns.types.extend(types)
         columns.times.extend(sort_time(item.updated, item.created) for item in items)
         columns.evidence.add(evidence)
-
-    def _add_keywords(self, key: str, values: Sequence[str], owners: Sequence[int]) -> None:
-        """Add the values of one key; ``owners`` are the numbers, among the items added now, of those that have them."""
-        if key not in self._number_of:
-            self._number_of[key] = cache(partial(self._number, key))
-        numbers = np.fromiter(map(self._number_of[key], values), np.int64, len(values))
-        given = numbers >= 0
-        self._numbers.append(numbers[given])
-        self._docs.append(np.asarray(owners, np.int64)[given] + len(self))
 
     def _number(self, key: str, value: str) -> int:
         return self._keywords[f"{key}{SEPARATOR}{fold_value(value)}"] if value else -1
@@ -95,7 +321,7 @@ class DocumentWriter:
         self._names += run.strings("name").everything
         self._titles += run.strings("title").everything
         docs = np.arange(len(run.types))
-        self._edges.take(run.edges, docs + len(self))
+        self.edges.take(run.edges, docs + len(self))
         self.columns.take(run, docs)
 
     def run_arrays(self) -> Arrays:
@@ -107,7 +333,7 @@ class DocumentWriter:
             "pair.doc": smallest(np.concatenate(self._docs)),
             **pack_strings("name", self._names),
             **pack_strings("title", self._titles),
-            **self._edges.arrays(),
+            **self.edges.arrays(),
         }
 
     def keywords_and_edges(self) -> Arrays:
@@ -116,15 +342,16 @@ class DocumentWriter:
         keys = [f"{TYPE_NAMES[kind]}:{item_id}" for kind, item_id in zip(columns.types, columns.ids, strict=True)]
         own = (keys, columns.paths, columns.ids, self._names, self._titles)
         owners, texts = list(self._docs), []
-        for key, values in zip(OWN_KEYS, own, strict=True):
+        for key, values in zip(OWN_KEYS, own, strict=True):  # nearly all are distinct, so they are not interned
             owners.append(np.flatnonzero(np.fromiter(map(bool, values), bool, len(values))))
             texts.append(keyword_terms(key, [value for value in values if value]))
         ordered, numbers = ranked([*self._keywords, *chain.from_iterable(texts)])
         shared = numbers[np.concatenate(self._numbers)]
+        # one number per pair, term above document, so that one sort orders both and equal neighbours are repetitions
         pairs = (np.concatenate([shared, numbers[len(self._keywords) :]]) << 32) | np.concatenate(owners)
         pairs.sort()
         pairs = pairs[np.diff(pairs, prepend=-1) != 0]
-        return pack_keywords(ordered, pairs >> 32, pairs & 0xFFFFFFFF) | self._edges.arrays()
+        return pack_keywords(ordered, pairs >> 32, pairs & 0xFFFFFFFF) | self.edges.arrays()
 
 
 class SegmentBuilder:
@@ -142,13 +369,13 @@ class SegmentBuilder:
     def add(self, item: Item, place: ItemPlace, evidence: Evidence, edges: Sequence[Edge] = ()) -> None:
         """Add one item; ``evidence`` is what its bytes prove, ``edges`` are what it refers to."""
         if edges:
-            self._documents.refer(len(self), edges)
+            self._documents.edges.add(len(self), edges)
         self._rows.append((item, place, evidence))
         self._waiting += len(item.body) + len(item.description) + _LEAST
         if self._waiting >= BATCH:
-            self._read()
+            self._analyze()
 
-    def _read(self) -> None:
+    def _analyze(self) -> None:
         """Turn the items added into columns."""
         items, places, evidence = zip(*self._rows, strict=True) if self._rows else ((), (), ())
         self._postings.add(items)
@@ -157,12 +384,12 @@ class SegmentBuilder:
 
     def write_run(self, path: Path) -> None:
         """Write the items added to a new file, as a run; the builder is not used any more."""
-        self._read()
+        self._analyze()
         container.write(path, self._documents.run_arrays() | self._postings.run_arrays(), {}, lasting=False)
 
     def write(self, path: Path) -> int:
         """Write the segment to a new file and return how many documents it holds."""
-        self._read()
+        self._analyze()
         texts, tf_bits = self._postings.arrays()
         check_cancelled()
         arrays = texts | self._documents.keywords_and_edges() | self._documents.columns.arrays()
