@@ -45,13 +45,10 @@ def find_signing_key(
     """
     variables = os.environ if environ is None else environ
     given = variables.get(KEY_VARIABLE, "").strip()
-    if given:
-        return _key_of_variable(given, passphrase or passphrase_of(variables))
-    return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
-
-
-def _key_of_variable(given: str, passphrase: bytes | None) -> SigningKey:
-    """Read the key that the variable holds or names; no message repeats its value, unless that is a file's path."""
+    if not given:
+        return load_signing_key(user / SIGNING_FOLDER, passphrase=passphrase)
+    # no message repeats the value of the variable, unless that is a file's path
+    passphrase = passphrase or passphrase_of(variables)
     if _KEY_TEXT in given:
         # a variable in CI often holds \n for each line break
         data = given.replace("\\n", "\n").encode("utf-8", "replace")
@@ -172,19 +169,13 @@ def _refuse_unsafe(path: Path, status: os.stat_result, mode: str) -> None:
         return
     found = stat.S_IMODE(status.st_mode)
     if found & 0o077:
-        raise SigningError(
-            "unsafe-permissions",
-            f"{path} is open to others (mode {found:03o}); a private key there is not used",
-            hint=f"chmod {mode} {quote(str(path))}",
-            path=str(path),
-        )
-    if status.st_uid not in {os.geteuid(), 0}:
-        raise SigningError(
-            "unsafe-permissions",
-            f"{path} belongs to another user; a private key there is not used",
-            hint=f"chown {os.geteuid()} {quote(str(path))}",
-            path=str(path),
-        )
+        problem, command = f"is open to others (mode {found:03o})", f"chmod {mode}"
+    elif status.st_uid not in {os.geteuid(), 0}:
+        problem, command = "belongs to another user", f"chown {os.geteuid()}"
+    else:
+        return
+    words = f"{path} {problem}; a private key there is not used"
+    raise SigningError("unsafe-permissions", words, hint=f"{command} {quote(str(path))}", path=str(path))
 
 
 def save_signing_key(

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from rye import signing
 from rye._report import Report
@@ -180,15 +181,7 @@ class Keyring:
         trust_file = ""
         if first if trust is None else trust:
             trust_file = str(write_own_trust_file(self._user, key.public, entry))
-        return KeyFacts(
-            name=name,
-            fingerprint=key.public.fingerprint,
-            path=str(path),
-            encrypted=secret is not None,
-            trusted=self._is_trusted(key.public),
-            public_pem=key.public.pem,
-            trust_file=trust_file,
-        )
+        return self._facts(name, key.public, path=str(path), encrypted=secret is not None, trust_file=trust_file)
 
     @property
     def in_environment(self) -> bool:
@@ -219,15 +212,8 @@ class Keyring:
             raise
         except RyeError as error:
             return KeyFacts(name, path=str(path), problem=str(error))
-        return KeyFacts(
-            name,
-            fingerprint=public.fingerprint if public else "",
-            path=str(path),
-            encrypted=encrypted,
-            unproven=encrypted and public is not None,
-            trusted=self._is_trusted(public),
-            public_pem=public.pem if public else "",
-        )
+        unproven = encrypted and public is not None
+        return self._facts(name, public, path=str(path), encrypted=encrypted, unproven=unproven)
 
     def _facts_of_environment(self) -> KeyFacts:
         given = self._environ.get(ENVIRONMENT, "").strip()
@@ -237,18 +223,14 @@ class Keyring:
         except RyeError as error:
             waiting = error.code == "passphrase-needed"
             return KeyFacts(ENVIRONMENT, path=path, encrypted=waiting, problem=str(error))
-        return KeyFacts(
-            ENVIRONMENT,
-            fingerprint=public.fingerprint,
-            path=path,
-            trusted=self._is_trusted(public),
-            public_pem=public.pem,
-        )
+        return self._facts(ENVIRONMENT, public, path=path)
 
-    def _is_trusted(self, public: PublicKey | None) -> bool:
-        return public is not None and any(
-            row.counts for row in self.trust.list().keys if row.fingerprint == public.fingerprint and row.is_anchor
-        )
+    def _facts(self, name: str, public: PublicKey | None, **more: Any) -> KeyFacts:
+        if public is None:
+            return KeyFacts(name, **more)
+        rows = [row for row in self.trust.list().keys if row.fingerprint == public.fingerprint and row.is_anchor]
+        trusted = any(row.counts for row in rows)
+        return KeyFacts(name, public.fingerprint, trusted=trusted, public_pem=public.pem, **more)
 
     def _path(self, name: str) -> Path:
         _check_name(name)

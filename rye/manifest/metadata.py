@@ -14,6 +14,7 @@ from tuf.api.metadata import DelegatedRole, Delegations, Metadata, Root, Signed,
 from tuf.api.serialization.json import JSONSerializer
 
 from rye.errors import SigningError
+from rye.items import ItemType
 from rye.manifest.model import MAX_DELEGATED_DEPTH, MAX_MANIFEST_FILE, MAX_ROLES, Delegation, ListedItem
 from rye.signing import PublicKey, SigningKey
 
@@ -21,7 +22,7 @@ ROLES: Final = ("root", "timestamp", "snapshot", "targets")
 """The four roles that every manifest has."""
 
 _ROLE_NAME: Final = re.compile(r"[a-z0-9][a-z0-9_-]{0,79}")
-_FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
+_FOLDERS: Final = {each.value: each.folder for each in ItemType}
 
 S = TypeVar("S", Root, Timestamp, Snapshot, Targets)
 

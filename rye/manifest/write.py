@@ -260,8 +260,12 @@ class _Draft:
                 self._fill(self._next(role, Targets, self.days), shares[role])
         self.roles = {name: role for name, role in self.roles.items() if name in {*ROLES, *shares}}
         self.pending = {name: role for name, role in self.pending.items() if name in shares}
-        self._adopt()
         if self._signs("snapshot"):
+            # pending lists that have all their signatures are taken, as there is a snapshot to name them
+            for role, metadata in list(self.pending.items()):
+                if not lacking(self._delegator(role), role, metadata):
+                    self.roles[role] = self.pending.pop(role)
+                    self.changed.append(role)
             snapshot = self._next("snapshot", Snapshot, self.days)
             snapshot.meta = {f"{role}.json": MetaFile(self.roles[role].signed.version) for role in sorted(shares)}
         if self._signs("timestamp"):
@@ -269,13 +273,6 @@ class _Draft:
             timestamp.snapshot_meta = MetaFile(self.roles["snapshot"].signed.version)
         if not self.changed:
             self._require_owner()
-
-    def _adopt(self) -> None:
-        """Take the pending lists that have all their signatures, where there will be a snapshot to name them."""
-        for role, metadata in list(self.pending.items()) if self._signs("snapshot") else ():
-            if not lacking(self._delegator(role), role, metadata):
-                self.roles[role] = self.pending.pop(role)
-                self.changed.append(role)
 
     def _next(self, role: str, kind: type[S], days: int) -> S:
         """Begin the next version of a role; it is pending where nobody signs the snapshot that must name it."""
@@ -305,7 +302,11 @@ class _Draft:
     def seal(self) -> ManifestUpdate:
         """Sign every role that the signers have a key of, and return the files."""
         self._require_part()
-        missing = {"root": self._seal_root()}
+        root, before = self.roots[max(self.roots)], self.roots.get(max(self.roots) - 1)
+        delegators = [root.signed, *([before.signed] if before else [])]
+        for delegator in delegators:
+            sign(root, delegator.roles["root"].keyids, self.signers)
+        missing = {"root": max(lacking(delegator, "root", root) for delegator in delegators)}
         files = {f"{number}.root.json": self._kept(f"{number}.root.json", one) for number, one in self.roots.items()}
         for role, metadata in self.roles.items():
             missing[role] = self._seal_role(role, metadata)
@@ -329,14 +330,6 @@ class _Draft:
                 for item in listed_items(metadata.signed)
             },
         )
-
-    def _seal_root(self) -> int:
-        """Sign the newest root; return how many signatures it lacks."""
-        root, before = self.roots[max(self.roots)], self.roots.get(max(self.roots) - 1)
-        delegators = [root.signed, *([before.signed] if before else [])]
-        for delegator in delegators:
-            sign(root, delegator.roles["root"].keyids, self.signers)
-        return max(lacking(delegator, "root", root) for delegator in delegators)
 
     def _seal_role(self, role: str, metadata: Metadata[Any]) -> int:
         """Sign a role; return how many signatures it lacks.

@@ -174,7 +174,7 @@ class _Found:
                 "trust-not-found", f"there is no trust file {path}", hint="name a trust file or a folder of them"
             )
         else:
-            self.entries.append(parse_trust_file(_read(path, MAX_TRUST_FILE), scope=TrustScope.NAMED, source=str(path)))
+            self.entries.append(parse_trust_file(read_trust_bytes(path), scope=TrustScope.NAMED, source=str(path)))
 
     def add_folder(
         self,
@@ -192,7 +192,8 @@ class _Found:
         except NotADirectoryError:
             return
         except OSError as error:
-            if isinstance(error, FileNotFoundError) and not _dangles(folder):
+            dangling = any(place.is_symlink() and not place.exists() for place in (folder, *folder.parents))
+            if isinstance(error, FileNotFoundError) and not dangling:
                 return
             message = f"trust files in {folder} cannot be read: {error.strerror}"
             fault = EnvironmentFault("unreadable", message, hint="check its permissions")
@@ -206,7 +207,7 @@ class _Found:
             try:
                 if path.is_symlink():
                     _refuse_leading_out(path, root)
-                data = _read(path, MAX_TRUST_FILE)
+                data = read_trust_bytes(path)
                 endorsed_by = endorser(data, stem=path.stem, anchors=anchors) if anchors else ""
                 entry = parse_trust_file(data, scope=scope, bundle=bundle, endorsed_by=endorsed_by, source=str(path))
             except (SigningError, EnvironmentFault) as fault:
@@ -215,11 +216,6 @@ class _Found:
                 self._unread.append(UnreadTrust(path, message, scope, fault, bundle, endorsed_by, name))
             else:
                 self.entries.append(entry)
-
-
-def _dangles(folder: Path) -> bool:
-    """Return whether a folder is missing because a link on the way leads nowhere."""
-    return any(place.is_symlink() and not place.exists() for place in (folder, *folder.parents))
 
 
 def _refuse_leading_out(path: Path, root: Path | None) -> None:
@@ -244,22 +240,17 @@ def trust_paths(folder: Path) -> list[Path]:
 
 
 def read_trust_bytes(path: Path) -> bytes:
-    """Return the bytes of a trust file or public key.
+    """Return the bytes of a trust file or public key, at most one more than allowed; a pipe is not waited for.
 
     Raises:
         SigningError: ``not-a-file``.
         EnvironmentFault: ``unreadable``.
     """
-    return _read(path, MAX_TRUST_FILE)
-
-
-def _read(path: Path, most: int) -> bytes:
-    """Return a regular file's bytes, at most one more than ``most``; a pipe or device is not waited for."""
     try:
         if not path.is_file():
             raise SigningError("not-a-file", f"{path} is not a regular file", hint="name a file")
         with path.open("rb") as stream:
-            return stream.read(most + 1)
+            return stream.read(MAX_TRUST_FILE + 1)
     except OSError as fault:
         raise EnvironmentFault(
             "unreadable", f"{path} cannot be read: {fault.strerror}", hint="check its permissions"

@@ -109,11 +109,7 @@ def _locate(root: Path, top: str) -> str:
     for above in (*reversed(called.parents), called):
         if os.path.realpath(above) == top:
             return str(Path(top, called.relative_to(above)))
-    return str(called) if _is_below(os.path.realpath(called), top) else ""
-
-
-def _is_below(place: str, base: str) -> bool:
-    return place == base or place.startswith(f"{base.rstrip('/')}/")
+    return str(called) if f"{os.path.realpath(called)}/".startswith(f"{top.rstrip('/')}/") else ""
 
 
 def _is_same(root: Root, rel_path: str, place: str, committed: Mapping[str, str]) -> bool:

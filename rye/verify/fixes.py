@@ -14,21 +14,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 from rye import spaces
 from rye._text import inline, quote
 from rye.errors import EnvironmentFault, ItemError
 from rye.items import ItemType
 from rye.manifest.model import MAX_MANIFEST_FILE
-from rye.signing import REASONS, Signature
+from rye.signing import REASONS
 from rye.verify.changes import is_blob, staged
 
 if TYPE_CHECKING:
     from rye.manifest import ManifestFinding
-    from rye.verify.reports import Violation
+    from rye.verify.reports import VerifiedItem, Violation
 
-_FOLDERS: Final = {"directive": "directives", "tool": "tools", "knowledge": "knowledge"}
 _PATTERN: Final = re.compile(r"[*?\[]")
 _MANIFEST: Final = re.compile(r"rye manifest (?:write|check)")
 _SIGN: Final = "rye sign "
@@ -66,21 +65,6 @@ _COMMITTED: Final = frozenset(
 """Codes of files that were well before: what was committed may be what is wanted."""
 
 
-class _Item(Protocol):
-    """A file with a verdict."""
-
-    @property
-    def ref(self) -> str: ...
-    @property
-    def space(self) -> str: ...
-    @property
-    def bundle(self) -> str: ...
-    @property
-    def path(self) -> str: ...
-    @property
-    def signature(self) -> Signature: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Fixes:
     """Writes commands for someone in the folder ``here``, where they find ``project``."""
@@ -100,7 +84,7 @@ class Fixes:
             return cls("")
         return cls(str(here), "" if project is None else str(project))
 
-    def of_item(self, item: _Item, code: str, *, formats: tuple[str, ...] = ()) -> str:
+    def of_item(self, item: VerifiedItem, code: str, *, formats: tuple[str, ...] = ()) -> str:
         """Return what fixes an item's verdict or what a policy has against it; empty where nothing needs fixing.
 
         Args:
@@ -116,7 +100,9 @@ class Fixes:
         if item.space == "system" and template.startswith(_SIGN):
             fix = f"rye sign --bundle {quote(root)} --new-key  # for its publisher; else install the bundle anew"
         else:
-            facts = {"ref": self._ref(item, root), "project": self._project(item.space, root)}
+            named, project = item.path if _PATTERN.search(item.ref) else item.ref, self._project(item.space, root)
+            space = " --space user" if item.space == "user" else ""
+            facts = {"ref": f"{quote(named)}{space}{project}", "project": project}
             form = next((form for form in ("v2", "v1") if form in formats), "v2")
             fix = template.format(**facts, key=quote(item.signature.signer), form=form)
         if template.startswith(_SIGN) and (why := _why_unsignable(item, root)):
@@ -134,11 +120,6 @@ class Fixes:
         if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
             return f"# a folder stands in the place of a file: remove {quote(violation.path)}; then: {fix}"
         return fix
-
-    def _ref(self, item: _Item, root: str) -> str:
-        named = item.path if _PATTERN.search(item.ref) else item.ref
-        space = " --space user" if item.space == "user" else ""
-        return f"{quote(named)}{space}{self._project(item.space, root)}"
 
     def _project(self, space: str, root: str) -> str:
         """Return the option that names the project, where a command would not find it by itself."""
@@ -164,7 +145,7 @@ class Fixes:
 
     def _is_restorable(self, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""
-        if not _is_in_repository(root):
+        if not any(os.path.lexists(above / ".git") for above in (Path(root), *Path(root).parents)):
             return False
         if root not in self._staged:
             self._staged[root] = staged(Path(root))
@@ -180,7 +161,7 @@ class Fixes:
             return True
 
 
-def _why_unsignable(item: _Item, root: str) -> str:
+def _why_unsignable(item: VerifiedItem, root: str) -> str:
     """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
     from rye.keys.validate import faults, link_problems
     from rye.spaces.read import read_item
@@ -199,10 +180,5 @@ def _why_unsignable(item: _Item, root: str) -> str:
 
 def _root_of(ref: str, path: str) -> str:
     kind, _, item_id = ref.partition(":")
-    at = path.rfind(f"/{_FOLDERS[kind]}/{item_id}.")
+    at = path.rfind(f"/{ItemType(kind).folder}/{item_id}.")
     return path[:at] if at > 0 else os.path.dirname(path)  # noqa: PTH120 - text, as the path is
-
-
-def _is_in_repository(folder: str) -> bool:
-    place = Path(folder)
-    return any(os.path.lexists(above / ".git") for above in (place, *place.parents))

@@ -121,11 +121,6 @@ class Policy:
         demands = (self.default, *(demand for _, demand in self.scoped), *filter(None, (self.also,)))
         return all(replace(demand, require="trusted") == Demand() for demand in demands)
 
-    @property
-    def names_signers(self) -> bool:
-        """Whether signers are demanded of every item."""
-        return bool(self.default.signers or (self.also is not None and self.also.signers))
-
     def demands(self, item: VerifiedItem) -> tuple[Demand, ...]:
         """Return all that an item must meet."""
         fitting = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 from rye.errors import ArgumentError, NotFoundError
-from rye.keys.manifests import ManifestReport
 from rye.signing import refuse_links, system_clock, write_atomically
 from rye.spaces.layout import Layout
 from rye.verify.changes import changed_since as find_changes
@@ -111,19 +110,9 @@ class Verification:
         return self.outcomes.warnings + self.checks.notes
 
     @property
-    def manifests(self) -> tuple[ManifestReport, ...]:
-        """What was found of each manifest; known in the end."""
-        return self.checks.reports
-
-    @property
-    def passed_over(self) -> int:
-        """Number of files that were named but left out because they are unchanged; known in the end."""
-        return self.outcomes.passed_over
-
-    @property
     def status(self) -> int:
         """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
-        if self.unchecked or not (self.items or self.passed_over):
+        if self.unchecked or not (self.items or self.outcomes.passed_over):
             return 2
         return 1 if self.findings else 0
 
@@ -174,7 +163,7 @@ class Verification:
             baselined=self.baselined,
             unchecked=tuple(self.unchecked),
             warnings=self.warnings,
-            manifests=self.manifests,
+            manifests=self.checks.reports,
             status=self.status,
         )
 
@@ -231,7 +220,7 @@ def start_verification(
         processes=processes,
         progress=progress,
     )
-    if not demanded.names_signers:
+    if not (demanded.default.signers or (demanded.also and demanded.also.signers)):
         outcomes.warnings += outcomes.self_vouched
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
     return Verification(outcomes, demanded, accepted, system_clock(), Manifests(outcomes, require_manifest))

@@ -100,9 +100,11 @@ def remedy(loaded: LoadedItem) -> str:
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
         return ""
-    from rye.registry import Fixes
+    from rye.registry import Fixes, VerifiedItem
 
-    return Fixes.find().of_item(loaded, loaded.signature.code)
+    kind, _, item_id = loaded.ref.partition(":")
+    item = VerifiedItem(kind, item_id, loaded.space, loaded.bundle, loaded.path, loaded.signature)
+    return Fixes.find().of_item(item, loaded.signature.code)
 
 
 def shown_path(path: str) -> str:

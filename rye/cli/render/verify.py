@@ -46,7 +46,7 @@ def render_text(
             yield _head(entry, terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
-    for report in run.manifests:
+    for report in run.checks.reports:
         yield outcome(report, terminal)
     yield _summary(run, terminal)
 
@@ -72,7 +72,7 @@ def _summary(run: Verification, terminal: Terminal) -> str:
     by_verdict = ", ".join(f"{run.counts[each]} {each}" for each in VERDICT_MARKS if run.counts[each])
     words = "all passed"
     if not run.items:
-        words = "nothing has changed" if run.passed_over else "nothing to verify"
+        words = "nothing has changed" if run.outcomes.passed_over else "nothing to verify"
     if run.findings:
         words = f"{run.findings} failed" if run.items else f"{words}, {run.findings} failed"
     if run.baselined:
