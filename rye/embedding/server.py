@@ -65,13 +65,16 @@ class ServerEmbedder:
     Args:
         choice: Which server, which model, and how to ask.
         key: Sent as a bearer token if there is one.
+        pause: Seconds before the second attempt; twice as many before each further one.
+        max_answer: Bytes of an answer that are read.
 
     Raises:
         UnavailableError: ``embedder-insecure``: the key would go over an open connection to another machine.
     """
 
-    def __init__(self, choice: Choice, key: str = "") -> None:
+    def __init__(self, choice: Choice, key: str = "", *, pause: float = PAUSE, max_answer: int = MAX_ANSWER) -> None:
         self._choice = choice
+        self._pause, self._max_answer = pause, max_answer
         self._path, self._vectors = _DIALECTS[choice.kind]
         self._place = urlsplit(choice.url)
         self._name = f"{choice.kind}:{inline(choice.model)}"
@@ -131,7 +134,7 @@ class ServerEmbedder:
     def _asked(self, body: bytes) -> Any:
         """Send one request, again where that may help, and return the JSON of its answer."""
         until = time.monotonic() + self._choice.timeout
-        pause, problem, status = PAUSE, "", 0
+        pause, problem, status = self._pause, "", 0
         for attempt in range(ATTEMPTS):
             if attempt:
                 time.sleep(min(pause, max(until - time.monotonic(), 0)))
@@ -165,7 +168,7 @@ class ServerEmbedder:
             line.socket = connection.sock
             connection.request("POST", f"{self._place.path}{self._path}", body, self._headers)
             with connection.getresponse() as answer:
-                most = MAX_ANSWER if answer.status == http.client.OK else _ERROR_BYTES
+                most = self._max_answer if answer.status == http.client.OK else _ERROR_BYTES
                 data = answer.read(most + 1)
                 cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
         except (OSError, http.client.HTTPException, ValueError) as error:
@@ -179,7 +182,7 @@ class ServerEmbedder:
         if cut_short:
             raise _Refused("it hung up in the middle of its answer")
         if answer.status == http.client.OK and len(data) > most:
-            raise failed(self._name, f"answered with more than {MAX_ANSWER >> 20} MiB")
+            raise failed(self._name, f"answered with more than {self._max_answer >> 20} MiB")
         return answer.status, data
 
     def _connection(self, timeout: float) -> http.client.HTTPConnection:

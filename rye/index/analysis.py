@@ -207,18 +207,18 @@ def locate_chunks(normalized: str, start: int = 0) -> Iterator[tuple[int, str]]:
     return ((match.start(), match.group()) for match in _pattern_for(normalized).finditer(normalized, start))
 
 
-def locate(chunk: str) -> tuple[Located, ...]:
+def locate(chunk: str, most: int = MAX_LOCATED) -> tuple[Located, ...]:
     """Return the tokens of a chunk with their places in it, for highlighting.
 
     A part that cannot be found literally (folding changed its length) gets the chunk's whole range. Of a longer chunk
-    than :data:`MAX_LOCATED` only what is whole up to there is located.
+    than ``most`` characters only what is whole up to there is located.
     """
-    if len(chunk) <= MAX_LOCATED:
+    if len(chunk) <= most:
         return _located_short(chunk) if len(chunk) <= MAX_TERM else _located(chunk)
-    located = _located(chunk[:MAX_LOCATED])
+    located = _located(chunk[:most])
     last = max((token.end for token in located if not token.joined), default=0)
     return tuple(
-        token for token in located if len(token.term) == MAX_TERM or token.end < (last if token.joined else MAX_LOCATED)
+        token for token in located if len(token.term) == MAX_TERM or token.end < (last if token.joined else most)
     )
 
 

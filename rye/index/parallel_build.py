@@ -55,6 +55,23 @@ _AHEAD = 2
 """Pieces that a helper has at a time: one that it reads, and the next."""
 
 
+class Thresholds(NamedTuple):
+    """When a build is worth several processes, and in which pieces it reads.
+
+    Attributes:
+        alone_below: Fewer files than this are read by one process.
+        join_alone_below: Runs of fewer documents than this are joined by one process.
+        piece_bytes: Bytes of files in a piece, at most.
+    """
+
+    alone_below: int = ALONE_BELOW
+    join_alone_below: int = JOIN_ALONE_BELOW
+    piece_bytes: int = PIECE_BYTES
+
+
+THRESHOLDS = Thresholds()
+
+
 class BuildTask(NamedTuple):
     """What is to be read, and where to put it.
 
@@ -65,6 +82,7 @@ class BuildTask(NamedTuple):
         digests: By path, the SHA-256 of the bytes of what is indexed already.
         folder: Where runs are written.
         report: Called with the number of files done.
+        thresholds: When several processes share the work.
     """
 
     root: Root
@@ -73,6 +91,7 @@ class BuildTask(NamedTuple):
     digests: Mapping[str, str]
     folder: Path
     report: Callable[[int], None]
+    thresholds: Thresholds = THRESHOLDS
 
 
 class BuildResult(NamedTuple):
@@ -109,7 +128,7 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
     Raises:
         CancelledError: It has been cancelled; helpers are ended, and nothing that was written for it is left.
     """
-    count = min(cores() if processes is None else processes, max(1, len(task.files) * 2 // ALONE_BELOW))
+    count = min(cores() if processes is None else processes, max(1, len(task.files) * 2 // task.thresholds.alone_below))
     pieces = _pieces(task, count)
     if len(pieces) <= 1:
         builder = SegmentBuilder()
@@ -125,8 +144,9 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
                 results.append(result)
                 task.report(sum(len(piece.files) for piece in pieces[: len(results)]))
         runs = [task.folder / result.run for result in results if result.run]
+        write = partial(join, runs, processes=count, alone_below=task.thresholds.join_alone_below)
         yield BuildResult(
-            (lambda path: join(runs, path, processes=count)) if runs else None,
+            write if runs else None,
             frozenset(path for result in results for path in result.same),
             tuple(problem for result in results for problem in result.problems),
         )
@@ -137,7 +157,8 @@ def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildRes
 
 def _pieces(task: BuildTask, processes: int) -> list[_Piece]:
     """Cut files into pieces of the size that one process may read, and several for each if there are several."""
-    files, digests, most_bytes = task.files, task.digests, min(PIECE_BYTES, BYTES_AT_ONCE // processes)
+    files, digests = task.files, task.digests
+    most_bytes = min(task.thresholds.piece_bytes, BYTES_AT_ONCE // processes)
     most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
     borders, size = [0], 0
     for at, more in enumerate(task.sizes):
@@ -189,20 +210,21 @@ def _new_run(folder: Path) -> Path:
     return folder / f"run-{uuid.uuid4().hex}.ryx"
 
 
-def join(runs: Sequence[Path], path: Path, *, processes: int) -> int:
+def join(runs: Sequence[Path], path: Path, *, processes: int, alone_below: int = JOIN_ALONE_BELOW) -> int:
     """Write one segment of the documents of runs, in their order; return how many they are.
 
     Args:
         runs: Their files.
         path: The file to write.
         processes: How many processes may work, this one among them.
+        alone_below: Fewer documents than this are joined by this process alone.
 
     Raises:
         CancelledError: It has been cancelled; the helper is ended.
     """
     opened = list(map(Documents, runs))
     docs = sum(len(run.types) for run in opened)
-    others, helpers = _new_run(runs[0].parent), int(docs >= JOIN_ALONE_BELOW and processes > 1)
+    others, helpers = _new_run(runs[0].parent), int(docs >= alone_below and processes > 1)
     try:
         with start_workers(helpers, __name__, partial(_write_keywords_and_edges, others)) as workers:
             answers = []

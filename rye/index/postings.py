@@ -52,18 +52,19 @@ def slot_keys(docs: Numbers, fields: Numbers) -> Ints:
     return keys
 
 
-def pack_postings(slots: Array, tf: Array, docs: int) -> tuple[Arrays, int]:
+def pack_postings(slots: Array, tf: Array, docs: int, *, wide_tf_bits: int = WIDE_TF_BITS) -> tuple[Arrays, int]:
     """Return the arrays ``posting*`` and the bits that tf has.
 
     Args:
         slots: Document and field of each posting, as :func:`slot_keys` gives them.
         tf: How often the term occurs there, at least once.
         docs: How many documents the segment has.
+        wide_tf_bits: How many bits of 64 tf may have.
     """
     needed = max(int(tf.max(initial=1)).bit_length(), 1)
     left = 32 - FIELD_BITS - max(docs - 1, 0).bit_length()
     narrow = left >= MIN_TF_BITS
-    bits = min(needed, left if narrow else WIDE_TF_BITS)
+    bits = min(needed, left if narrow else wide_tf_bits)
     mask = (1 << bits) - 1
     word: Any = np.uint32 if narrow else np.uint64
     packed = (slots.astype(word) << word(bits)) | np.minimum(tf, mask).astype(word)

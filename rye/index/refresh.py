@@ -27,7 +27,7 @@ from rye.errors import EnvironmentFault
 from rye.index.cache_folder import write_faults
 from rye.index.container import SYMPTOMS, DamagedError
 from rye.index.file_list import FileList, Files, Problem, stats_of
-from rye.index.parallel_build import BuildTask, build
+from rye.index.parallel_build import THRESHOLDS, BuildTask, Thresholds, build
 from rye.index.store import LOCK_WAIT, Snapshot, Store
 from rye.spaces import ItemFile, Root
 
@@ -72,13 +72,28 @@ class SpaceIndex:
         root: The space root.
         folder: The folder of its index.
         progress: Called while files are read.
+        lock_wait: Seconds to wait for another process that writes the index.
+        now: Returns the time in nanoseconds.
+        thresholds: When several processes share the work of reading files.
     """
 
-    def __init__(self, root: Root, folder: Path, progress: Progress | None = None) -> None:
+    def __init__(
+        self,
+        root: Root,
+        folder: Path,
+        progress: Progress | None = None,
+        *,
+        lock_wait: float = LOCK_WAIT,
+        now: Callable[[], int] = time.time_ns,
+        thresholds: Thresholds = THRESHOLDS,
+    ) -> None:
         self.root = root
         self.folder = folder
+        self.lock_wait = lock_wait
         self._store = Store(folder)
         self._progress = progress
+        self._now = now
+        self._thresholds = thresholds
         self._snapshot: Snapshot | None = None
         self._rebuild_reason = ""
 
@@ -136,7 +151,7 @@ class SpaceIndex:
             return self._update(newest, walked)
 
         try:
-            return self._locked(work, wait=0.0 if current else LOCK_WAIT)
+            return self._locked(work, wait=0.0 if current else self.lock_wait)
         except EnvironmentFault as fault:
             if current is None:
                 raise
@@ -180,12 +195,12 @@ class SpaceIndex:
             self._rebuild_reason = self._rebuild_reason or reason
             return self._update(None, _walk(self.root))
 
-        return self._locked(work, wait=LOCK_WAIT)
+        return self._locked(work, wait=self.lock_wait)
 
     def rebuild(self) -> RefreshReport:
         """Index every file anew, whatever the last snapshot says."""
         return self._locked(
-            lambda held: self._update(None, _walk(self.root)) if held else _stale(self.snapshot()), wait=LOCK_WAIT
+            lambda held: self._update(None, _walk(self.root)) if held else _stale(self.snapshot()), wait=self.lock_wait
         )
 
     def _is_current(self, snapshot: Snapshot, walked: _Walked) -> bool:
@@ -209,9 +224,10 @@ class SpaceIndex:
 
     def _write(self, base: Snapshot | None, walked: _Walked) -> RefreshReport:
         changes = _compare_files(base, walked.files)
-        started = time.time_ns()
+        started = self._now()
         report = self._progress_of(len(changes.to_read))
-        work = BuildTask(self.root, changes.to_read, changes.sizes, changes.digests, self.folder, report)
+        digests, thresholds = changes.digests, self._thresholds
+        work = BuildTask(self.root, changes.to_read, changes.sizes, digests, self.folder, report, thresholds)
         with write_faults(self.folder), build(work) as found:
             problems = (*changes.known_problems, *found.problems, *walked.problems)
             file_list = FileList(changes.files, problems, self.root.stamp).settled(started)

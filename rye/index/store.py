@@ -109,8 +109,9 @@ def _table_name(generation: int) -> str:
 class Store:
     """The folder of one root's index."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, last_generation: int = LAST_GENERATION) -> None:
         self.folder = folder
+        self._last_generation = last_generation
         self._segments: dict[str, tuple[tuple[int, ...], Segment]] = {}
         self._last: FileList | None = None
 
@@ -236,7 +237,7 @@ class Store:
     def _next_generation(self) -> int:
         """Return the number of a new generation: the first free one if a file that is not ours has the last."""
         latest = self._latest()
-        if latest < LAST_GENERATION:
+        if latest < self._last_generation:
             return latest + 1
         return next(number for number in count() if not os.path.lexists(self.folder / _table_name(number)))
 
@@ -314,7 +315,7 @@ class Store:
         except OSError as error:
             logger.info("time of comparison not kept: %s", error)
 
-    def clear(self) -> int:
+    def clear(self, *, wait: float = LOCK_WAIT) -> int:
         """Remove every file of the index, and whatever else is in the folder; return how many bytes that freed.
 
         Raises:
@@ -325,7 +326,7 @@ class Store:
             return 0
         with ExitStack() as stack:
             for name in sorted({_LOCK, *(path.name for path in files_in(self.folder, f"*{LOCK_SUFFIX}"))}):
-                if not stack.enter_context(hold_lock(self.folder, name, wait=LOCK_WAIT)):
+                if not stack.enter_context(hold_lock(self.folder, name, wait=wait)):
                     message = f"another process is writing to {self.folder}"
                     raise EnvironmentFault("index-busy", message, hint="try again when it is done")
             stack.enter_context(write_faults(self.folder))

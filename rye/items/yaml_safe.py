@@ -37,7 +37,14 @@ _TEXT_TAGS = frozenset({"!", "tag:yaml.org,2002:str"})
 _NO_TEXT: frozenset[str] = frozenset()
 
 
-def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1, unambiguous: bool = False) -> Any:
+def load(
+    text: str,
+    *,
+    as_text: frozenset[str] = _NO_TEXT,
+    first_line: int = 1,
+    unambiguous: bool = False,
+    loader: Any = _LOADER,
+) -> Any:
     """Return the first document of ``text`` as dicts with string keys, lists and scalars; None when it is empty.
 
     Args:
@@ -45,6 +52,7 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1, 
         as_text: Top-level keys whose plain scalars stay as written, so that ``version: 1.10`` is not a number.
         first_line: The line of the file on which ``text`` begins, for messages.
         unambiguous: Refuse duplicate keys, keys that are not text and a second document: nothing written may be lost.
+        loader: PyYAML's class that reads events: that of the C library, where there is one.
 
     Raises:
         ItemError: ``unparsable``, ``too-large``, ``too-deep`` or ``alias-bomb``.
@@ -53,7 +61,7 @@ def load(text: str, *, as_text: frozenset[str] = _NO_TEXT, first_line: int = 1, 
         raise ItemError("too-large", f"YAML of {len(text):,} characters", hint=f"keep it below {MAX_CHARS:,}")
     parser = None
     try:
-        parser = _LOADER(text)
+        parser = loader(text)
         return _YamlBuilder(parser, as_text, first_line, unambiguous).document()
     except yaml.YAMLError as error:
         raise _unparsable(error, first_line) from None

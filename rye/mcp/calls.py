@@ -52,11 +52,19 @@ class Call:
     Args:
         report: Where progress goes; None where nobody asked for it.
         confirm: How the user is asked; None where the client cannot.
+        clock: Returns seconds, by which progress is not reported too often.
     """
 
-    def __init__(self, report: ReportProgress | None = None, confirm: Confirm | None = None) -> None:
+    def __init__(
+        self,
+        report: ReportProgress | None = None,
+        confirm: Confirm | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._gone = threading.Event()
         self._report = report
+        self._clock = clock
         self.confirm = confirm
         self._before = 0.0
         self._last: tuple[str, float] = ("", 0.0)
@@ -88,7 +96,7 @@ class Call:
         if source != last_source:
             self._before += last
         self._last = (source, float(done))
-        now, reached = time.monotonic(), self._before + done
+        now, reached = self._clock(), self._before + done
         if reached <= self._told or now < self._next:
             return
         self._told, self._next = reached, now + _PACE

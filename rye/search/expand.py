@@ -72,19 +72,20 @@ class Terms:
         return sum(int(document_frequencies(part, ids, fields).sum()) for part, (ids, _) in pairs)
 
 
-def expand(reader: Reader, pattern: Pattern, fields: Bools | None) -> Terms:
-    """Return the terms a pattern stands for, at most :data:`MAX_EXPANSIONS` different ones.
+def expand(reader: Reader, pattern: Pattern, fields: Bools | None, most: int = MAX_EXPANSIONS) -> Terms:
+    """Return the terms a pattern stands for, the most frequent if there are too many.
 
     Args:
         reader: What to search.
         pattern: The part as written.
         fields: Shape ``(fields,)``: in which fields a term's document frequency counts when terms must be left out;
             None to leave out none.
+        most: How many different ones may be returned.
     """
     choices = tuple([_choose(part, pattern) for part in reader.parts])
-    if fields is None or sum([len(ids) for ids, _ in choices]) <= MAX_EXPANSIONS:
+    if fields is None or sum([len(ids) for ids, _ in choices]) <= most:
         return Terms(reader, choices)
-    return _cut(reader, choices, pattern.text, fields)
+    return _cut(reader, choices, pattern.text, fields, most=most)
 
 
 def _choose(part: Part, pattern: Pattern) -> Choice:
@@ -134,18 +135,18 @@ def _fuzzy(part: Part, pattern: Pattern) -> Choice:
     return ids[weights > 0], weights[weights > 0]
 
 
-def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: Bools) -> Terms:
+def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: Bools, *, most: int) -> Terms:
     """Keep the word itself and the terms of greatest live document frequency over all segments; ties by term."""
     numbers, own = _numbered(reader, choices, itself)
     rows = [(part, ids, of) for part, (ids, _), of in zip(reader.parts, choices, numbers, strict=True)]
-    counts = _greatest(rows, own, fields)
-    if np.count_nonzero(counts) <= MAX_EXPANSIONS:
+    counts = _greatest(rows, own, fields, most=most)
+    if np.count_nonzero(counts) <= most:
         return Terms(reader, choices)
     if own >= 0 and counts[own]:
         counts[own] = counts.max() + 1
-    least = _kth_largest(counts, MAX_EXPANSIONS)
+    least = _kth_largest(counts, most)
     keep = counts > least
-    keep[np.flatnonzero(counts == least)[: MAX_EXPANSIONS - np.count_nonzero(keep)]] = True
+    keep[np.flatnonzero(counts == least)[: most - np.count_nonzero(keep)]] = True
     cut = [(ids[keep[of]], weights[keep[of]]) for (ids, weights), of in zip(choices, numbers, strict=True)]
     return Terms(reader, tuple(cut), cut=True)
 
@@ -162,7 +163,7 @@ def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple
     return numbers, number_of.get(itself, -1)
 
 
-def _greatest(rows: list[tuple[Part, Ints, Ints]], own: int, fields: Bools) -> Ints:
+def _greatest(rows: list[tuple[Part, Ints, Ints]], own: int, fields: Bools, *, most: int) -> Ints:
     """Return the live document frequency of each term that may be among the greatest, of others 0.
 
     The documents that have a term in any field, deleted or not, bound its frequency from above. So the terms of the
@@ -175,7 +176,7 @@ def _greatest(rows: list[tuple[Part, Ints, Ints]], own: int, fields: Bools) -> I
         bounds[of] += part.segment.term_docs[ids]
     if fields.all() and all(part.intact for part, _, _ in rows):
         return bounds
-    wanted = MAX_EXPANSIONS + 1
+    wanted = most + 1
     taken = 2 * wanted
     while True:
         floor = _kth_largest(bounds, taken) if taken < size else 0

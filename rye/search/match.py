@@ -58,7 +58,8 @@ class Matcher:
         """Return what each part of the query stands for in the dictionary."""
         if self._terms is None:
             fields = None if self.excluded else self.query.fields
-            self._terms = {one: expand(self.reader, one, fields) for one in {*patterns(self.query.pattern)}}
+            several, most = {*patterns(self.query.pattern)}, self._effort.terms
+            self._terms = {one: expand(self.reader, one, fields, most) for one in several}
         return self._terms
 
     def cut(self) -> bool:

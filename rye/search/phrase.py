@@ -28,7 +28,7 @@ from rye.index.segment import Segment
 from rye.query import ast
 from rye.search.bound import Near, Phrase, SloppyPhrase, TermQuery, TextPattern, patterns
 from rye.search.docset import look_up
-from rye.search.expand import How, Pattern, Terms
+from rye.search.expand import MAX_EXPANSIONS, How, Pattern, Terms
 from rye.search.fields import FIELD_MASK
 from rye.search.postings import TermPostings, least, shared, sum_by
 
@@ -251,16 +251,16 @@ class PhraseMatcher:
         """Return the slots of a segment in which the query stands, ascending, and how often, weighted.
 
         Raises:
-            QueryError: ``too-many-positions``; of more than :data:`AT_ONCE` none has been read then.
+            QueryError: ``too-many-positions``; of more than are compared at once none has been read then.
         """
         segment, pattern = self._reader.parts[index].segment, self._query.pattern
         postings = {one: self.postings(index, one) for one in self._times}
         wanted = _candidates(pattern, postings)
-        if sum([one.tokens() * self._times[part] for part, one in postings.items()]) > AT_ONCE:
+        if sum([one.tokens() * self._times[part] for part, one in postings.items()]) > self._effort.at_once:
             counts = self._counts(segment, postings, wanted)
-            if (total := int(counts.sum())) > AT_ONCE:
+            if (total := int(counts.sum())) > self._effort.at_once:
                 self._effort.spend(total, self._query)
-                number = ((counts.cumsum() - counts) // AT_ONCE).take(wanted >> FIELD_BITS)
+                number = ((counts.cumsum() - counts) // self._effort.at_once).take(wanted >> FIELD_BITS)
                 pieces = np.split(wanted, np.flatnonzero(np.diff(number)) + 1)
                 several = [_frequencies(pattern, _Positions(segment, postings, some)) for some in pieces]
                 slots, tf = zip(*several, strict=True)
@@ -301,7 +301,7 @@ class PhraseMatcher:
             yield docs, self._kept[index]
             return
         segment, postings = self._reader.parts[index].segment, {one: self.postings(index, one) for one in self._times}
-        together = len(docs) < 2 or int(self._counts(segment, postings, _slots_of(docs)).sum()) <= AT_ONCE
+        together = len(docs) < 2 or int(self._counts(segment, postings, _slots_of(docs)).sum()) <= self._effort.at_once
         for some in [docs] if together else np.split(docs, len(docs)):
             yield some, _Positions(segment, postings, _slots_of(some))
 
@@ -326,9 +326,18 @@ def _spans_in(doc: int, several: Sequence[Occurrences]) -> Spans:
 
 
 class Effort:
-    """The positions that a query has looked at so far."""
+    """What evaluating a query may cost, and the positions that it has looked at so far.
 
-    def __init__(self) -> None:
+    Args:
+        terms: Terms that a part of a term query may stand for.
+        positions: Positions that it may look at.
+        at_once: Positions that are compared in one batch.
+    """
+
+    def __init__(self, *, terms: int = MAX_EXPANSIONS, positions: int = MOST, at_once: int = AT_ONCE) -> None:
+        self.terms = terms
+        self.at_once = at_once
+        self._most = positions
         self._spent = 0
 
     def spend(self, positions: int, query: TermQuery) -> int:
@@ -338,7 +347,7 @@ class Effort:
             QueryError: ``too-many-positions``.
         """
         self._spent += positions
-        if self._spent <= MOST:
+        if self._spent <= self._most:
             return self._spent
         text = query.text or query.label()
         start, end = query.node.span if query.text else (0, len(text))
@@ -346,7 +355,7 @@ class Effort:
         words = "" if isinstance(query.node, ast.Word) else f"({' '.join(map(str, several))})"
         raise QueryError(
             "too-many-positions",
-            f"the words of this part have too many positions: more than {MOST:,} would have to be compared",
+            f"the words of this part have too many positions: more than {self._most:,} would have to be compared",
             text=text,
             position=start,
             token=text[start:end],

@@ -141,14 +141,14 @@ def read_postings(part: Part, choice: Choice, fields: Bools | None) -> Postings:
     return Postings(part, slots, tf)
 
 
-def docs_of(part: Part, terms: Ints, fields: Bools | None) -> Docs:
+def docs_of(part: Part, terms: Ints, fields: Bools | None, at_once: int = AT_ONCE) -> Docs:
     """Return the live documents of some terms, in some fields, None for all.
 
     However many postings there are, few are in memory at a time, and none are read once every document is found.
     """
     segment = part.segment
     found = ~part.live
-    piece = segment.sizes(terms).cumsum() // AT_ONCE
+    piece = segment.sizes(terms).cumsum() // at_once
     for some in np.split(terms, np.flatnonzero(np.diff(piece)) + 1):
         slots = segment.slots_of(some)
         if fields is not None:

@@ -89,16 +89,24 @@ class Evaluation:
         weights: Field weights.
         states: Answers ``is:`` and ``signer:``.
         matchers: Those of other queries over the same reader, which are not evaluated again; these are added.
+        effort: What it may cost.
     """
 
     def __init__(
-        self, reader: Reader, query: bound.Bound, weights: Weights, states: States, *, matchers: Matchers | None = None
+        self,
+        reader: Reader,
+        query: bound.Bound,
+        weights: Weights,
+        states: States,
+        *,
+        matchers: Matchers | None = None,
+        effort: Effort | None = None,
     ) -> None:
         self.reader = reader
         self.query = query
         self.weights = weights
         self.states = states
-        several, effort = {} if matchers is None else matchers, Effort()
+        several, effort = {} if matchers is None else matchers, effort or Effort()
         self._terms: list[tuple[TermQuery, Matcher]] = []
         self._matchers: dict[int, Matcher] = {}
         for term, excluded in bound.nodes(query):

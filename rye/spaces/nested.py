@@ -36,7 +36,7 @@ class ProjectsBelow:
     problems: tuple[RyeError, ...] = ()
 
 
-def look_below(folder: Path, *, taken: Collection[str] = ()) -> ProjectsBelow:
+def look_below(folder: Path, *, taken: Collection[str] = (), most: int = MAX_FOLDERS) -> ProjectsBelow:
     """Return the projects in a folder, and the bundle that it may be itself, importing nothing.
 
     Whatever has a ``.ai`` is a project, also when that holds no items; only a folder that has none, and is none, can be
@@ -47,8 +47,9 @@ def look_below(folder: Path, *, taken: Collection[str] = ()) -> ProjectsBelow:
     Args:
         folder: Where to look.
         taken: Names that others have already.
+        most: In how many folders to look.
     """
-    search = _Search(Path(os.path.abspath(folder)), taken)  # noqa: PTH100 - links stay
+    search = _Search(Path(os.path.abspath(folder)), taken, most)  # noqa: PTH100 - links stay
     search.run()
     return ProjectsBelow(search.roots.result()[0], tuple(search.problems))
 
@@ -64,8 +65,9 @@ class _Place(NamedTuple):
 class _Search:
     """A walk by levels, first along the folders' own paths, then along links, at last outside."""
 
-    def __init__(self, folder: Path, taken: Collection[str]) -> None:
+    def __init__(self, folder: Path, taken: Collection[str], most: int) -> None:
         self._folder = folder
+        self._most = most
         self._real = os.path.realpath(folder)
         self.roots = RootCollector(taken)
         self._queue: deque[_Place] = deque()
@@ -87,7 +89,7 @@ class _Search:
             self._add_flat()
         self._queue.append(_Place(str(self._folder), self._real))
         while place := self._next():
-            if len(self._seen) > MAX_FOLDERS:
+            if len(self._seen) > self._most:
                 self._give_up(place.path)
                 return
             self._look_into(place)
@@ -102,7 +104,7 @@ class _Search:
 
     def _give_up(self, path: str) -> None:
         message = (
-            f"more than {MAX_FOLDERS:,} folders are in {str(self._folder)!r}, or where links in it lead; "
+            f"more than {self._most:,} folders are in {str(self._folder)!r}, or where links in it lead; "
             f"not looked into: {path!r} and others"
         )
         hint = "name the projects in it that are to be verified"

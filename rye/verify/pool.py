@@ -32,7 +32,13 @@ _AHEAD = 3
 
 
 def verify_files(
-    files: Iterable[Place], roots: Sequence[Root], verifier: Verifier, *, processes: int
+    files: Iterable[Place],
+    roots: Sequence[Root],
+    verifier: Verifier,
+    *,
+    processes: int,
+    alone_below: int = SERIAL_BELOW,
+    chunk_size: int = _CHUNK,
 ) -> Iterator[Outcome]:
     """Yield the outcome of each file, in their order.
 
@@ -41,12 +47,14 @@ def verify_files(
         roots: The roots those numbers mean.
         verifier: Judges each of them.
         processes: How many processes may work, this one among them.
+        alone_below: Fewer files than this are verified in this process alone.
+        chunk_size: How many files a process takes at a time.
     """
     left = iter(files)
-    first = list(islice(left, SERIAL_BELOW if processes > 1 else 0))
+    first = list(islice(left, alone_below if processes > 1 else 0))
     every = chain(first, left)
-    chunks = iter(lambda: list(islice(every, _CHUNK)), [])
-    if len(first) < SERIAL_BELOW or processes < 2:
+    chunks = iter(lambda: list(islice(every, chunk_size)), [])
+    if len(first) < alone_below or processes < 2:
         for chunk in chunks:
             yield from _check_all(verifier, roots, chunk)
         return

@@ -16,8 +16,8 @@ import pytest
 
 from rye import Registry
 from rye.errors import EnvironmentFault
-from rye.index import store
 from rye.index.file_list import FileList
+from rye.index.store import Store
 from tests.support.spacesim import SpaceSim, no_own_items
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -68,15 +68,14 @@ def held_by_another(folder: Path, name: str) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.mark.parametrize("name", ["MAIN_WRITELOCK", "VECTORS-0123-LOCK"])
-def test_clearing_waits_for_whoever_writes(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_clearing_waits_for_whoever_writes(sim: SpaceSim, name: str) -> None:
     """While another process writes an index or vectors, nothing is removed under it; in the end that is said."""
     registry = sim.registry()
     registry.search("deploy")
-    monkeypatch.setattr(store, "LOCK_WAIT", 0.3)
     before = sorted(index_of(registry).iterdir())
     with held_by_another(index_of(registry), name):
         with pytest.raises(EnvironmentFault, match="another process") as caught:
-            registry.clear()
+            Store(index_of(registry)).clear(wait=0.3)
         assert caught.value.code == "index-busy"
         assert set(before) <= set(index_of(registry).iterdir())
     assert registry.clear() > 0

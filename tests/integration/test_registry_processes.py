@@ -164,18 +164,19 @@ def test_while_another_process_holds_the_lock(sim: SpaceSim) -> None:
     assert registry.search("something").total == 1
 
 
-def test_the_first_index_while_another_process_holds_the_lock(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_first_index_while_another_process_holds_the_lock(sim: SpaceSim) -> None:
     """With no snapshot at all a search waits for the other process, and then says that it is busy."""
     place = folder(sim)
-    monkeypatch.setattr("rye.index.refresh.LOCK_WAIT", 0.3)
+    registry = sim.registry()
+    for index in registry._indexes._spaces:
+        index.lock_wait = 0.3
     with process(sim, HOLD, place) as holder:
         go(holder)
         assert line(holder) == "held"
         with pytest.raises(EnvironmentFault) as caught:
-            sim.registry().search("deploy")
+            registry.search("deploy")
         assert caught.value.code == "index-busy"
         assert caught.value.hint
-        monkeypatch.setattr("rye.index.refresh.LOCK_WAIT", 30.0)
         threading.Timer(0.3, go, (holder,)).start()
         assert sim.registry().search("deploy").total == ITEMS
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -14,7 +13,7 @@ from rye.index.reader import Reader
 from rye.index.schema import FIELD_NUMBER, TEXT_FIELDS
 from rye.items.model import Item
 from rye.query import ast
-from rye.search import expand, phrase
+from rye.search.phrase import Effort
 from rye.search.score import Evaluation
 from tests.support import naive_leaves
 from tests.support.naive_bind import Binder, score, scored_leaves
@@ -58,15 +57,8 @@ def opened(tmp_path_factory: pytest.TempPathFactory, found: Collection) -> tuple
     return over, live, [NaiveDoc(flat[doc], "project", f"/{doc}") for doc in live]
 
 
-@contextmanager
-def looking_at(most: int) -> Iterator[None]:
-    """Look at few positions together."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(phrase, "AT_ONCE", most)
-        yield
-
-
 AT_ONCE = st.sampled_from([1, 4, 1 << 20])
+"""Positions that are compared in one batch."""
 
 
 @settings(max_examples=50)
@@ -84,8 +76,7 @@ def test_a_leaf_occurs_as_often_as_the_twin_counts(
             for doc, texts in zip(live, corpus.texts, strict=True)
             for name, field in texts.items()
         }
-        with looking_at(at_once):
-            slots = all_slots(evaluation(over, node))
+        slots = all_slots(evaluation(over, node, Effort(at_once=at_once)))
         rows = zip(slots.docs.tolist(), slots.fields.tolist(), slots.tf.tolist(), slots.lengths.tolist(), strict=True)
         got = {(doc, field): (tf, length) for doc, field, tf, length in rows}
         assert len(got) == len(slots.docs)
@@ -126,9 +117,8 @@ def test_cut_and_excluded_leaves_are_those_of_the_twin(
     for node in asked:
         whole = evaluation(over, node).docs().mask
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(expand, "MAX_EXPANSIONS", most)
             patch.setattr(naive_leaves, "MOST_EXPANSIONS", most)
-            naive, mine = Binder(corpus).bind(node), evaluation(over, node)
+            naive, mine = Binder(corpus).bind(node), evaluation(over, node, Effort(terms=most))
             matching = [doc for number, doc in enumerate(live) if naive.matches(number)]
             assert np.flatnonzero(mine.docs().mask).tolist() == matching, str(node)
             scores = mine.scores(np.asarray(live, np.int64)).tolist()
@@ -157,10 +147,9 @@ def test_a_leaf_stands_where_it_says(
 ) -> None:
     """The places given for highlighting lie in the fields that match, start before end, where there is text."""
     over, live, _ = opened(tmp_path_factory, found)
-    leaf = evaluation(over, node).matchers()[0]
-    with looking_at(at_once):
-        rows = leaf.slots_of(leaf.docs().numbers)
-        stand = leaf.spans(np.asarray(live, np.int64))
+    matcher = evaluation(over, node, Effort(at_once=at_once)).matchers()[0]
+    rows = matcher.slots_of(matcher.docs().numbers)
+    stand = matcher.spans(np.asarray(live, np.int64))
     whole = evaluation(over, node).matchers()[0].spans(np.asarray(live, np.int64))
     slots = list(zip(rows.docs.tolist(), rows.fields.tolist(), strict=True))
     for doc in live:

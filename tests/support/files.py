@@ -9,7 +9,7 @@ from textwrap import dedent
 
 from rye.items import Item, ItemType, parse
 
-__all__ = ["bury", "lay", "read"]
+__all__ = ["bury", "executable", "lay", "read"]
 
 _TYPES = {kind.folder: kind for kind in ItemType}
 
@@ -21,6 +21,13 @@ def lay(folder: Path, files: Mapping[str, str | bytes]) -> Path:
         place.parent.mkdir(parents=True, exist_ok=True)
         place.write_bytes(content.encode() if isinstance(content, str) else content)
     return folder
+
+
+def executable(path: Path, script: str) -> Path:
+    """Write a shell script that can be run, and return its path."""
+    path.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    path.chmod(0o755)
+    return path
 
 
 def bury(what: Path, folder: Path) -> None:

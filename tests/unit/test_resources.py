@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import runpy
+import shutil
 from pathlib import Path
-
-import pytest
 
 from rye import _resources
 
@@ -15,12 +15,12 @@ def test_checkout_has_grammar_and_items_at_its_top() -> None:
     assert _resources.items_root() == Path(_resources.__file__).resolve().parent.parent / "items"
 
 
-def test_installed_package_reads_its_own_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_installed_package_reads_its_own_copy(tmp_path: Path) -> None:
     """A wheel carries both inside, and whatever lies beside the package does not count."""
     for top, text in (("rye/_bundled", "inside"), ("", "beside")):
         folder = tmp_path / top / "grammar"
         folder.mkdir(parents=True)
         (folder / "query.lark").write_text(text, encoding="utf-8")
-    monkeypatch.setattr(_resources, "_PACKAGE", tmp_path / "rye")
-    assert _resources.grammar_text() == "inside"
-    assert _resources.items_root() == tmp_path / "rye" / "_bundled" / "items"
+    installed = runpy.run_path(str(shutil.copy(_resources.__file__, tmp_path / "rye")))
+    assert installed["grammar_text"]() == "inside"
+    assert installed["items_root"]() == tmp_path / "rye" / "_bundled" / "items"

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from rye.embedding import Choice
-from rye.embedding import server as module
-from rye.embedding.server import ServerEmbedder
+from rye.embedding.server import MAX_ANSWER, ServerEmbedder
 from rye.errors import UnavailableError
 from tests.support.embedders import Hashed, answered, serving
 
@@ -21,15 +20,20 @@ KINDS = ["ollama", "openai"]
 TEXTS = ["one", "two words", "", "\ud800 half", "vier"]
 
 
-def embedder(url: str, kind: str = "ollama", key: str = "", **how: Any) -> ServerEmbedder:
-    """Return an embedder that asks a server."""
-    return ServerEmbedder(replace(Choice(kind, "m", url, timeout=5.0), **how), key)
+def embedder(
+    url: str, kind: str = "ollama", key: str = "", *, max_answer: int = MAX_ANSWER, **how: Any
+) -> ServerEmbedder:
+    """Return an embedder that asks a server, and hardly waits before it asks again."""
+    choice = replace(Choice(kind, "m", url, timeout=5.0), **how)
+    return ServerEmbedder(choice, key, pause=0.01, max_answer=max_answer)
 
 
-def refusal(answer: bytes, status: int = 200, kind: str = "ollama", **how: Any) -> UnavailableError:
+def refusal(
+    answer: bytes, status: int = 200, kind: str = "ollama", *, max_answer: int = MAX_ANSWER, **how: Any
+) -> UnavailableError:
     """Return the error that an answer leads to."""
     with serving(lambda _: (status, answer), **how) as (url, _), pytest.raises(UnavailableError) as caught:
-        embedder(url, kind).embed(["a", "b"])
+        embedder(url, kind, max_answer=max_answer).embed(["a", "b"])
     assert caught.value.hint
     assert len(caught.value.message) < 600
     return caught.value
@@ -146,16 +150,14 @@ def test_attack_ten_megabytes_of_error() -> None:
     assert "HTTP status 400" in error.message
 
 
-def test_attack_an_answer_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attack_an_answer_without_end() -> None:
     """No more than the largest answer is read."""
-    monkeypatch.setattr(module, "MAX_ANSWER", 1 << 20)
-    error = refusal(b'{"embeddings": [[' + b"1, " * (1 << 19))
+    error = refusal(b'{"embeddings": [[' + b"1, " * (1 << 19), max_answer=1 << 20)
     assert "more than 1 MiB" in error.message
 
 
-def test_attack_half_an_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attack_half_an_answer() -> None:
     """What was promised and not sent makes the rest worthless, also where it could be read."""
-    monkeypatch.setattr(module, "PAUSE", 0.01)
     error = refusal(b'{"embeddings": [[1, 2], [3, 4]]}', cut=10)
     assert error.code == "embedder-unreachable"
     assert "in the middle" in error.message
@@ -203,9 +205,8 @@ def test_a_model_that_is_not_there() -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 503])
-def test_a_busy_server_is_asked_again(status: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_busy_server_is_asked_again(status: int) -> None:
     """Twice more, and then given up."""
-    monkeypatch.setattr(module, "PAUSE", 0.01)
     left = [status, status, 200, status, status, status]
     with serving(lambda body: (left.pop(0), answered(body["input"], "ollama"))) as (url, requests):
         assert embedder(url).embed(["a"]).shape == (1, 48)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.metadata import PackageNotFoundError
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +11,7 @@ import pytest
 from rye.embedding import Choice, open_embedder, static
 from rye.embedding.static import StaticEmbedder
 from rye.errors import UnavailableError
+from tests.support.files import lay
 
 TEXTS = ["deploy a service", "", "Grüße aus Köln 東京 🎉", "a\x00b", "\ud800 half a pair", "x" * 5_000, "deploy " * 300]
 
@@ -74,11 +75,7 @@ def test_the_threshold_can_be_chosen() -> None:
 
 def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is missing is an error of its own, with the command that fixes it."""
-
-    def absent(_name: str) -> None:
-        raise PackageNotFoundError
-
-    monkeypatch.setattr(static, "distribution", absent)
+    monkeypatch.setattr(sys, "path", [])
     with pytest.raises(UnavailableError) as caught:
         StaticEmbedder()
     assert caught.value.code == "embedder-missing"
@@ -94,13 +91,15 @@ def test_files_that_cannot_be_read_are_said_to_be_missing(
     """A package whose files are gone or damaged is as good as none, and is no crash."""
     pytest.importorskip("tokenizers")
     real = static._folder()
+    lay(tmp_path, {"wordllama-9.dist-info/METADATA": "Metadata-Version: 2.1\nName: wordllama\nVersion: 9\n"})
     for name in (static.WEIGHTS, static.TOKENIZER):
-        (tmp_path / name).parent.mkdir(parents=True)
+        file = tmp_path / "wordllama" / name
+        file.parent.mkdir(parents=True)
         if name != spoilt:
-            (tmp_path / name).symlink_to(real / name)
+            file.symlink_to(real / name)
         elif content is not None:
-            (tmp_path / name).write_bytes(content)
-    monkeypatch.setattr(static, "_folder", lambda: tmp_path)
+            file.write_bytes(content)
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(UnavailableError) as caught:
         StaticEmbedder()
     assert caught.value.code == "embedder-missing"

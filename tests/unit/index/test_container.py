@@ -25,6 +25,7 @@ ARRAYS: dict[str, npt.NDArray[np.generic]] = {
     "nothing": np.empty(0, np.float64),
     "no rows": np.empty((0, 4), np.int64),
 }
+LARGE = ARRAYS | {"filler": np.zeros(container.FULL_CHECK_BYTES, np.uint8)}
 META = {"docs": 3, "fields": ["title", "ß"]}
 
 
@@ -194,11 +195,10 @@ def test_a_file_is_never_overwritten(file: Path) -> None:
 
 
 @pytest.fixture
-def large(file: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return the same file written as one that is too large to be checked at every opening."""
-    monkeypatch.setattr(container, "FULL_CHECK_BYTES", 10)
+def large(file: Path) -> Path:
+    """Return the same file, now so large that it is not checked at every opening."""
     file.unlink()
-    container.write(file, ARRAYS, META)
+    container.write(file, LARGE, META)
     return file
 
 
@@ -267,7 +267,7 @@ def test_what_is_known_of_files_is_only_a_hint(large: Path, said: str) -> None:
     with pytest.raises(DamagedError):
         Container(large)
     large.unlink()
-    container.write(large, ARRAYS, META)
+    container.write(large, LARGE, META)
     known.unlink()
     known.mkdir()
     assert is_as_written(large)
@@ -276,9 +276,9 @@ def test_what_is_known_of_files_is_only_a_hint(large: Path, said: str) -> None:
 def test_files_that_are_gone_are_forgotten(large: Path) -> None:
     """What is known does not grow with the files that once were."""
     for number in range(5):
-        container.write(large.with_name(f"{number}.ryx"), ARRAYS, META)
+        container.write(large.with_name(f"{number}.ryx"), LARGE, META)
         large.with_name(f"{number}.ryx").unlink()
-    container.write(large.with_name("last.ryx"), ARRAYS, META)
+    container.write(large.with_name("last.ryx"), LARGE, META)
     assert json.loads(large.with_name(container.CHECKED_NAME).read_bytes()).keys() == {"some.ryx", "last.ryx"}
 
 

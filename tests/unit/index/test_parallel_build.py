@@ -6,23 +6,22 @@ import os
 import subprocess
 import sys
 import time
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
-from rye import _process as _helpers
 from rye import spaces
 from rye._process import stoppable
 from rye.errors import CancelledError, EnvironmentFault
 from rye.index import container
 from rye.index import parallel_build as runs
 from rye.index.container import Container
-from rye.index.parallel_build import BuildTask, build
+from rye.index.parallel_build import BuildTask, Thresholds, build
 from rye.index.refresh import SpaceIndex
 from rye.index.segment import Segment
 from rye.index.segment_builder import DocumentWriter
 from rye.spaces import Root, Space
+from tests.support.files import executable
 
 
 @pytest.fixture
@@ -42,19 +41,16 @@ def root(tmp_path: Path) -> Root:
     return Root(Space.PROJECT, folder)
 
 
-@pytest.fixture(autouse=True)
-def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let few files be many."""
-    monkeypatch.setattr(runs, "ALONE_BELOW", 8)
-    monkeypatch.setattr(runs, "JOIN_ALONE_BELOW", 8)
+SMALL = Thresholds(alone_below=8, join_alone_below=8)
+"""Few files are many."""
 
 
-def work(root: Root, folder: Path, told: list[int] | None = None) -> BuildTask:
+def work(root: Root, folder: Path, reported: list[int] | None = None, *, thresholds: Thresholds = SMALL) -> BuildTask:
     """Return the work of reading all files."""
     folder.mkdir(exist_ok=True)
     files, _ = spaces.walk(root)
     sizes = [(root.path / file.rel_path).stat().st_size for file in files]
-    return BuildTask(root, files, sizes, {}, folder, (told if told is not None else []).append)
+    return BuildTask(root, files, sizes, {}, folder, ([] if reported is None else reported).append, thresholds)
 
 
 def arrays(path: Path) -> dict[str, tuple[str, bytes]]:
@@ -63,9 +59,11 @@ def arrays(path: Path) -> dict[str, tuple[str, bytes]]:
     return {name: (file.array(name).dtype.str, file.array(name).tobytes()) for name in file._table}
 
 
-def segment(root: Root, folder: Path, processes: int) -> tuple[dict[str, tuple[str, bytes]], runs.BuildResult]:
+def segment(
+    root: Root, folder: Path, processes: int, *, thresholds: Thresholds = SMALL
+) -> tuple[dict[str, tuple[str, bytes]], runs.BuildResult]:
     """Read all files and return the arrays of the segment, and what else was found."""
-    with build(work(root, folder), processes=processes) as found:
+    with build(work(root, folder, thresholds=thresholds), processes=processes) as found:
         assert found.write is not None
         (folder / "segment").unlink(missing_ok=True)
         assert found.write(folder / "segment") == 80
@@ -89,20 +87,20 @@ def test_several_processes_make_what_one_makes(
     ]
 
 
-def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path) -> None:
     """One process alone writes runs as well when the files are too large together; one file is a piece at the least."""
     alone = segment(root, tmp_path / "a", 1)
     for most in (300, 1):
-        monkeypatch.setattr(runs, "PIECE_BYTES", most)
-        asked = work(root, tmp_path / "b")
+        small = SMALL._replace(piece_bytes=most)
+        asked = work(root, tmp_path / "b", thresholds=small)
         size = dict(zip(asked.files, asked.sizes, strict=True))
         pieces = runs._pieces(asked, 1)
         assert [file for piece in pieces for file in piece.files] == list(asked.files)
         assert all(len(piece.files) == 1 or sum(map(size.__getitem__, piece.files)) <= most for piece in pieces)
-        assert segment(root, tmp_path / "b", 1)[0] == alone[0]
+        assert segment(root, tmp_path / "b", 1, thresholds=small)[0] == alone[0]
 
 
-def test_what_did_not_change_is_told_by_helpers_too(root: Root, tmp_path: Path) -> None:
+def test_helpers_leave_out_files_that_did_not_change(root: Root, tmp_path: Path) -> None:
     """A file whose bytes are indexed already gives no item."""
     plain = work(root, tmp_path / "a")
     with build(plain, processes=1) as found:
@@ -110,7 +108,7 @@ def test_what_did_not_change_is_told_by_helpers_too(root: Root, tmp_path: Path) 
         found.write(tmp_path / "first.ryx")
     kept = Segment(tmp_path / "first.ryx")
     digests = {path: kept.evidence[doc].content_digest for doc, path in enumerate(kept.paths.everything)}
-    with build(BuildTask(root, plain.files, plain.sizes, digests, tmp_path / "a", plain.report), processes=2) as found:
+    with build(plain._replace(digests=digests), processes=2) as found:
         assert found.write is None
         assert found.same == set(digests)
 
@@ -124,8 +122,8 @@ def test_a_helper_that_fails_is_done_without(
     if harm == "no interpreter":
         monkeypatch.setattr(sys, "executable", str(tmp_path / "nothing"))
     else:
-        says = "print('[1]', flush=True); input()" if harm == "talks nonsense" else "import os; os._exit(3)"
-        monkeypatch.setattr(_helpers, "_START", says)
+        program = "echo '[1]'; read line" if harm == "talks nonsense" else "exit 3"
+        monkeypatch.setattr(sys, "executable", str(executable(tmp_path / "python", program)))
     assert segment(root, tmp_path / "b", 2)[0] == alone[0]
 
 
@@ -133,12 +131,11 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The helper is ended, whatever it does, and leaves no file."""
-    reading, real = [True], _helpers.start_workers
-    monkeypatch.setattr(runs, "start_workers", lambda *of: nullcontext([]) if reading and reading.pop() else real(*of))
-    monkeypatch.setattr(_helpers, "_START", "import time; time.sleep(600)")
-    folder, began = tmp_path / "a", time.monotonic()
+    folder = tmp_path / "a"
     with build(work(root, folder), processes=2) as found:
         assert found.write is not None
+        monkeypatch.setattr(sys, "executable", str(executable(tmp_path / "python", "exec sleep 600")))
+        began = time.monotonic()
         with (
             stoppable(lambda: time.monotonic() > began + 0.3),
             pytest.raises(CancelledError),
@@ -157,11 +154,10 @@ import pathlib, sys
 with open({os.fspath(tmp_path / "times")!r}, "a") as log: log.write("ran ")
 from rye import spaces
 from rye.index import parallel_build as runs
-runs.ALONE_BELOW = 8
 root = spaces.Root(spaces.Space.PROJECT, pathlib.Path({os.fspath(root.path)!r}))
 folder = pathlib.Path({os.fspath(tmp_path)!r})
 files = spaces.walk(root)[0]
-work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None)
+work = runs.BuildTask(root, files, [9] * len(files), {{}}, folder, lambda done: None, runs.Thresholds(alone_below=8))
 with runs.build(work, processes=3) as found:
     found.write(folder / "segment")
 """,
@@ -174,10 +170,10 @@ with runs.build(work, processes=3) as found:
 
 def test_progress_counts_what_helpers_do(root: Root, tmp_path: Path) -> None:
     """It ends with all files."""
-    told: list[int] = []
-    with build(work(root, tmp_path / "a", told), processes=2):
+    reported: list[int] = []
+    with build(work(root, tmp_path / "a", reported), processes=2):
         pass
-    assert max(told) == len(spaces.walk_stat(root)[0])
+    assert max(reported) == len(spaces.walk_stat(root)[0])
 
 
 def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,11 +182,9 @@ def test_a_full_disk_is_a_fault_that_says_so(root: Root, tmp_path: Path, monkeyp
     def full(*_args: object, **_options: object) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(runs, "start_workers", lambda *_: nullcontext([]))
-    monkeypatch.setattr(runs, "cores", lambda: 2)
     monkeypatch.setattr(container, "write", full)
     folder = tmp_path / "index"
     folder.mkdir()
     with pytest.raises(EnvironmentFault, match="No space left"):
-        SpaceIndex(root, folder).refresh()
+        SpaceIndex(root, folder, thresholds=Thresholds(piece_bytes=1)).refresh()
     assert not list(folder.glob("run-*"))

@@ -31,10 +31,14 @@ FILES = {
 }
 
 
+def in_an_hour() -> int:
+    """Return the time in nanoseconds at which every file of a test has long been as it is."""
+    return time.time_ns() + 3_600 * 10**9
+
+
 @pytest.fixture
-def settled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let files count as settled however young they are."""
-    monkeypatch.setattr("rye.index.file_list.RACY_NS", -(1 << 60))
+def settled() -> None:
+    """Have files indexed an hour after they were written, so that none is read again for being young."""
 
 
 @pytest.fixture
@@ -44,12 +48,13 @@ def root(tmp_path: Path) -> Root:
 
 
 @pytest.fixture
-def make(root: Root, tmp_path: Path) -> Callable[..., SpaceIndex]:
+def make(root: Root, tmp_path: Path, request: pytest.FixtureRequest) -> Callable[..., SpaceIndex]:
     """Return what opens the index of the root, as each process does for itself."""
+    late: dict[str, Any] = {"now": in_an_hour} if "settled" in request.fixturenames else {}
 
     def opened(**options: Any) -> SpaceIndex:
         (tmp_path / "index").mkdir(exist_ok=True)
-        return SpaceIndex(root, tmp_path / "index", **options)
+        return SpaceIndex(root, tmp_path / "index", **late, **options)
 
     return opened
 
@@ -326,12 +331,9 @@ def test_while_another_process_writes_the_last_snapshot_answers(make: Callable[.
     assert len(keys(after, root)) == 4
 
 
-def test_without_any_snapshot_a_held_lock_is_waited_for(
-    make: Callable[..., SpaceIndex], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_any_snapshot_a_held_lock_is_waited_for(make: Callable[..., SpaceIndex]) -> None:
     """The very first index is waited for, but not for ever: then there is nothing to answer with."""
-    monkeypatch.setattr(refresh, "LOCK_WAIT", 0.05)
-    index, other = make(), make()
+    index, other = make(lock_wait=0.05), make()
     with other._store.locked():
         began = time.monotonic()
         found = index.refresh()
@@ -438,7 +440,7 @@ def test_a_cache_that_is_removed_under_way_is_made_again(
     assert store.Store(tmp_path / "index").open() is not None
 
 
-def test_progress_is_told(make: Callable[..., SpaceIndex], root: Root) -> None:
+def test_progress_is_reported(make: Callable[..., SpaceIndex], root: Root) -> None:
     """From nothing to all files of the source, in steps."""
     lay(root.path, {f"tools/many/t{number}.sh": "# One\n" for number in range(60)})
     told: list[tuple[int, int, str]] = []

@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from rye import Registry
+from rye._process import stoppable
 from rye.errors import CancelledError
-from rye.index import parallel_build as runs
+from rye.index.parallel_build import BuildTask, Thresholds, build
+from rye.spaces import Root, Space, walk
 from tests.support.spacesim import SpaceSim
 
 
@@ -36,8 +38,8 @@ def sim(tmp_path: Path) -> SpaceSim:
 
 
 @pytest.fixture
-def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
-    """Have even few files read in pieces, with a helper; note the helpers."""
+def helpers(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[bytes]]]:
+    """Note the processes that are started; in the end all have ended."""
     started: list[subprocess.Popen[bytes]] = []
 
     class Noted(subprocess.Popen):  # type: ignore[type-arg]
@@ -45,8 +47,6 @@ def crew(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[subprocess.Popen[byte
             super().__init__(*args, **options)  # type: ignore[call-overload]
             started.append(self)
 
-    monkeypatch.setattr(runs, "ALONE_BELOW", 10)
-    monkeypatch.setattr(runs, "cores", lambda: 2)
     monkeypatch.setattr(subprocess, "Popen", Noted)
     yield started
     assert all(helper.poll() is not None for helper in started)
@@ -102,16 +102,30 @@ def test_a_rebuild_that_is_stopped_leaves_the_last_snapshot(sim: SpaceSim) -> No
     assert opened(sim).search("thread").total == 25
 
 
-def test_helpers_end_with_the_build_that_is_stopped(sim: SpaceSim, crew: list[subprocess.Popen[bytes]]) -> None:
+def test_helpers_end_with_the_build_that_is_stopped(
+    sim: SpaceSim, tmp_path: Path, helpers: list[subprocess.Popen[bytes]]
+) -> None:
     """Amid a build in pieces no helper is left running, and no run; the next build is whole."""
+    root = Root(Space.PROJECT, sim.root("project"))
+    files, _ = walk(root)
+    folder = tmp_path / "index"
+    folder.mkdir()
+    thresholds = Thresholds(alone_below=10)
+    task = BuildTask(root, files, [100] * len(files), {}, folder, lambda _done: None, thresholds)
+
+    def built(asked: Countdown) -> int:
+        with stoppable(asked), build(task, processes=2) as found:
+            assert found.write is not None
+            return found.write(folder / "segment")
+
     asked = Countdown(1 << 60)
-    opened(sim, asked).search("thread")
+    assert built(asked) == 24
     total = (1 << 60) - asked.left
     for left in range(0, total // 2, 16):  # how often it asks depends on how long the helper takes
-        opened(sim).clear()
+        (folder / "segment").unlink(missing_ok=True)
         with pytest.raises(CancelledError):
-            opened(sim, Countdown(left)).search("thread")
-        assert all(helper.poll() is not None for helper in crew)
-        assert not [path for path in files(sim) if "run-" in path]
-    assert crew
-    assert opened(sim).search("thread").total == 24
+            built(Countdown(left))
+        assert all(helper.poll() is not None for helper in helpers)
+        assert not list(folder.iterdir())
+    assert helpers
+    assert built(Countdown(1 << 60)) == 24

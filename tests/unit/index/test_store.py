@@ -20,7 +20,6 @@ from whoosh.index import TOC, open_dir
 
 from rye.errors import EnvironmentFault
 from rye.index import container
-from rye.index import store as indexing
 from rye.index.container import DamagedError
 from rye.index.file_list import INDEX_NAME, FileList, Files, SegmentRow
 from rye.index.segment_builder import SegmentBuilder
@@ -412,9 +411,9 @@ def test_clearing_removes_all_but_the_lock(store: Store) -> None:
     assert ids(add(store, None, [item("b")])) == ["b"]
 
 
-def test_after_the_last_generation_comes_a_free_one(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_the_last_generation_comes_a_free_one(tmp_path: Path) -> None:
     """Whoosh's numbers end at 2^31 - 1: then the first that is free is taken, what was there goes on serving."""
-    monkeypatch.setattr(indexing, "LAST_GENERATION", 2)
+    store = Store(tmp_path, last_generation=2)
     snapshot = add(store, None, many("a"))
     for number, generation in enumerate([1, 2, 0, 1, 2, 0]):
         snapshot = add(store, snapshot, [item(f"b{number}")])

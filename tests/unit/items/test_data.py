@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from rye.errors import ItemError
@@ -79,9 +81,9 @@ def test_what_cannot_be_read_is_reported_with_its_line_in_the_file(path: str, co
     assert caught.value.to_dict()["path"] == path
 
 
-def load(text: str) -> object:
+def load(text: str, **how: Any) -> object:
     """Load YAML without any top-level key as text."""
-    return yaml_safe.load(text)
+    return yaml_safe.load(text, **how)
 
 
 @pytest.mark.parametrize(
@@ -179,13 +181,13 @@ def test_depth_64_is_still_read() -> None:
     assert value == 1
 
 
-def test_yaml_reads_alike_without_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_yaml_reads_alike_without_the_c_library() -> None:
     """Where libyaml is missing, PyYAML's own parser gives the same values and errors."""
     import yaml
 
-    monkeypatch.setattr(yaml_safe, "_LOADER", yaml.SafeLoader)
-    assert load("a: &x [1, on, '2']\nb: {<<: {c: *x}}") == {"a": [1, "on", "2"], "b": {"c": [1, "on", "2"]}}
+    found = load("a: &x [1, on, '2']\nb: {<<: {c: *x}}", loader=yaml.SafeLoader)
+    assert found == {"a": [1, "on", "2"], "b": {"c": [1, "on", "2"]}}
     for text, code in (("[" * 2000, "too-deep"), ("a: b: c", "unparsable"), ("a: \x01", "unparsable")):
         with pytest.raises(ItemError) as caught:
-            load(text)
+            load(text, loader=yaml.SafeLoader)
         assert caught.value.code == code

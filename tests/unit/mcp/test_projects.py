@@ -150,15 +150,14 @@ def test_paths_outside_the_spaces_are_left_out(opened: list[Projects], tmp_path:
     assert projects.hide_paths(said) == expected
 
 
-def test_progress_only_grows_and_ends_with_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sources come one after the other, each counted from 0; what is told adds them up. Nobody is told too often."""
-    clock = iter(range(100))
-    monkeypatch.setattr("rye.mcp.calls.time.monotonic", lambda: float(next(clock)))
-    told: list[tuple[float, float | None, str]] = []
-    call = Call(lambda done, total, message: told.append((done, total, message)))
+def test_progress_only_grows_and_ends_with_the_call() -> None:
+    """Sources come one after the other, each counted from 0; what is reported adds them up, and never too often."""
+    clock = map(float, range(100))
+    reported: list[tuple[float, float | None, str]] = []
+    call = Call(lambda done, total, message: reported.append((done, total, message)), clock=lambda: next(clock))
     for done, total, source in [(0, 5, "project"), (5, 5, "project"), (0, 3, "user"), (3, 3, "user"), (1, 0, "")]:
         call.tell(done, total, source)
-    assert told == [
+    assert reported == [
         (0, 5, "project: 0 of 5 files"),
         (5, 5, "project: 5 of 5 files"),
         (8, 8, "user: 3 of 3 files"),
@@ -166,6 +165,6 @@ def test_progress_only_grows_and_ends_with_the_call(monkeypatch: pytest.MonkeyPa
     ]
     call.abandon()
     call.tell(9, 9, "user")
-    assert len(told) == 4
+    assert len(reported) == 4
     with pytest.raises(CancelledError):
         call.check()

@@ -146,9 +146,8 @@ def test_of_too_many_terms_the_most_frequent_are_kept(  # noqa: PLR0917
         (term for term in whole if frequency[term]), key=lambda term: (term != pattern.text, -frequency[term], term)
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(expanding, "MAX_EXPANSIONS", limit)
         patch.setattr(expanding, "_RARE", 1)
-        found = expand(over, pattern, fields)
+        found = expand(over, pattern, fields, limit)
     kept = {term: weight for term, weight in weights(found, over).items() if frequency[term]}
     assert kept == {term: whole[term] for term in ranked[:limit]}
     assert found.cut == (len(ranked) > limit)

@@ -231,9 +231,7 @@ def test_of_a_long_chunk_only_what_is_whole_is_located(pieces: list[str], limit:
     """Cut anywhere, a chunk has no token that it does not have as a whole."""
     for chunk in analysis.chunks(analysis.normalize("".join(pieces))):
         everything = {(token.term, token.position, token.joined) for token in analysis.locate(chunk)}
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(analysis, "MAX_LOCATED", limit)
-            assert {(token.term, token.position, token.joined) for token in analysis.locate(chunk)} <= everything
+        assert {(token.term, token.position, token.joined) for token in analysis.locate(chunk, limit)} <= everything
 
 
 @pytest.mark.parametrize(

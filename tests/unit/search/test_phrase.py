@@ -11,7 +11,7 @@ from rye import query
 from rye.errors import QueryError
 from rye.index.reader import Reader
 from rye.query.limits import MAX_PHRASE
-from rye.search import phrase
+from rye.search.phrase import MOST_SPANS, Effort
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation
 
@@ -25,10 +25,10 @@ def repetitive(tmp_path_factory: pytest.TempPathFactory) -> Reader:
     return reader(tmp_path_factory.mktemp("long"), [item(f"d{number}", body="a b " * TIMES) for number in range(12)])
 
 
-def refused(over: Reader, asked: str) -> QueryError:
+def refused(over: Reader, asked: str, effort: Effort | None = None) -> QueryError:
     """Return why a query is refused."""
     with pytest.raises(QueryError) as caught:
-        evaluation(over, asked).docs()
+        evaluation(over, asked, effort).docs()
     return caught.value
 
 
@@ -53,28 +53,25 @@ def test_attack_by_positions_ends_in_an_error(repetitive: Reader, asked: str, pa
         query.parse(error.suggestion)
 
 
-def test_attack_by_positions_reads_none_of_many(repetitive: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_attack_by_positions_reads_none_of_many(repetitive: Reader) -> None:
     """Where there are more positions than are looked at together, it is known before that they are too many."""
-    monkeypatch.setattr(phrase, "AT_ONCE", 1 << 10)
-    monkeypatch.setattr(phrase, "MOST", 1 << 14)
+    little = Effort(positions=1 << 14, at_once=1 << 10)
     tracemalloc.start()
     try:
-        assert refused(repetitive, '"a b"').suggestion == "(a b)"
+        assert refused(repetitive, '"a b"', little).suggestion == "(a b)"
         assert tracemalloc.get_traced_memory()[1] < 8 * TIMES * 12
     finally:
         tracemalloc.stop()
 
 
 @pytest.mark.parametrize("asked", ['"a b"', '"b a"~5', "a NEAR/9 b NEAR/9 a NEAR/9 b", '"a b" NEAR/3 "a b"'])
-def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(
-    repetitive: Reader, monkeypatch: pytest.MonkeyPatch, asked: str
-) -> None:
+def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(repetitive: Reader, asked: str) -> None:
     """Of twelve bodies one is looked at after the other, scored as all of them together, and shown as they are."""
 
-    def peak() -> tuple[int, list[float], list[int]]:
+    def peak(effort: Effort) -> tuple[int, list[float], list[int]]:
         tracemalloc.start()
         try:
-            found = evaluation(repetitive, asked)
+            found = evaluation(repetitive, asked, effort)
             docs = found.docs().numbers
             scores = found.scores(docs).tolist()
             places = found.matchers()[0].spans(docs)
@@ -83,20 +80,18 @@ def test_attack_by_long_bodies_takes_memory_for_some_of_them_at_a_time(
         finally:
             tracemalloc.stop()
 
-    together = peak()
-    monkeypatch.setattr(phrase, "AT_ONCE", 1 << 10)
-    one_by_one = peak()
+    together, one_by_one = peak(Effort()), peak(Effort(at_once=1 << 10))
     assert one_by_one[1:] == together[1:]
     assert len(together[1]) == 12
     assert one_by_one[0] * 2 < together[0]
 
 
-def test_attack_by_highlights_of_one_phrase_tells_some_of_them(tmp_path: Path) -> None:
+def test_attack_by_highlights_of_one_phrase_marks_the_first_of_them(tmp_path: Path) -> None:
     """A body that is a phrase over and over has the first places marked."""
-    over = reader(tmp_path, [item("z", body="a b " * (phrase.MOST_SPANS + 5))])
+    over = reader(tmp_path, [item("z", body="a b " * (MOST_SPANS + 5))])
     found = evaluation(over, '"a b"')
     (places,) = found.matchers()[0].spans(found.docs().numbers)[0].values()
-    assert len(places) == phrase.MOST_SPANS
+    assert len(places) == MOST_SPANS
     assert places[:2].tolist() == [[0, 1], [2, 3]]
 
 

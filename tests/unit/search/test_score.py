@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rye.index.reader import Reader
-from rye.search import expand, postings
 from rye.search.fields import K1, TEXT_FIELDS
+from rye.search.phrase import Effort
+from rye.search.postings import docs_of
 from rye.search.score import idf
 from tests.unit.index.segments import item, reader
 from tests.unit.search.asking import evaluation, ids
@@ -132,36 +133,41 @@ def test_scores_of_some_documents_are_those_of_all(over: Reader) -> None:
     assert single.scores(np.asarray([0, 1])).tolist() == single.scores(everything).tolist()[:2]
 
 
-def test_a_cut_expansion_is_noted_when_it_is_evaluated(over: Reader, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A leaf that stands for too many terms says so."""
-    monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
-    mine = evaluation(over, "*o* one")
+def test_a_cut_expansion_is_noted_when_it_is_evaluated(over: Reader) -> None:
+    """A term query that stands for too many terms says so."""
+    mine = evaluation(over, "*o* one", Effort(terms=1))
     assert mine.scored()
     assert [(found.query.label(), found.cut()) for found in mine.matchers()] == [("*o*", True), ("one", False)]
 
 
 @pytest.mark.parametrize("asked", ["-*e*", "-title:*e*", "-deploz~2", "-(*e* *o*)", "NOT NOT -*e*", "-(f* NEAR/1 d*)"])
-@pytest.mark.parametrize("at_once", [1, 1 << 18])
-def test_an_excluded_leaf_is_not_cut(over: Reader, monkeypatch: pytest.MonkeyPatch, asked: str, at_once: int) -> None:
-    """However many terms it stands for, no item that has one of them is found; and it is no leaf to warn of."""
+def test_an_excluded_term_query_is_not_cut(over: Reader, asked: str) -> None:
+    """However many terms it stands for, no item that has one of them is found, and there is no warning."""
     whole = ids(over, asked)
-    monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
-    monkeypatch.setattr(postings, "AT_ONCE", at_once)
-    assert ids(over, asked) == whole
-    mine = evaluation(over, asked)
+    assert ids(over, asked, effort=Effort(terms=1)) == whole
+    mine = evaluation(over, asked, Effort(terms=1))
     assert len(mine.docs()) == len(whole)
     assert not any(found.cut() for found in mine.matchers())
 
 
-def test_a_leaf_both_wanted_and_excluded_is_cut_where_it_is_wanted(
-    over: Reader, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_documents_of_terms_do_not_depend_on_how_many_postings_are_read_at_once(over: Reader) -> None:
+    """All terms of a segment, in every field and in one: term by term as together."""
+    for part in over.parts:
+        terms = np.arange(len(part.segment.terms))
+        for fields in (None, np.asarray([name == "title" for name in TEXT_FIELDS])):
+            together, one_by_one = (docs_of(part, terms, fields, at_once=many) for many in (1 << 18, 1))
+            assert one_by_one.numbers.tolist() == together.numbers.tolist() != []
+
+
+def test_a_term_query_both_wanted_and_excluded_is_cut_where_it_is_wanted(over: Reader) -> None:
     """Each of the two has its own expansion, so that what the one is cut to does not come back by the other."""
-    monkeypatch.setattr(expand, "MAX_EXPANSIONS", 1)
-    assert ids(over, "title:*e*") == ["a", "b"]
-    assert ids(over, "title:*e* -title:*e*") == []
-    assert ids(over, "title:*e* OR -title:*e*") == ["a", "b", "c"]
-    mine = evaluation(over, "title:*e* OR -title:*e*")
+    for asked, found in {
+        "title:*e*": ["a", "b"],
+        "title:*e* -title:*e*": [],
+        "title:*e* OR -title:*e*": ["a", "b", "c"],
+    }.items():
+        assert ids(over, asked, effort=Effort(terms=1)) == found
+    mine = evaluation(over, "title:*e* OR -title:*e*", Effort(terms=1))
     assert len(mine.docs()) == 3
     assert [found.cut() for found in mine.matchers()] == [True, False]
 

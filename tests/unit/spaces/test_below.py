@@ -11,7 +11,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.spaces import FOLDER, Root, Space, look_below
-from rye.spaces import nested as below
 from rye.spaces.bundles import is_looked_into
 from tests.support.files import bury, lay
 
@@ -33,13 +32,13 @@ def test_projects_are_found_beside_and_below_others(tmp_path: Path) -> None:
     assert look_below(tmp_path).problems == ()
 
 
-def test_that_folders_are_too_many_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_that_folders_are_too_many_is_a_problem(tmp_path: Path) -> None:
     """Nearer ones are looked into first; one of those that are not is named."""
     lay(tmp_path, {f"a/b/c/.ai/{ITEM}": "", f"a/b/c/d/e/.ai/{ITEM}": "", "a/b/c/.git/x": ""})
     assert projects(tmp_path) == ["a/b/c", "a/b/c/d/e"]
-    monkeypatch.setattr(below, "MAX_FOLDERS", 4)
-    assert projects(tmp_path) == ["a/b/c"]
-    (problem,) = look_below(tmp_path).problems
+    found = look_below(tmp_path, most=4)
+    assert [root.path.parent for root in found.roots] == [tmp_path / "a/b/c"]
+    (problem,) = found.problems
     assert (problem.code, problem.details["path"]) == ("too-many-folders", str(tmp_path / "a/b/c/d"))
 
 
@@ -132,14 +131,14 @@ def test_links_that_lead_out_and_back_report_none_of_the_projects_of_the_folder(
     assert (projects(here), look_below(here).problems) == (["a", "o/in/b"], ())
 
 
-def test_folders_behind_a_link_that_leads_out_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_folders_behind_a_link_that_leads_out_are_counted(tmp_path: Path) -> None:
     """They come last, so that none of the folder's own is left out for them."""
     lay(tmp_path, {"out/b/c/d/x": "", f"here/z/y/x/.ai/{ITEM}": ""})
     (tmp_path / "here" / "a").symlink_to("../out")
     assert look_below(tmp_path / "here").problems == ()
-    monkeypatch.setattr(below, "MAX_FOLDERS", 6)
-    assert projects(tmp_path / "here") == ["z/y/x"]
-    (problem,) = look_below(tmp_path / "here").problems
+    found = look_below(tmp_path / "here", most=6)
+    assert [root.path.parent for root in found.roots] == [tmp_path / "here/z/y/x"]
+    (problem,) = found.problems
     assert (problem.code, problem.details["path"]) == ("too-many-folders", str(tmp_path / "here/a/b/c"))
 
 

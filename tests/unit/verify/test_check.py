@@ -18,11 +18,11 @@ from rye.signing import EnvelopeFormat, Origin, TrustSet
 from rye.spaces import FolderReader, Root, Space, read_file, walk, walk_along
 from rye.spaces.layout import Layout
 from rye.verify.check import Verifier
-from rye.verify.pool import _CHUNK, SERIAL_BELOW, verify_files
+from rye.verify.pool import _CHUNK, verify_files
 from rye.verify.reports import Finding, Unchecked, VerifiedItem
 from rye.verify.run import Baseline
 from rye.verify.stream import stream_outcomes
-from tests.support.files import lay
+from tests.support.files import executable, lay
 from tests.support.signed import ASSETS, GOLDEN, NOW, TRUST
 from tests.support.spacesim import SpaceSim
 
@@ -107,31 +107,35 @@ def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: Spac
     assert (problem.code, problem.path) == ("unparsable", str(sim.path("project", "knowledge/older.md")))
 
 
-def test_helpers_find_what_one_process_finds(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+def in_small_chunks(sim: SpaceSim, **options: int) -> list[object]:
+    """Return the outcomes of all files of a simulation, where four are enough for several processes."""
+    found = layout(sim)
+    files = [(number, file) for number, root in enumerate(found.roots) for file in walk(root)[0]]
+    return list(verify_files(files, found.roots, Verifier(TRUST, NOW), alone_below=4, **options))
+
+
+def test_helpers_find_what_one_process_finds(sim: SpaceSim) -> None:
     """The outcomes and their order do not depend on how many processes work."""
-    alone = sim.registry().verify()
-    monkeypatch.setattr("rye.verify.pool.SERIAL_BELOW", 4)
-    monkeypatch.setattr("rye.verify.pool._CHUNK", 2)
-    assert sim.registry().verify(processes=3) == alone
-    assert SERIAL_BELOW == 512
+    alone = in_small_chunks(sim, processes=1)
+    assert len({each.signature.code for each in alone if isinstance(each, VerifiedItem)}) > 3
+    assert in_small_chunks(sim, processes=3, chunk_size=2) == alone
 
 
 @pytest.mark.parametrize("harm", ["no interpreter", "dies at once", "dies of the first chunk", "talks nonsense"])
 def test_broken_helpers_lose_no_item(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, harm: str) -> None:
     """What was handed to helpers that do not come up or do not go on is verified by this process."""
-    alone = sim.registry().verify()
-    monkeypatch.setattr("rye.verify.pool.SERIAL_BELOW", 4)
-    monkeypatch.setattr("rye.verify.pool._CHUNK", 1)
-    says = {
-        "dies at once": "import os; os._exit(3)",
-        "dies of the first chunk": "import os, pickle, sys; [pickle.load(sys.stdin.buffer) for _ in 'ab']; os._exit(3)",
-        "talks nonsense": "print('[1]', flush=True); input()",
+    alone = in_small_chunks(sim, processes=1)
+    read = "import os, pickle, sys; [pickle.load(sys.stdin.buffer) for _ in 'ab']; os._exit(3)"
+    programs = {
+        "dies at once": "exit 3",
+        "dies of the first chunk": f'exec "{sys.executable}" -c "{read}"',
+        "talks nonsense": "echo '[1]'; read line",
     }
-    if harm == "no interpreter":
-        monkeypatch.setattr(sys, "executable", str(sim.folder / "nothing"))
-    else:
-        monkeypatch.setattr("rye._process._START", says[harm])
-    assert sim.registry().verify(processes=2) == alone
+    python = sim.folder / "python"
+    if harm != "no interpreter":
+        executable(python, programs[harm])
+    monkeypatch.setattr(sys, "executable", str(python))
+    assert in_small_chunks(sim, processes=2, chunk_size=1) == alone
 
 
 def test_memory_does_not_grow_with_the_number_of_files(tmp_path: Path) -> None:
