@@ -26,7 +26,7 @@ _HALF = 32
 
 
 def fresh(ordered: Array) -> Bools:
-    """Return which of some ascending numbers differ from the one before."""
+    """Return which of some ordered numbers differ from the one before: where each group of equal ones begins."""
     found = np.empty(len(ordered), bool)
     found[:1] = True
     np.not_equal(ordered[1:], ordered[:-1], out=found[1:])
@@ -44,14 +44,22 @@ def unique(*several: npt.NDArray[Number]) -> npt.NDArray[Number]:
 
 
 def ends_of(sizes: Sequence[int] | Array) -> Ints:
-    """Return where runs of these sizes begin when they follow each other, and where the last one ends."""
+    """Return where runs of these sizes begin when they follow each other, and where the last one ends.
+
+    Shape ``(n + 1,)``: the form of every table of bounds in a segment; run ``i`` is ``[ends[i], ends[i + 1])``.
+    """
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(sizes, dtype=np.int64)])
 
 
 def ranges(starts: Numbers, stops: Numbers) -> Ints:
-    """Return the concatenation of ``arange(start, stop)`` for each pair."""
+    """Return the concatenation of ``arange(start, stop)`` for each pair, without a loop: picks many runs at once.
+
+    >>> ranges(np.array([5, 0, 9]), np.array([7, 1, 9])).tolist()
+    [5, 6, 0]
+    """
     starts, stops = starts.astype(np.int64, copy=False), stops.astype(np.int64, copy=False)
     widths = stops - starts
+    # element i of the result belongs to one pair; it is i, shifted by start of the pair less the widths before it
     found: Ints = np.arange(int(widths.sum())) + np.repeat(starts - (np.cumsum(widths) - widths), widths)
     return found
 
@@ -63,7 +71,7 @@ def smallest(values: Array) -> Array:
 
 def pack(strings: Sequence[str]) -> tuple[Ints, npt.NDArray[np.uint8]]:
     """Return ``(offsets, buffer)`` of strings in the order given; newlines inside become spaces."""
-    joined = "\n".join(strings)
+    joined = "\n".join(strings)  # strings with a newline inside are rare: they are looked for in one count
     if joined.count("\n") >= max(len(strings), 1):
         joined = "\n".join(text.replace("\n", " ") for text in strings)
     buffer = np.frombuffer(f"{joined}\n".encode("utf-8", "surrogatepass") if strings else b"", np.uint8)
@@ -88,6 +96,7 @@ def ranked(texts: Sequence[str]) -> tuple[list[str], Ints]:
     """Return the distinct texts in byte order, and the place of each text in it; none may end with a NUL."""
     offsets, buffer = pack(texts)
     order, first = _sorted(offsets, buffer.tobytes())
+    # in order, the place is how many distinct ones have begun; scattered back to where each text was given
     places = np.empty(len(order), np.int64)
     places[order] = np.cumsum(first) - 1
     return list(map(texts.__getitem__, order[first].tolist())), places
@@ -96,20 +105,24 @@ def ranked(texts: Sequence[str]) -> tuple[list[str], Ints]:
 def _sorted(offsets: Ints, buffer: bytes) -> tuple[Ints, Bools]:
     """Return the order of strings, and which of them, in that order, differ from the one before.
 
-    A radix sort from the left, eight bytes a round: each string is read as a big-endian word, bytes behind its end as
-    zeros. Only groups of more than one string that go on beyond this word take part in the next round, where
-    ``group`` keeps those that already differ apart.
+    A radix sort from the left (MSD: McIlroy, Bostic and McIlroy, Engineering Radix Sort, 1993), eight bytes a round:
+    each string is read as a big-endian word, bytes behind its end as zeros, so that words order as their bytes do. Only
+    groups of more than one string that go on beyond this word take part in the next round, where ``group`` keeps
+    those that already differ apart.
     """
     starts, sizes = offsets[:-1], np.diff(offsets) - 1
+    # the eight bytes that begin at every byte of the buffer, overlapping, without a copy
     words = np.ndarray((len(buffer) + 1,), ">u8", buffer + bytes(_WORD), strides=(1,))
     order, fresh = np.arange(len(sizes)), np.zeros(len(sizes), bool)
+    # places: where in the order the strings of this round stand; group: number of the group of each
     places, group, at = order.copy(), np.zeros(len(sizes), np.int64), 0
     while len(places):
         some = order[places]
-        left = np.minimum(sizes[some] - at, _WORD).clip(0)
+        left = np.minimum(sizes[some] - at, _WORD).clip(0)  # bytes of each that this word still holds
         word = words[starts[some] + np.minimum(at, sizes[some])].astype(np.uint64)
         above = left < _WORD
         word[above] &= ~(~np.uint64(0) >> (8 * left[above]).astype(np.uint64))
+        # words are replaced by their ranks, which leave room for the group above them
         sorting = np.argsort((group << _HALF) | np.unique(word, return_inverse=True)[1] if at else word)
         some, word, group = some[sorting], word[sorting], group[sorting]
         first = np.ones(len(some), bool)
@@ -118,6 +131,7 @@ def _sorted(offsets: Ints, buffer: bytes) -> tuple[Ints, Bools]:
         fresh[places] |= first
         group, at = np.cumsum(first) - 1, at + _WORD
         begins = np.flatnonzero(first)
+        # per group: has it several strings, and one that goes on
         again = np.logical_or.reduceat(sizes[some] > at, begins) & (np.diff(begins, append=len(some)) > 1)
         places, group = places[again[group]], group[again[group]]
     return order, fresh

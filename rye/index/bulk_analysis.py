@@ -25,7 +25,7 @@ import numpy.typing as npt
 
 from rye.index import analysis
 from rye.index.analysis import MAX_TERM, ONE_JOINER, analyze_chunk, is_short
-from rye.index.arrays import Bools, Ints, Number
+from rye.index.arrays import Ints, Number
 
 Bytes = npt.NDArray[np.uint8]
 Int32s = npt.NDArray[np.int32]
@@ -33,6 +33,7 @@ Words = npt.NDArray[np.uint64]
 
 _TOO_MANY = ("__", "_/", "/_", "//")
 _ONE_EACH = ((re.compile(r"_*/[_/]*"), "/"), (re.compile(r"__+"), "_"))
+"""Several joiners side by side, and the one that they count as."""
 
 WORD = 8
 """Bytes behind the last run that are read and not looked at, at most."""
@@ -50,12 +51,9 @@ def _bytes(text: str) -> Bytes:
     return np.frombuffer(text.encode("ascii"), np.uint8)
 
 
-def _are(characters: str) -> Bools:
-    """Return for every byte whether it is one of these."""
-    return np.isin(np.arange(256), _bytes(characters))
-
-
-_UPPER, _LOWER, _DIGIT, _MARK = map(_are, (ascii_uppercase, ascii_lowercase, digits, "_/\n"))
+_CLASSES = (ascii_uppercase, ascii_lowercase, digits, "_/\n")
+_UPPER, _LOWER, _DIGIT, _MARK = (np.isin(np.arange(256), _bytes(each)) for each in _CLASSES)
+"""Shape ``(256,)`` each: whether a byte is of the class."""
 _UNDERSCORE, _NEWLINE = b"_\n"
 
 _BLANK = " "
@@ -69,8 +67,16 @@ def _all_short(texts: Sequence[str]) -> bool:
 
 
 def spelled(chunks: Sequence[str]) -> list[str]:
-    """Return how each of many chunks is spelled; one that is not ASCII, or too long, is its own spelling."""
+    """Return the spelling of each chunk: its parts in lower case, between them ``_`` or ``/``.
+
+    Chunks of one spelling have the same tokens, so only one of them is analyzed. A chunk that is not ASCII, or too long
+    for a term, is its own spelling.
+
+        >>> spelled(["readAll", "read-all", "rye/HTTPServer"])
+        ['read_all', 'read_all', 'rye/http_server']
+    """
     usual = _all_short(chunks)
+    # all chunks in one text, a line each; those that are their own spelling leave an empty line
     text = _parted("\n".join(chunks if usual else [chunk if is_short(chunk) else "" for chunk in chunks]))
     text = text.lower().translate(ONE_JOINER)
     if any(marks in text for marks in _TOO_MANY):
@@ -82,7 +88,7 @@ def spelled(chunks: Sequence[str]) -> list[str]:
 
 def _parted(text: str) -> str:
     """Return ASCII text with ``_`` at the borders of camelCase, fooBar → foo_Bar and HTTPServer → HTTP_Server."""
-    units = _bytes(f"{text}\n")
+    units = _bytes(f"{text}\n")  # the newline is what follows the last character
     before, here, after = units[:-2], units[1:-1], units[2:]
     borders = _UPPER[here] & (_LOWER[before] | _DIGIT[before] | (_UPPER[before] & _LOWER[after]))
     return np.insert(units[:-1], np.flatnonzero(borders) + 1, _UNDERSCORE).tobytes().decode("ascii")
@@ -94,10 +100,10 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
     Returns:
         The terms; which chunk each belongs to; its position relative to the chunk; and how many parts each chunk has.
     """
-    usual = np.full(len(spellings), True)
+    usual = np.full(len(spellings), True)  # ASCII and short: parts can be read off the spelling
     if not _all_short(spellings):
         usual[:] = list(map(is_short, spellings))
-    single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual
+    single = np.fromiter(map(str.isalnum, spellings), bool, len(spellings)) & usual  # one part, the spelling itself
     alone, several, others = map(np.flatnonzero, (single, usual & ~single, ~usual))
     counts = np.ones(len(spellings), np.int64)
     terms = [spellings[at] for at in alone.tolist()]
@@ -118,15 +124,21 @@ def analyze_spelled(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, In
 
 
 def _forms(spellings: Sequence[str]) -> tuple[list[str], Ints, Ints, Ints]:
-    """Do the same for chunks of several parts: the parts, all of them joined, and segments of more than one."""
+    """Do the same for chunks of several parts: the parts, all of them joined, and segments of more than one.
+
+    For ``rye/file_system`` the parts are rye, file and system, the whole is ryefilesystem, the segment filesystem.
+    """
     text = "\n".join(spellings)
     units = _bytes(text)
-    marks = units[_MARK[units]]  # what stands between each two parts
+    marks = units[_MARK[units]]  # what stands between each two parts, of all chunks
+    # per part of any chunk: does it begin a chunk, a segment; and the number of its chunk
     begins_chunk = np.concatenate([[True], marks == _NEWLINE])
     begins_segment = np.concatenate([[True], marks != _UNDERSCORE])
     owners, firsts, segments = np.cumsum(begins_chunk) - 1, np.flatnonzero(begins_chunk), np.flatnonzero(begins_segment)
+    # per part: its position in its chunk; per chunk: its parts; per segment: its parts
     offsets, counts = np.arange(len(owners)) - firsts[owners], np.diff(firsts, append=len(owners))
     sizes = np.diff(segments, append=len(owners))
+    # a segment is joined if it is neither one part, which is there already, nor the whole chunk
     inner = (sizes > 1) & (sizes < counts[owners[segments]])
     joined = text.replace("_", "")
     terms = text.replace("/", "_").replace("\n", "_").split("_")
@@ -153,12 +165,15 @@ class Numbering:
 
     A run is read as words of eight bytes. The first two are one key, which gets a number; that number and the next word
     are the key of the next step, and so on. So a number also stands for each beginning of a long run. Keys are compared
-    whole: two that fall on one slot are distinguished, the later one moves on to the next slot.
+    whole: two that fall on one slot are distinguished, the later one moves on to the next slot (linear probing).
+
+    The factors of the hash (multiply-shift: Dietzfelbinger and others, A Reliable Randomized Algorithm for the
+    Closest-Pair Problem, 1997) are random, so that no file can be written whose words all fall on one slot.
     """
 
     def __init__(self) -> None:
         self._count = 1  # 0 marks a free slot
-        self._before: Words = np.zeros(1, np.uint64)
+        self._before: Words = np.zeros(1, np.uint64)  # by number: the two words of its key
         self._word: Words = np.zeros(1, np.uint64)
         self._factors = [np.uint64(secrets.randbits(64) | 1) for _ in range(2)]
         self._resize(_LEAST_BITS)
@@ -175,12 +190,14 @@ class Numbering:
             starts: Where each run begins.
             sizes: How many bytes it has, at least one.
         """
+        # the eight bytes that begin at every byte of the text, overlapping, without a copy
         words = np.ndarray((len(raw) - WORD + 1,), "<u8", raw, strides=(1,))
         rows = np.flatnonzero(sizes > WORD)
         second = np.zeros(len(starts), np.uint64)
         second[rows] = words[starts[rows] + WORD] & _LOWEST[np.minimum(sizes[rows] - WORD, WORD)]
         found = self._step(words[starts] & _LOWEST[np.minimum(sizes, WORD)], second)
         at = 2 * WORD
+        # rows: the runs that go on beyond the bytes read so far
         while len(rows := rows[sizes[rows] > at]):
             following = words[starts[rows] + at] & _LOWEST[np.minimum(sizes[rows] - at, WORD)]
             found[rows] = self._step(found[rows].astype(np.uint64) | _NUMBER, following)
@@ -189,12 +206,14 @@ class Numbering:
 
     def _step(self, before: Words, word: Words) -> Int32s:
         """Return the number of each pair, which is given to it when it is new."""
+        # room for all pairs to be new, while the table is never more than half full of those it has
         if 2 * self._count + len(before) > len(self._slots):
             self._resize((2 * self._count + len(before)).bit_length())
         room = self._count + len(before)
         self._before, self._word = grown(self._before, room, 0), grown(self._word, room, 0)
         at = self._slots_of(before, word)
         found = self._slots[at]
+        # each round: pairs whose slot holds another key, or none; those that stay without one look at the next slot
         missing = np.flatnonzero((self._before[found] != before) | (self._word[found] != word))
         while len(missing):
             here = at[missing]
@@ -209,7 +228,7 @@ class Numbering:
     def _claim(self, slots: Ints, before: Words, word: Words) -> None:
         """Give those slots that are free to one of the pairs that come to each."""
         free = np.flatnonzero(self._slots[slots] == 0)
-        self._slots[slots[free]] = free
+        self._slots[slots[free]] = free  # of several that want one slot the last one written has it
         free = free[self._slots[slots[free]] == free]
         end = self._count + len(free)
         self._slots[slots[free]] = np.arange(self._count, end)
@@ -228,7 +247,7 @@ class Numbering:
         self._slots: Int32s = np.zeros(1 << bits, np.int32)
         self._shift = np.uint64(64 - bits)
         at = self._slots_of(self._before[1 : self._count], self._word[1 : self._count])
-        waiting = np.arange(1, self._count, dtype=np.int32)
+        waiting = np.arange(1, self._count, dtype=np.int32)  # the numbers that have no slot yet
         while len(waiting):
             here = at[waiting - 1]
             free = self._slots[here] == 0
@@ -277,6 +296,7 @@ class Vocabulary:
         is_ascii = np.fromiter(map(str.isascii, texts), bool, len(texts))
         if is_ascii.all():
             return self._read_ascii(texts)
+        # ASCII texts and others are read apart, then put back in their order
         chunks, sizes = self._read_ascii(list(compress(texts, is_ascii.tolist())))
         others = [analysis.chunks(analysis.normalize(text)) for text in compress(texts, (~is_ascii).tolist())]
         numbers = self._chunks_of_others(list(chain.from_iterable(others)))
@@ -288,16 +308,18 @@ class Vocabulary:
         return found, counts
 
     def _read_ascii(self, texts: Sequence[str]) -> tuple[Int32s, Ints]:
+        """Return the same of texts that are all ASCII: joined, and cut where a byte of a run meets another byte."""
         joined = f"{_BLANK}{_BLANK.join(texts)}{_BLANK * WORD}"
         raw = joined.encode("ascii")
         inside = np.frombuffer(raw.translate(_IN_RUN), np.uint8)
-        borders = np.flatnonzero(inside[1:] != inside[:-1]) + 1
+        borders = np.flatnonzero(inside[1:] != inside[:-1]) + 1  # begins and ends of runs in turn
         starts, stops = borders[::2], borders[1::2]
         sizes = stops - starts
         short = sizes <= analysis.MAX_TERM
         chunks = np.empty(len(starts), np.int32)
         chunks[short] = self._chunks_of_runs(joined, raw, starts[short], stops[short])
         chunks[~short] = self._chunks_of_others(_cut(joined, starts[~short], stops[~short]))
+        # how many runs begin before each text ends, less those of the texts before it
         ends = np.cumsum(np.fromiter(map(len, texts), np.int64, len(texts)) + 1)
         return chunks, np.diff(np.searchsorted(starts, ends), prepend=0)
 
@@ -305,7 +327,7 @@ class Vocabulary:
         """Return the chunk number of each run of word characters and joiners in ASCII text."""
         runs = self._runs.numbers(raw, starts, stops - starts)
         self._chunk_of_run = known = grown(self._chunk_of_run, len(self._runs), -1)
-        chunks = known[runs]
+        chunks = known[runs]  # -1 for a run that was never met
         if len(fresh := np.flatnonzero(chunks < 0)):
             kinds, first = np.unique(runs[fresh], return_index=True)
             chosen = fresh[first]

@@ -203,14 +203,15 @@ class FileList:
             for name, docs, count in file.meta["segments"]:
                 segments.append(SegmentRow(str(name), int(docs), tuple(deleted[:count])))
                 del deleted[:count]
-            # the stats are stored column by column, less the least of each, modulo 2^64
-            columns = [file.array(f"stats.{column}").astype(np.uint64) for column in range(_COLUMNS)]
+            columns = [file.array(f"stats.{column}") for column in range(_COLUMNS)]
             least = np.asarray(file.meta["least"], np.int64)
             if least.shape != (_COLUMNS,) or {column.shape for column in columns} != {(int(file.meta["files"]),)}:
                 message = f"{file.meta['files']} files, stats of {[len(column) for column in columns]}"
                 raise ValueError(message)
-            stats = (np.stack(columns, axis=1) + least.view(np.uint64)).view(np.int64)
-            found = Files(bytes(file.buffer("paths")), stats), problems, str(file.meta["stamp"])
+            stats = np.empty((_COLUMNS, len(columns[0])), np.uint64)
+            for row, column, first in zip(stats, columns, least.view(np.uint64), strict=True):
+                np.add(column, first, out=row)  # stored less the least of the column, modulo 2^64
+            found = Files(bytes(file.buffer("paths")), stats.view(np.int64).T), problems, str(file.meta["stamp"])
             return cls(*found, str(file.meta["listing"]), tuple(segments))
         except SYMPTOMS as error:
             message = f"{path.name}: {error}"

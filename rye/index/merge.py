@@ -59,9 +59,10 @@ def merge(parts: Sequence[tuple[Segment, Bools]], path: Path) -> int:
     """Write one segment holding the live documents of several, in their order; return how many they are."""
     check_cancelled()
     segments = [segment for segment, _ in parts]
-    keeps = [np.flatnonzero(live) for _, live in parts]
+    keeps = [np.flatnonzero(live) for _, live in parts]  # per source: old numbers of the live documents, ascending
     bases: list[int] = ends_of([len(keep) for keep in keeps]).tolist()
     docs = bases[-1]
+    # per source: old number of a document → new one, -1 where it is deleted
     renumber = [np.where(live, np.cumsum(live) - 1 + base, -1) for (_, live), base in zip(parts, bases, strict=False)]
     arrays, tf_bits = _postings(segments, renumber, docs)
     check_cancelled()
@@ -84,7 +85,7 @@ def _union(tables: Sequence[Strings | CompressedStrings], used: Sequence[Bools])
         for table, flags in zip(tables, used, strict=True)
     ]
     check_cancelled()
-    ordered, numbers = ranked(list(chain.from_iterable(kept)))
+    ordered, numbers = ranked(list(chain.from_iterable(kept)))  # new number of every string kept, table by table
     check_cancelled()
     maps = []
     for flags, own in zip(used, np.split(numbers, np.cumsum(list(map(len, kept)))), strict=False):
@@ -113,13 +114,14 @@ class _MergedSegment(NamedTuple):
 
     def postings(self, low: int, high: int) -> tuple[Array, Array, Array, Array] | None:
         """Return new term, slot and tf of the live postings of the new terms ``[low, high)``, and their positions."""
+        # terms keep their order, so those wanted are neighbours among the used ones of this source
         used = np.flatnonzero(self.terms >= 0)
         begin, end = np.searchsorted(self.terms[used], [low, high])
         if begin == end:
             return None
         first, last = int(used[begin]), int(used[end - 1]) + 1
         segment, run = self.segment, slice(int(self.bounds[first]), int(self.bounds[last]))
-        live = self.live[run]
+        live = self.live[run]  # per posting of the run
         owners = np.repeat(self.terms[first:last], np.diff(self.bounds[first : last + 1]))[live]
         slots = slot_keys(self.docs[segment.posting_doc[run][live]], segment.posting_field[run][live])
         tf = segment.frequencies(run)
@@ -128,11 +130,12 @@ class _MergedSegment(NamedTuple):
 
 def _postings(segments: Sequence[Segment], renumber: Sequence[Ints], docs: int) -> tuple[Arrays, int]:
     """Return the arrays of terms and postings, and the bits that tf has."""
+    # per source: which postings are of live documents; how many of those each term has
     lives = [(new >= 0)[segment.posting_doc[:]] for segment, new in zip(segments, renumber, strict=True)]
     bounds = [segment.term_postings.astype(np.int64) for segment in segments]
     sizes = [np.diff(ends_of(live)[each]) for live, each in zip(lives, bounds, strict=True)]
     ordered, maps = _union([segment.terms for segment in segments], [each > 0 for each in sizes])
-    counts = np.zeros(len(ordered), np.int64)
+    counts = np.zeros(len(ordered), np.int64)  # per merged term: its postings
     for terms, each in zip(maps, sizes, strict=True):
         counts[terms[each > 0]] += each[each > 0]
     sources = [_MergedSegment(*row) for row in zip(segments, renumber, lives, bounds, maps, strict=True)]
@@ -156,9 +159,11 @@ def _piece(sources: Sequence[_MergedSegment], low: int, high: int) -> tuple[Arra
         check_cancelled()
         if (row := source.postings(low, high)) is not None:
             found.append(row)
+    # per posting: merged term, slot, tf; per token: its position; source by source
     term, slot, tf, places = (np.concatenate(column) for column in zip(*found, strict=True))
     check_cancelled()
-    order = np.argsort(term, kind="stable")
+    order = np.argsort(term, kind="stable")  # slots of a later source are greater, so each term's are in order
+    # positions move with their postings, as runs of tf tokens
     starts = (np.cumsum(tf) - tf)[order]
     tf = tf[order]
     return smallest(slot[order]), smallest(tf), smallest(places[ranges(starts, starts + tf)])
@@ -168,7 +173,7 @@ def _keywords(segments: Sequence[Segment], renumber: Sequence[Ints]) -> Arrays:
     """Return the arrays of keyword terms."""
     documents, owners, used = [], [], []
     for segment, new in zip(segments, renumber, strict=True):
-        docs = new[segment.keyword_owners.astype(np.int64)]
+        docs = new[segment.keyword_owners.astype(np.int64)]  # per (term, document) pair of the source
         owners.append(np.repeat(np.arange(len(segment.keywords)), np.diff(segment.keyword_bounds))[docs >= 0])
         documents.append(docs[docs >= 0])
         used.append(np.bincount(owners[-1], minlength=len(segment.keywords)) > 0)

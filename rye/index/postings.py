@@ -61,12 +61,13 @@ def pack_postings(slots: Array, tf: Array, docs: int, *, wide_tf_bits: int = WID
         docs: How many documents the segment has.
         wide_tf_bits: How many bits of 64 tf may have.
     """
-    needed = max(int(tf.max(initial=1)).bit_length(), 1)
+    needed = max(int(tf.max(initial=1)).bit_length(), 1)  # bits of the greatest tf
     left = 32 - FIELD_BITS - max(docs - 1, 0).bit_length()
     narrow = left >= MIN_TF_BITS
     bits = min(needed, left if narrow else wide_tf_bits)
     mask = (1 << bits) - 1
     word: Any = np.uint32 if narrow else np.uint64
+    # a slot above tf: shifting gives the slot, masking gives tf, and words order as slots do
     packed = (slots.astype(word) << word(bits)) | np.minimum(tf, mask).astype(word)
     large = np.flatnonzero(tf >= mask) if needed > bits else np.empty(0, np.int64)
     return {"posting": packed, "posting.large": smallest(large), "posting.tf": smallest(tf[large])}, bits
@@ -76,6 +77,7 @@ def pack_positions(positions: Array) -> Arrays:
     """Return the arrays ``position*`` of positions in the order of their postings."""
     plain = smallest(positions)
     far = np.flatnonzero(positions > _LOW)
+    # a side table of the few positions above 255, where that takes less than wider numbers for all
     where, high = far.astype(np.min_scalar_type(len(positions))), smallest(positions[far] >> 8)
     if len(positions) + where.nbytes + high.nbytes >= plain.nbytes:
         where, high = where[:0], high[:0]
@@ -115,13 +117,15 @@ class Positions:
             return self.between(int(starts[0]), int(stops[0]))
         found: Ints = self._low[ranges(starts, stops)].astype(np.int64)
         if len(self._far):
-            kind = self._far.dtype
+            kind = self._far.dtype  # numpy would otherwise convert all of the table
+            # per run: the first entry of the side table in it, and whether there is one
             first = self._far.searchsorted(starts.astype(kind))
             within = self._far.take(first, mode="clip") < stops
             within &= first < len(self._far)
             if not within.any():
                 return found
             last = self._far.searchsorted(stops.astype(kind))
+            # from the number of a token to its place in the result: less the start of its run, plus the runs before it
             widths = stops - starts
             shift = np.cumsum(widths) - widths - starts
             chosen = ranges(first, last)
@@ -134,7 +138,7 @@ def make_norms(lengths: Array) -> Norms | None:
     """Return the norms by slot, of lengths of shape ``(fields, docs)``; None where a length does not fit."""
     if int(lengths.max(initial=0)) >> LENGTH_BITS:
         return None
-    found = np.zeros((lengths.shape[1], 1 << FIELD_BITS), np.uint16)
+    found = np.zeros((lengths.shape[1], 1 << FIELD_BITS), np.uint16)  # a row per document, flattened in slot order
     found[:, : len(lengths)] = lengths.T
     found |= np.arange(1 << FIELD_BITS, dtype=np.uint16) << np.uint16(LENGTH_BITS)
     return found.ravel()
@@ -143,6 +147,7 @@ def make_norms(lengths: Array) -> Norms | None:
 def order_norms(norms: Norms, posting: Array, shift: Any) -> Norms:
     """Return the norms in the order of all postings; ``shift`` is how many bits of each are below its slot."""
     found = np.empty(len(posting), np.uint16)
+    # block by block, so that the slots unpacked stay in the processor's cache
     for start in range(0, len(posting), _BLOCK):
         slots = posting[start : start + _BLOCK] >> shift
         found[start : start + _BLOCK] = norms.take(slots.astype(np.int64))

@@ -210,6 +210,8 @@ class Segment(Documents):
 
     def norms_of(self, terms: Ints) -> Norms | None:
         """Return the norms of all postings of several terms, term by term, once they are stored in that order."""
+        # norms stand by document; picking them posting by posting misses the cache, so a busy segment gets a copy in
+        # the order of postings, where those of a term are neighbours
         if self._ordered_norms is None and len(self._posting) <= postings.ORDER_UP_TO and self.norms is not None:
             self._looked_up += self.count(terms)
             if self._looked_up * postings.ORDER_AFTER > len(self._posting):
@@ -218,6 +220,7 @@ class Segment(Documents):
 
     def _of(self, terms: Ints, column: Array) -> tuple[Array, Ints | list[int]]:
         """Return the part of a column for all postings of several terms, term by term, and how many each has."""
+        # slices are copied fastest where runs are long; where terms are many and rare, one gather is
         if len(terms) > _FEW:
             starts, stops = _bounds(self.term_postings, terms)
             if (stops - starts).sum() < len(terms) * _SHORT:
@@ -250,6 +253,7 @@ class Segment(Documents):
     def occurrences(self, chosen: Some) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
         tf, slots = self.frequencies(chosen), self.slots(chosen)
+        # per token: which of the chosen postings it belongs to
         of = np.arange(len(slots)).repeat(tf)
         if isinstance(chosen, slice):
             places = self.positions(chosen)
@@ -265,10 +269,11 @@ class Segment(Documents):
         first, last = self.term_postings.searchsorted(chosen[[0, -1]].astype(self.term_postings.dtype), side="right")
         if first == last:
             return self._begins_in(int(first) - 1, chosen)
+        # term of each posting; a segment keeps where positions begin per term alone, so tf is summed within each
         owners = np.searchsorted(self.term_postings, chosen.astype(self.term_postings.dtype), side="right") - 1
         terms, which = np.unique(owners, return_inverse=True)
         starts, stops = _bounds(self.term_postings, terms)
-        before = ends_of(self.frequencies(ranges(starts, stops)))
+        before = ends_of(self.frequencies(ranges(starts, stops)))  # tokens before each posting of these terms
         first = np.cumsum(stops - starts) - (stops - starts)
         within = before[chosen - starts[which] + first[which]] - before[first][which]
         begins: Ints = self._term_positions[terms].astype(np.int64)[which] + within
