@@ -118,6 +118,10 @@ def _whole(digits: str, least: int, most: int) -> int | None:
     return int(max(least, min(float(digits), most))) if digits.isascii() and digits.isdecimal() else None
 
 
+class _LimitReached(Exception):
+    """Ends the reading at a limit: its error code, the token that exceeds it, and its value."""
+
+
 class _Group(NamedTuple):
     """An open group: its parenthesis, how deep it is nested, and the field (with its colon) of it or one around it."""
 
@@ -144,15 +148,20 @@ class _Reader:
         self._groups: list[_Group] = []
         self._exclusions = 0  # how many stand directly before what comes next: NOT NOT -a
         self._leaves = 0
-        self._stopped = False
 
     def read(self) -> Part:
         """Return what the text was read as; None where nothing is left of it."""
-        for token in self._session.lexer_thread.lex(self._session.parser_state):  # type: ignore[no-untyped-call]
-            self._HANDLERS[token.type](self, token)
-        self._complete(report=not self._stopped)
+        stopped = False
+        try:
+            for token in self._session.lexer_thread.lex(self._session.parser_state):  # type: ignore[no-untyped-call]
+                self._HANDLERS[token.type](self, token)
+        except _LimitReached as reached:
+            code, place, limit = reached.args
+            self._fault(code, place, limit=limit)
+            stopped = True
+        self._complete(report=not stopped)
         for group in self._groups:
-            if not self._stopped:
+            if not stopped:
                 self._fault("unclosed-paren", group.opening)
             self._session.feed_token(Token("RPAR", ")", start_pos=len(self._text), end_pos=len(self._text)))
         result: Part = self._session.feed_token(Token("$END", ""))
@@ -178,12 +187,6 @@ class _Reader:
         assert self._session.lexer_thread.state
         self._session.lexer_thread.state.line_ctr.char_pos = position
 
-    def _stop(self, code: str, token: Token, limit: int) -> None:
-        """Read no further, because of a limit."""
-        self._fault(code, token, limit=limit)
-        self._continue_at(len(self._text))
-        self._stopped = True
-
     @property
     def _wants_operand(self) -> bool:
         return self._previous.type in _OPENERS
@@ -207,8 +210,7 @@ class _Reader:
     def _open(self, token: Token) -> None:
         depth = self._depth + 1
         if depth > MAX_NESTING:
-            self._stop("too-deep", token, MAX_NESTING)
-            return
+            raise _LimitReached("too-deep", token, MAX_NESTING)
         field = str(self._waiting_field or self._group_field)
         self._feed(token)
         self._groups.append(_Group(token, depth, field))
@@ -260,8 +262,7 @@ class _Reader:
         field = self._waiting_field
         deeper = 2 if field else 1  # moved before its field, it leaves a group behind
         if self._depth + deeper > MAX_NESTING:
-            self._stop("too-deep", token, MAX_NESTING)
-            return
+            raise _LimitReached("too-deep", token, MAX_NESTING)
         if field and report:
             self._fault("exclusion-in-field", token, previous=self._written(field))
         self._feed(token)
@@ -271,11 +272,10 @@ class _Reader:
 
     def _leaf(self, token: Token, condition: str = "") -> None:
         """Feed a word, a phrase or the end of a condition; or a field, whose value then is one of these."""
-        if self._leaves >= MAX_LEAVES and not self._stopped:
-            self._stop("too-many-leaves", token, MAX_LEAVES)
-        if not self._stopped:
-            self._leaves += token.type != "FIELD"
-            self._feed(token, condition)
+        if self._leaves >= MAX_LEAVES:
+            raise _LimitReached("too-many-leaves", token, MAX_LEAVES)
+        self._leaves += token.type != "FIELD"
+        self._feed(token, condition)
 
     def _star(self, token: Token) -> None:
         """Take ``*``: every item; after a field, every item that has it."""
@@ -319,8 +319,7 @@ class _Reader:
             return
         start = token.start_pos or 0
         self._leaf(Token("FIELD", field, start_pos=start, end_pos=start))
-        if not self._stopped:
-            self._continue_at(start)
+        self._continue_at(start)
 
     def _foreign(self, token: Token) -> None:
         """Take ``&&``, ``||`` and ``!``, which are operators elsewhere."""
@@ -355,9 +354,6 @@ class _Reader:
         self._fault("unclosed-quote", mark)
         self._continue_at(len(self._text))
         return _token("PHRASE", f'"{self._text[mark.end_pos :].strip()}"', mark)
-
-    def _backslash(self, token: Token) -> None:
-        self._fault("trailing-backslash", token)
 
     # Comparisons and ranges.
 
@@ -461,62 +457,51 @@ class _Reader:
             if not self._wants_operand:
                 self._feed(_token("OR", "OR", value))
             self._leaf(value)
-        if not self._stopped:
-            self._close(_token("RPAR", ")", clause[1]))
+        self._close(_token("RPAR", ")", clause[1]))
 
     # Marks behind a word, phrase or group.
 
-    def _fuzzy(self, token: Token) -> None:
-        previous = self._marked_by(token)
-        if previous is None:
-            self._word(_token("WORD", token, token))
-        elif previous.type in ("FUZZY", "BOOST"):
-            code = "repeated-suffix" if previous.type == "FUZZY" else "suffix-order"
-            self._fault(code, token, previous=self._written(previous))
+    def _suffix(self, mark: Token) -> None:
+        """Take ``~`` or ``^`` with what follows it, as a mark of what stands directly before it, else as a word."""
+        previous = self._previous
+        if self._wants_operand or previous.end_pos != mark.start_pos:
+            self._word(_token("WORD", mark, mark))
+        elif previous.type in (mark.type, "BOOST"):
+            code = "repeated-suffix" if previous.type == mark.type else "suffix-order"
+            self._fault(code, mark, previous=self._written(previous))
+        elif mark.type == "BOOST":
+            factor = min(float(mark[1:]), limits.MAX_BOOST) if _LIKE_A_NUMBER.fullmatch(mark[1:]) else 0
+            self._number(mark, "bad-boost", factor if factor >= limits.MIN_BOOST else None, "")
         elif self._condition:
-            self._fault("fuzzy-group", token, what=self._condition)
+            self._fault("fuzzy-group", mark, what=self._condition)
         elif previous.type == "PHRASE":
-            self._mark(token, "bad-slop", _whole(token[1:], 0, limits.MAX_SLOP), "")
+            self._number(mark, "bad-slop", _whole(mark[1:], 0, limits.MAX_SLOP), "")
         elif any(live for _, live in units(previous)):
-            self._fault("fuzzy-wildcard", token, what=self._written(previous))
-        elif token[1:]:
-            self._mark(token, "bad-fuzzy-distance", _whole(token[1:], 0, limits.MAX_FUZZY), "~")
+            self._fault("fuzzy-wildcard", mark, what=self._written(previous))
+        elif mark[1:]:
+            self._number(mark, "bad-fuzzy-distance", _whole(mark[1:], 0, limits.MAX_FUZZY), "~")
         else:
-            self._feed(token)
+            self._feed(mark)
 
-    def _boost(self, token: Token) -> None:
-        previous = self._marked_by(token)
-        if previous is None:
-            self._word(_token("WORD", token, token))
-        elif previous.type == "BOOST":
-            self._fault("repeated-suffix", token, previous=self._written(previous))
-        else:
-            factor = min(float(token[1:]), limits.MAX_BOOST) if _LIKE_A_NUMBER.fullmatch(token[1:]) else 0
-            self._mark(token, "bad-boost", factor if factor >= limits.MIN_BOOST else None, "")
-
-    def _marked_by(self, token: Token) -> Token | None:
-        """Return the token that a mark follows directly, or None."""
-        return None if self._wants_operand or self._previous.end_pos != token.start_pos else self._previous
-
-    def _mark(self, token: Token, code: str, number: float | None, otherwise: str) -> None:
+    def _number(self, mark: Token, code: str, number: float | None, otherwise: str) -> None:
         """Feed a mark with its number brought into its bounds; one without a number as ``otherwise`` or as a word."""
-        digits, reading = token[1:], otherwise if number is None else f"{token[0]}{number}"
+        digits, reading = mark[1:], otherwise if number is None else f"{mark[0]}{number}"
         if number is None and digits.strip("0123456789."):
-            self._fault(code, token, reading="a word of its own")
-            self._word(_token("WORD", token, token))
+            self._fault(code, mark, reading="a word of its own")
+            self._word(_token("WORD", mark, mark))
             return
         if not _NUMBER.fullmatch(digits) or float(digits) != number:
-            self._fault(code, token, reading=reading.removesuffix(".0") or "nothing")
+            self._fault(code, mark, reading=reading.removesuffix(".0") or "nothing")
         if reading:
-            self._feed(_token(token.type, reading, token))
+            self._feed(_token(mark.type, reading, mark))
 
     _HANDLERS: ClassVar[dict[str, Callable[[_Reader, Token], None]]] = {
         "AND": _operator,
-        "BACKSLASH": _backslash,
+        "BACKSLASH": lambda self, token: self._fault("trailing-backslash", token),
         "BARE_RANGE": _without_field,
-        "BOOST": _boost,
+        "BOOST": _suffix,
         "FIELD": _leaf,
-        "FUZZY": _fuzzy,
+        "FUZZY": _suffix,
         "LPAR": _open,
         "MINUS": _exclude,
         "NEAR": _operator,

@@ -12,7 +12,7 @@ from rye.query.ast import And, Everything, Field, Node, Or, Phrase, Wildcard, Wo
 from rye.query.flaws import FLAWS
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 
-EXAMPLES = {flaw.code: flaw.example for flaw in FLAWS.values()} | {
+EXAMPLES = {code: flaw.example for code, flaw in FLAWS.items()} | {
     "too-long": "word " * MAX_CHARS,
     "too-deep": "(" * (MAX_NESTING + 1) + "a" + ")" * (MAX_NESTING + 1),
     "too-many-leaves": "a " * (MAX_LEAVES + 1),
