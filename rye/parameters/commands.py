@@ -60,7 +60,7 @@ _PLACES = _named(
     max_staleness=Parameter(
         "Skip the check for changed files if the last one is at most this old; `inf`: check only without an index",
         0.0,
-        notes="by whatever process it was done",
+        notes="a check by any process counts",
         kind="number",
         metavar="SECONDS",
     ),

@@ -206,7 +206,7 @@ class _Hits(_Filters, _Ranked, total=False):
             "Let words differ by a few letters: automatic by their length, or at most N, 0 to 2",
             parts=FuzzyParts,
             brief="Forgive typos.",
-            data='`{"enabled": true, "max_distance": 2}`: words may differ by so many letters, 0 to 2; '
+            data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, 0 to 2; '
             '`{"enabled": false}`: never, not even when matched more loosely',
             shown="off",
             metavar="[N]",
@@ -219,7 +219,7 @@ class _Hits(_Filters, _Ranked, total=False):
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
             brief="Words near each other; distance 5.",
-            data='`{"enabled": true, "max_distance": 5}`: all words so near each other, 1 to 1,000',
+            data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
             shown="off",
             metavar="N",
             form="max_distance",

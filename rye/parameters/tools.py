@@ -40,8 +40,8 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             shown="none",
         ),
         "why": Parameter(
-            "An item, named likewise: besides the hits, at which rank it is one and why, or everything that keeps it "
-            "from being one, as `rye why` tells",
+            "An item, named in the same way: besides the hits, at which rank it is one and why, or everything that "
+            "keeps it from being one, as `rye why` shows",
             brief="type:id: also why it is a hit, or is none.",
             notes="see `rye/looking-around`",
             shown="none",

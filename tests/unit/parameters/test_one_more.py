@@ -75,8 +75,9 @@ def test_a_further_option_is_declared_once(tmp_path: Path) -> None:
     table.write_text(before.replace(head, ADDED.rstrip("\n"), 1), encoding="utf-8")
     text = engine.read_text(encoding="utf-8")
     start = "        request = self.request\n"
-    assert text.count(start) == 1
-    engine.write_text(text.replace(start, EFFECT + start, 1), encoding="utf-8")
+    above, run, below = text.partition("    def run(self) -> SearchResponse:\n")
+    assert start in below
+    engine.write_text(above + run + below.replace(start, EFFECT + start, 1), encoding="utf-8")
     project = tmp_path / "project"
     (project / ".ai" / "knowledge").mkdir(parents=True)
     done = subprocess.run(
