@@ -114,7 +114,6 @@ SHORT_FILES: Mapping[str, str] = {
     "rye/_resources.py": "the only reader of what is bundled; every room may ask it",
     "rye/items/data.py": "one format a file, as its neighbours code, markdown and directive_xml are",
     "rye/mcp/redact.py": "the only file of a surface that reads the engine's tables of fields",
-    "rye/mcp/tools/sections.py": "one tool a file, as its neighbours are",
     "rye/query/limits.py": "one table, which code, tests and documentation read",
     "rye/registry/reports.py": "plain answers, apart from the code that makes them",
 }
@@ -150,7 +149,6 @@ SAME_FILES: Mapping[str, str] = {
     "reports.py": "the answers of a room",
     "schema.py": "what fields a thing has: a document of the index, an argument of a tool",
     "search.py": COMMAND,
-    "sections.py": "sections, and the tool that hands them out",
     "server.py": "the protocol of a server, on its side that is rye's",
     "store.py": "the files of a room on disk, and who may write them",
     "text.py": "answers in words",

@@ -30,6 +30,12 @@ def is_offered(registry: Registry, name: str) -> bool:
         return False
 
 
+def unname_successors(registry: Registry, answers: Iterable[dict[str, Any]]) -> None:
+    """Take the successors that are not trusted out of items of an answer."""
+    for each in answers:
+        each["successor"] = each["successor"] if is_offered(registry, each["successor"]) else ""
+
+
 def search_warnings(warnings: Iterable[str]) -> list[str]:
     """Return the warnings about a search itself: those that can name no item and no file."""
     from rye.search.results import SearchWarning

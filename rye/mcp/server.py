@@ -131,13 +131,11 @@ class App:
     def _tools(self) -> Mapping[str, Tool]:
         from rye.mcp.tools import TOOLS
 
-        return {name: tool for name, tool in TOOLS.items() if self.options.may_write or not tool.needs_writing}
+        return {name: tool for name, tool in TOOLS.items() if self.options.may_write or not tool.destroys}
 
     @cached_property
     def _listing(self) -> types.ListToolsResult:
-        from rye.mcp.tools.tool import list_tools
-
-        return list_tools(self._tools.values(), self.options)
+        return types.ListToolsResult(tools=[tool.listed(self.options) for tool in self._tools.values()])
 
     async def _list_tools(self, _ctx: _Context, _params: object) -> types.ListToolsResult:
         return await anyio.to_thread.run_sync(_loaded, lambda: self._listing)
@@ -156,12 +154,11 @@ class App:
         conversation = Conversation(ctx, params)
         work = partial(Work, self.projects, self.options)
         try:
-            answer = await self._in_thread(conversation, lambda call: tool.run(work(call), params.arguments or {}))
+            return await self._in_thread(conversation, lambda call: tool.run(work(call), params.arguments or {}))
         except Asked as asked:
             return conversation.question(asked)
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a well-formed error
             return failed_tool(as_rye_error(error), self.projects.hide_paths)
-        return types.CallToolResult(content=[types.TextContent(text=answer.text)], structured_content=dict(answer.data))
 
     # resources, prompts, completion
 

@@ -28,7 +28,7 @@ project, folders, words = sys.argv[1], json.loads(sys.argv[2]), sys.argv[3:]
 if words[0] == "rye_load":
     projects = Projects(Options(projects=(project,)), lambda roots, paths: None)
     try:
-        load.TOOL.run(Work(projects, Options(), Call()), {"item": words[1], "project_path": project})
+        load.LOAD.run(Work(projects, Options(), Call()), {"item": words[1], "project_path": project})
     except Exception as error:
         print(type(error).__name__, error, file=sys.stderr)
 else:

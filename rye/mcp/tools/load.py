@@ -1,24 +1,23 @@
-"""``rye_load``: the content of one item with its verdict."""
+"""``rye_load`` and ``rye_refs``: the content of one item with its verdict, and its relations to others."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from rye._text import block
 from rye.errors import ItemError
-from rye.mcp.redact import is_offered
-from rye.mcp.schema import part_of, read_arguments, schema_of
+from rye.mcp.redact import is_offered, unname_successors
 from rye.mcp.startup import Options
-from rye.mcp.text import reference, short, tidy, verdict
-from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work
+from rye.mcp.text import reference, said_of, short, tidy, verdict
+from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work
 from rye.parameters.tools import MAX_CONTENT
-from rye.surface.text import source_name, standing
+from rye.surface.text import header, source_name, standing
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem
+    from rye.registry import LoadedItem, Registry
 
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
@@ -28,13 +27,12 @@ Answers verdict and content between markers (next_offset reads on); act on it on
 Errors: code and nearest ids.
 Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "space": "project"}"""
 
-
-def _output() -> dict[str, Any]:
-    from rye.registry import CopiedItem, LoadedItem
-
-    number = {"type": "integer"}
-    more: dict[str, Any] = {"characters": number, "offset": number, "next_offset": {"type": ["integer", "null"]}}
-    return schema_of(LoadedItem, **more, escaped={"type": "boolean"}, copied=part_of(CopiedItem))
+_OF_REFS = """\
+List what an item refers to, and what refers to it.
+Use it to see what it needs or what depends on it; to find items, rye_search. Read-only.
+Answers "item -kind-> target  line" (dangling: not there), then the items with verdicts.
+Errors: code and nearest ids.
+Examples: {"item": "knowledge:rye/ci"}; {"item": "tool:demo/deploy", "direction": "in", "depth": 3}"""
 
 
 def require_trusted(options: Options, loaded: LoadedItem) -> None:
@@ -48,24 +46,27 @@ def require_trusted(options: Options, loaded: LoadedItem) -> None:
         raise ItemError("not-trusted", message, hint="this server offers trusted items only; ask its user")
 
 
-def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
+def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
     from rye.registry import copy_item
 
-    arguments = read_arguments(TOOL.parameters(work.options), given)
-    project = work.project(arguments)
-    with project.used_by(work.call) as registry:
-        loaded = registry.get(arguments["item"], arguments["space"])
-        require_trusted(work.options, loaded)
-        copied = None
-        if arguments.get("copy_to"):
-            copied = copy_item(loaded, registry.roots, arguments["copy_to"])
-            registry.refresh()
-        if work.options.only_trusted:
-            successor = loaded.successor if is_offered(registry, loaded.successor) else ""
-            loaded = replace(loaded, successor=successor, warnings=())
-    data = _data(loaded, arguments["offset"], arguments["limit"])
-    data["copied"] = None if copied is None else tidy(copied.to_dict())
-    return ToolAnswer(_text(data), data)
+    loaded = registry.get(arguments["item"], arguments["space"])
+    require_trusted(work.options, loaded)
+    data: dict[str, Any] = {"copied": None}
+    if arguments.get("copy_to"):
+        data["copied"] = tidy(copy_item(loaded, registry.roots, arguments["copy_to"]).to_dict())
+        registry.refresh()
+    part = part_of_content(loaded, arguments["offset"], arguments["limit"])
+    data |= {key: tidy(value) for key, value in loaded.to_dict().items() if key != "content"}
+    if work.options.only_trusted:
+        unname_successors(registry, [data])
+        data["warnings"] = []
+    return data | {
+        "content": part.text,
+        "characters": part.characters,
+        "offset": arguments["offset"],
+        "next_offset": part.next_offset,
+        "escaped": part.escaped,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,18 +92,6 @@ def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTEN
     part = content[offset : offset + limit]
     shown, end = block(part), offset + len(part)
     return ContentPart(shown, len(content), end if end < len(content) else None, shown != part)
-
-
-def _data(loaded: LoadedItem, offset: int, limit: int) -> dict[str, Any]:
-    part = part_of_content(loaded, offset, limit)
-    rest: dict[str, Any] = tidy({key: value for key, value in loaded.to_dict().items() if key != "content"})
-    return rest | {
-        "content": part.text,
-        "characters": part.characters,
-        "offset": offset,
-        "next_offset": part.next_offset,
-        "escaped": part.escaped,
-    }
 
 
 def _text(data: Mapping[str, Any]) -> str:
@@ -136,10 +125,69 @@ def _text(data: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-TOOL = Tool(
-    name="rye_load",
-    description=_DESCRIPTION,
-    output=_output,
-    effect=lambda options: Effect(writes=options.may_write),
-    run=_run,
+LOAD = Tool(
+    "rye_load",
+    _DESCRIPTION,
+    "LoadedItem",
+    _answer,
+    _text,
+    more={
+        "characters": NUMBER,
+        "offset": NUMBER,
+        "next_offset": NEXT,
+        "escaped": {"type": "boolean"},
+        "copied": "CopiedItem",
+    },
+    writes=True,
 )
+
+
+def _refs(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
+    item, limit = arguments.pop("item"), arguments["limit"]
+    if work.options.only_trusted:
+        from rye.registry import MAX_RELATIONS
+
+        require_trusted(work.options, registry.get(item))
+        arguments["limit"] = MAX_RELATIONS
+    found = registry.refs(item, **arguments).to_dict()
+    if work.options.only_trusted:
+        _leave_out(registry, found, limit)
+    listed = {name: [tidy(each) for each in found.pop(name)] for name in ("relations", "items")}
+    return {**tidy(found), **listed}
+
+
+def _leave_out(registry: Registry, found: dict[str, Any], limit: int) -> None:
+    """Leave out items that are not trusted, what refers to or from them, and all that names them."""
+    trusted = {f"{each['type']}:{each['id']}" for each in found["items"] if each["verdict"] == "trusted"}
+    kept = [
+        each for each in found["relations"] if each["item"] in trusted and (each["target"] or each["item"]) in trusted
+    ]
+    for each in kept:
+        each["candidates"] = [name for name in each["candidates"] if is_offered(registry, name)]
+    shown = kept[:limit]
+    named = {found["item"], *(name for each in shown for name in (each["item"], each["target"]))}
+    found["items"] = [each for each in found["items"] if f"{each['type']}:{each['id']}" in named & trusted]
+    unname_successors(registry, found["items"])
+    more = found["truncated"] or len(kept) > limit
+    found |= {"relations": shown, "total": len(kept), "truncated": more, "warnings": []}
+
+
+def _refs_text(data: Mapping[str, Any]) -> str:
+    shown = data["relations"]
+    lines = [header(len(shown), data["total"], "relations", f"{data['direction']}, depth {data['depth']}")]
+    for each in shown:
+        meant = f": {short(', '.join(each['candidates']))}" if each["candidates"] else ""
+        target = short(each["target"]) or f"{short(each['written'])} ({each['state']}{meant})"
+        written = f", as {short(each['written'])}" if each["target"] not in {"", each["written"]} else ""
+        lines.append(f"{short(each['item'])} -{each['kind']}-> {target}  line {each['line']}{written}")
+    for item in data["items"]:
+        state = f"  {standing(item['states'], item['successor'])}" if item["states"] else ""
+        name = f"{item['type']}:{short(item['id'])}"
+        lines.append(
+            f"{name}  {item['verdict'] or 'unreadable'}  {short(item['source'])}{state} | {short(item['title'])}"
+        )
+    lines += said_of("warning", data["warnings"], "the structured answer lists them")
+    return "\n".join(lines)
+
+
+REFS = Tool("rye_refs", _OF_REFS, "Relations", _refs, _refs_text)

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, SigningError
-from rye.mcp.schema import read_arguments, schema_of
+from rye.mcp.schema import read_arguments
 from rye.mcp.text import reference, short, tidy
-from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work, read_target
+from rye.mcp.tools.tool import Tool, Work, read_target
+from rye.parameters import Parameter
 
 if TYPE_CHECKING:
     from rye.registry import Registry, SignReport
@@ -27,39 +28,31 @@ Answers a line per item. Errors give a code: no-signing-key (the user runs: rye 
 Examples: {"target": "tool:demo/deploy", "dry_run": true}; {"target": "knowledge.notes.*", "space": "user"}"""
 
 
-def _output() -> dict[str, Any]:
-    from rye.registry import SignReport
-
-    shape = schema_of(SignReport, dry_run={"type": "boolean"})
-    del shape["properties"][_OF_BUNDLES]
-    return shape
-
-
-def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
+def _read(parameters: Mapping[str, Parameter], given: Mapping[str, Any]) -> dict[str, Any]:
     if given.get("space") == "system":
         hint = "bundles are signed by their publishers; copy the item to project or user space with rye_load first"
         raise ArgumentError("bad-space", "system space cannot be signed", hint=hint, valid=["project", "user"])
-    arguments = read_arguments(TOOL.parameters(work.options), given)
-    targets = read_target(arguments["target"])
-    project = work.project(arguments)
-    with project.used_by(work.call) as registry:
-        if len(targets) > 1:
-            there = tuple(each for each in targets if _is_there(registry, each, arguments["space"]))
-            if not there:
-                message = f"nothing matches {arguments['target']!r} in {arguments['space']} space"
-                raise ArgumentError("nothing-to-sign", message, hint="rye_verify lists what there is, and problems")
-            targets = there
-        plan = registry.sign(*targets, space=arguments["space"], dry_run=True)
-        (root,) = (root for root in registry.roots if root.space == arguments["space"])
-        wanted = [root.path / item.path for item in plan.items if item.changed]
-        if wanted and not arguments["dry_run"]:
-            _confirm(work, plan, arguments["space"], wanted)
-            work.call.check()
-            plan = registry.sign(*targets, space=arguments["space"])
-            registry.refresh()
-    data = tidy(plan.to_dict()) | {"dry_run": arguments["dry_run"]}
+    return read_arguments(parameters, given)
+
+
+def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
+    targets, space = read_target(arguments["target"]), arguments["space"]
+    if len(targets) > 1:
+        targets = tuple(each for each in targets if _is_there(registry, each, space))
+        if not targets:
+            message = f"nothing matches {arguments['target']!r} in {space} space"
+            raise ArgumentError("nothing-to-sign", message, hint="rye_verify lists what there is, and problems")
+    plan = registry.sign(*targets, space=space, dry_run=True)
+    (root,) = (root for root in registry.roots if root.space == space)
+    wanted = [root.path / item.path for item in plan.items if item.changed]
+    if wanted and not arguments["dry_run"]:
+        _confirm(work, plan, space, wanted)
+        work.call.check()
+        plan = registry.sign(*targets, space=space)
+        registry.refresh()
+    data: dict[str, Any] = tidy(plan.to_dict())
     del data[_OF_BUNDLES]
-    return ToolAnswer(_text(data), data)
+    return data | {"dry_run": arguments["dry_run"]}
 
 
 def _is_there(registry: Registry, target: str, space: str) -> bool:
@@ -111,10 +104,14 @@ def _text(data: Mapping[str, Any]) -> str:
 
 
 TOOL = Tool(
-    name="rye_sign",
-    description=_DESCRIPTION,
-    output=_output,
-    effect=lambda _options: Effect(writes=True, destroys=True),
-    run=_run,
-    needs_writing=True,
+    "rye_sign",
+    _DESCRIPTION,
+    "SignReport",
+    _answer,
+    _text,
+    more={"dry_run": {"type": "boolean"}},
+    less=(_OF_BUNDLES,),
+    read=_read,
+    writes=True,
+    destroys=True,
 )

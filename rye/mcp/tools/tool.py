@@ -3,44 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from mcp import types
 
 from rye.errors import ArgumentError
 from rye.mcp.calls import Call
-from rye.mcp.projects import Project, Projects
-from rye.mcp.schema import input_schema
+from rye.mcp.projects import Projects
+from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of
 from rye.mcp.startup import Options
+from rye.mcp.text import for_client
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
 
+if TYPE_CHECKING:
+    from rye.registry import Registry
+
 _WRITING = frozenset({"copy_to"})
 
-
-@dataclass(frozen=True, slots=True)
-class Effect:
-    """What a tool does to the world, as clients are told.
-
-    Attributes:
-        writes: Whether it may change files.
-        destroys: Whether it may change what is there, rather than only add.
-        idempotent: Whether the same call again changes nothing more.
-    """
-
-    writes: bool = False
-    destroys: bool = False
-    idempotent: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class ToolAnswer:
-    """What a tool answers: compact text for the model, and the same in full as JSON."""
-
-    text: str
-    data: Mapping[str, Any]
+NUMBER: Mapping[str, Any] = {"type": "integer"}
+NEXT: Mapping[str, Any] = {"type": ["integer", "null"]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +35,6 @@ class Work:
     options: Options
     call: Call
 
-    def project(self, arguments: Mapping[str, Any]) -> Project:
-        """Return the project that the arguments name."""
-        named = arguments.get("project_path")
-        return self.projects.find(named)
-
 
 @dataclass(frozen=True, slots=True)
 class Tool:
@@ -64,23 +43,70 @@ class Tool:
     Attributes:
         name: Its name.
         description: For the model: purpose first, when to use it and when another, what it touches, errors, examples.
-        output: Returns the JSON Schema of its answer; made when first asked for, as that imports the registry.
-        effect: What it does to the world, given the options of the server.
-        run: Works in a thread; raises a :class:`rye.errors.RyeError` for a call that cannot be answered.
-        needs_writing: Whether it is left out where nothing may be written.
+        shape: The class of :mod:`rye.registry` whose ``to_dict`` its answer is.
+        more: JSON Schemas of further keys of the answer; or the name of the class of a part, which may be null.
+        less: Keys of that class that the answer leaves out.
+        answer: Works in a thread and returns the answer as JSON, harmless and bounded; raises a
+            :class:`rye.errors.RyeError` for a call that cannot be answered.
+        text: Returns the compact form of the answer, for the model.
+        read: Validates the arguments; without defaults where the registry knows them.
+        writes: Whether it may change files, unless the server is read-only.
+        destroys: Whether it may change what is there, rather than only add; then a read-only server leaves it out.
     """
 
     name: str
     description: str
-    output: Callable[[], dict[str, Any]]
-    effect: Callable[[Options], Effect]
-    run: Callable[[Work, Mapping[str, Any]], ToolAnswer]
-    needs_writing: bool = False
+    shape: str
+    answer: Callable[[Work, Registry, dict[str, Any]], dict[str, Any]]
+    text: Callable[[Mapping[str, Any]], str]
+    more: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
+    less: tuple[str, ...] = ()
+    read: Callable[[Mapping[str, Parameter], Mapping[str, Any]], dict[str, Any]] = read_arguments
+    writes: bool = False
+    destroys: bool = False
 
     def parameters(self, options: Options) -> Mapping[str, Parameter]:
         """Return its parameters, without those that write where nothing may be written."""
         every = PARAMETERS[self.name]
         return every if options.may_write else {name: each for name, each in every.items() if name not in _WRITING}
+
+    def run(self, work: Work, given: Mapping[str, Any]) -> types.CallToolResult:
+        """Answer a call.
+
+        Raises:
+            RyeError: It cannot be answered.
+        """
+        arguments = self.read(self.parameters(work.options), given)
+        project = work.projects.find(arguments.pop("project_path", None))
+        with project.used_by(work.call) as registry:
+            data = self.answer(work, registry, arguments)
+        data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
+        return types.CallToolResult(content=[types.TextContent(text=self.text(data))], structured_content=data)
+
+    def listed(self, options: Options) -> types.Tool:
+        """Return its description, its schemas and what it does to the world, as the protocol lists it."""
+        import rye.registry
+
+        more = {
+            key: part_of(getattr(rye.registry, each)) if isinstance(each, str) else each
+            for key, each in self.more.items()
+        }
+        given = input_schema(self.parameters(options))
+        answered = schema_of(getattr(rye.registry, self.shape), **more)
+        needless = {*self.less, *given["properties"]}  # what repeats an argument goes without saying
+        named = {key: schema for key, schema in answered["properties"].items() if key not in needless}
+        return types.Tool(
+            name=self.name,
+            description=self.description,
+            input_schema=given,
+            output_schema=answered | {"properties": named},
+            annotations=types.ToolAnnotations(
+                read_only_hint=not (self.writes and options.may_write),
+                destructive_hint=self.destroys,
+                idempotent_hint=True,
+                open_world_hint=False,
+            ),
+        )
 
 
 _GLOB = re.compile(r"[\[\]*?]")
@@ -110,26 +136,3 @@ def read_target(text: str) -> tuple[str, ...]:
 
 def _escaped(text: str) -> str:
     return _GLOB.sub(lambda match: f"[{match[0]}]", text)
-
-
-def list_tools(tools: Iterable[Tool], options: Options) -> types.ListToolsResult:
-    """Return every tool with its schemas and what it does to the world."""
-    return types.ListToolsResult(tools=[_listed(tool, options) for tool in tools])
-
-
-def _listed(tool: Tool, options: Options) -> types.Tool:
-    effect = tool.effect(options)
-    given, answered = input_schema(tool.parameters(options)), tool.output()
-    named = {key: schema for key, schema in answered["properties"].items() if key not in given["properties"]}
-    return types.Tool(
-        name=tool.name,
-        description=tool.description,
-        input_schema=given,
-        output_schema=answered | {"properties": named},  # what repeats an argument goes without saying
-        annotations=types.ToolAnnotations(
-            read_only_hint=not effect.writes,
-            destructive_hint=effect.destroys,
-            idempotent_hint=effect.idempotent,
-            open_world_hint=False,
-        ),
-    )

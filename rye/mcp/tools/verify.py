@@ -6,9 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import NotFoundError
-from rye.mcp.schema import read_arguments, schema_of
 from rye.mcp.text import MAX_ENTRIES, reference, said_of, short, tidy, verdict
-from rye.mcp.tools.tool import Effect, Tool, ToolAnswer, Work, read_target
+from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, read_target
 from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:
@@ -27,41 +26,23 @@ Errors: code and valid values.
 Examples: {"target": "tool:demo/deploy"}; {"target": "directive", "space": "project"}"""
 
 
-def _output() -> dict[str, Any]:
-    from rye.registry import VerifyReport
-
-    number = {"type": "integer"}
-    more: dict[str, Any] = {
-        "total": number,
-        "next_offset": {"type": ["integer", "null"]},
-        "manifests": {"type": "array"},
-    }
-    schema = schema_of(VerifyReport, **more)
-    return schema | {"properties": {key: each for key, each in schema["properties"].items() if key not in _LEFT_OUT}}
-
-
-def _run(work: Work, given: Mapping[str, Any]) -> ToolAnswer:
-    arguments = read_arguments(TOOL.parameters(work.options), given)
-    targets = read_target(arguments["target"])
-    project = work.project(arguments)
-    with project.used_by(work.call) as registry:
-        report = _verify(work, registry, targets, arguments)
-    data = _page(report, arguments["offset"], arguments["limit"])
+def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[str, Any]:
+    data = _page(_verify(work, registry, arguments), arguments["offset"], arguments["limit"])
     hide = work.projects.hide_paths
-    for said in (data, *data["manifests"]):
-        for name in {"problems", "warnings"} & said.keys():
-            said[name] = [hide(text) for text in tidy(said[name])]
-        for found in said.get("findings", ()):
+    for part in (data, *data["manifests"]):
+        part["problems"] = [hide(text) for text in tidy(part["problems"])]
+        for found in part.get("findings", ()):
             found["message"] = hide(found["message"])
-    return ToolAnswer(_text(data), data)
+    return data
 
 
-def _verify(work: Work, registry: Registry, targets: tuple[str, ...], arguments: Mapping[str, Any]) -> VerifyReport:
+def _verify(work: Work, registry: Registry, arguments: Mapping[str, Any]) -> VerifyReport:
     """Verify one by one, so that an abandoned call stops; return all, worst first."""
     from dataclasses import replace
 
     from rye.registry import Verdict
 
+    targets = read_target(arguments["target"])
     everything = targets == read_target("*")
     report = registry.check(*(() if everything else targets), space=arguments["space"]).complete(work.call.check)
     unchecked = tuple(each for each in report.unchecked if each.code != "no-match")
@@ -126,9 +107,11 @@ def _manifest_lines(manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
 
 
 TOOL = Tool(
-    name="rye_verify",
-    description=_DESCRIPTION,
-    output=_output,
-    effect=lambda _options: Effect(),
-    run=_run,
+    "rye_verify",
+    _DESCRIPTION,
+    "VerifyReport",
+    _answer,
+    _text,
+    more={"total": NUMBER, "next_offset": NEXT, "manifests": {"type": "array"}},
+    less=_LEFT_OUT,
 )
