@@ -11,17 +11,17 @@ from rye.errors import ArgumentError
 
 KINDS: Final = ("wordllama", "ollama", "openai", "none")
 URLS: Final = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
-"""Where a server is unless the choice says so."""
+"""The default URL of each kind of server."""
 
 VARIABLE: Final = "RYE_EMBEDDER"
 KEY_VARIABLE: Final = "RYE_EMBEDDER_KEY"
 _SERVERS = ("model", "url", "query_prefix", "document_prefix")
-"""What only a server takes."""
+"""The settings that only a server takes."""
 
 BATCH, MAX_BATCH = 32, 1024
 TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
 _SECRETS: Final = re.compile(r"(?<=//).*@|^(?!\w+://).*@|(?<=[?#]).+", re.DOTALL)
-"""What of a URL may be a password or a key."""
+"""The parts of a URL that may be a password or a key."""
 
 _FORMS = "write wordllama, none, ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
 
@@ -62,27 +62,27 @@ class Choice:
         model, _, url = rest.partition("@")
         return cls(kind=kind, model=model, url=url).checked(f"{kind}:{model}@{_shown(url)}" if url else text)
 
-    def checked(self, said: str = "") -> Choice:
-        """Return the choice with the place of its server filled in.
+    def checked(self, written: str = "") -> Choice:
+        """Validate the choice; return it with the default URL of its server filled in.
 
         Args:
-            said: What the caller wrote, for the message.
+            written: What the caller wrote, for the message.
 
         Raises:
-            ArgumentError: ``bad-embedder``: there is no such kind, or something is missing or too much.
+            ArgumentError: ``bad-embedder``: an unknown kind, a missing part, or a part that the kind does not take.
         """
         if self.kind not in KINDS:
-            raise _bad(said or self.kind, f"there is no embedder {self.kind!r}")
+            raise _bad(written or self.kind, f"there is no embedder {self.kind!r}")
         if self.kind not in URLS:
             shown = replace(self, url=_shown(self.url))
             idle = [f"{name} ({value!r})" for name in _SERVERS if (value := getattr(shown, name))]
             if idle:
-                raise _bad(said or self.kind, f"{self.kind} takes no {' and no '.join(idle)}")
+                raise _bad(written or self.kind, f"{self.kind} takes no {' and no '.join(idle)}")
             return self
         if not self.model:
-            raise _bad(said or self.kind, f"{self.kind} needs the name of a model")
+            raise _bad(written or self.kind, f"{self.kind} needs the name of a model")
         url = (self.url or URLS[self.kind]).rstrip("/")
-        _check_url(said or _shown(url), url)
+        _check_url(written or _shown(url), url)
         return replace(self, url=url)
 
     def asking(self, other: Choice) -> Choice:
@@ -92,16 +92,16 @@ class Choice:
         return replace(other, key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
 
 
-def _check_url(said: str, url: str) -> None:
+def _check_url(written: str, url: str) -> None:
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
     except ValueError:
         host, parts = None, urlsplit("")
     if parts.scheme not in {"http", "https"} or not host or not url.isprintable() or " " in url:
-        raise _bad(said, f"{_shown(url)!r} is not the URL of a server")
+        raise _bad(written, f"{_shown(url)!r} is not the URL of a server")
     if parts.username is not None or parts.query or parts.fragment:
-        raise _bad(said, "the URL may hold neither a name or key, nor ? or #")
+        raise _bad(written, "the URL may hold neither a name or key, nor ? or #")
 
 
 def _shown(url: str) -> str:
@@ -109,5 +109,5 @@ def _shown(url: str) -> str:
     return _SECRETS.sub(lambda secret: "…@" if secret[0].endswith("@") else "…", url)
 
 
-def _bad(said: str, problem: str) -> ArgumentError:
-    return ArgumentError("bad-embedder", f"embedder {said!r}: {problem}", hint=_FORMS, valid=list(KINDS))
+def _bad(written: str, problem: str) -> ArgumentError:
+    return ArgumentError("bad-embedder", f"embedder {written!r}: {problem}", hint=_FORMS, valid=list(KINDS))

@@ -46,7 +46,7 @@ class GuardedEmbedder:
         """Length of a vector, as the embedder states it.
 
         Raises:
-            UnavailableError: It raises instead, or says what is no number of dimensions.
+            UnavailableError: It raises, or states something that is not a whole number above 0.
         """
         found = self._answer(lambda: self._embedder.dimensions)
         if not _is_dimensions(found):
@@ -57,7 +57,7 @@ class GuardedEmbedder:
         """See :class:`rye.embedding.Embedder`.
 
         Raises:
-            UnavailableError: It raises, or what it answers is not that many vectors of length 1.
+            UnavailableError: It raises, or does not answer with one vector of length 1 for each text.
         """
         return self._checked(self._answer(lambda: self._embedder.embed(texts)), (len(texts), self.dimensions))
 
@@ -86,7 +86,7 @@ class GuardedEmbedder:
         try:
             found = np.asarray(answer)
         except (ValueError, TypeError, OverflowError):
-            raise self._failed("answered with what is no array") from None
+            raise self._failed("answered with something that is not an array") from None
         if found.dtype.kind not in "fiu":
             raise self._failed(f"answered with values of type {found.dtype}, not numbers")
         if found.shape != shape:
@@ -95,7 +95,7 @@ class GuardedEmbedder:
             rows: Floats = found.astype(np.float32)
             lengths = np.linalg.norm(rows.astype(np.float64), axis=-1, keepdims=True)
         if not ((abs(lengths - 1) < INEXACT) | (lengths == 0)).all():
-            raise self._failed("answered with what is no vector of length 1")
+            raise self._failed("answered with vectors that do not have length 1")
         unit: Floats = np.divide(rows, lengths, out=np.zeros_like(rows), where=lengths > 0, casting="same_kind")
         return unit
 
@@ -130,7 +130,7 @@ _HINT = "give the line of one, or what rye.Embedder describes"
 
 
 def _attributes(embedder: Any) -> dict[str, Any]:
-    """Return the checked attributes of an embedder; ``dimensions`` may be missing, as it is asked for again later."""
+    """Check the attributes of an embedder and return them; ``dimensions`` may raise, as it is read again later."""
     found: dict[str, Any] = {}
     lacking = []
     kind = type(embedder).__name__

@@ -37,7 +37,7 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Return one row of length 1 for each text, or of zeros for a text with nothing in it.
+        """Return one row of length 1 for each text; a row of zeros for a text without any token.
 
         Returns:
             Shape ``(len(texts), dimensions)``.
@@ -80,11 +80,11 @@ def unit_rows(name: str, rows: Any, count: int) -> Floats:
         answer = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
         raise failed(name, f"answered with {answer} for {count} texts")
     if not all(_NUMBERS.issuperset(map(type, row)) for row in rows if isinstance(row, list)):
-        raise failed(name, "answered with vectors of other things than numbers")
+        raise failed(name, "answered with vectors of something other than numbers")
     try:
         found = np.asarray(rows, np.float64)
     except (ValueError, TypeError, OverflowError):
-        raise failed(name, "answered with vectors of different lengths, or of other things than numbers") from None
+        raise failed(name, "answered with vectors of different lengths, or of something other than numbers") from None
     if found.ndim != 2 or not found.shape[1]:
         raise failed(name, f"answered with numbers of shape {found.shape} for {count} texts")
     if not np.isfinite(found).all():

@@ -60,7 +60,7 @@ class _Refused(Exception):
 
 
 class ServerEmbedder:
-    """Asks a server. Safe to use from several threads: each request has a connection of its own.
+    """Gets vectors from a server over HTTP. Safe to use from several threads: each request has a connection of its own.
 
     Args:
         choice: Which server, which model, and how to ask.
@@ -128,7 +128,7 @@ class ServerEmbedder:
         try:
             rows = self._vectors(answer)
         except (KeyError, TypeError, IndexError):
-            raise failed(self._name, "answered with something else than vectors") from None
+            raise failed(self._name, "answered with something other than vectors") from None
         return unit_rows(self._name, rows, len(texts))
 
     def _asked(self, body: bytes) -> Any:
@@ -154,33 +154,33 @@ class ServerEmbedder:
         raise self._fault(status, problem) if status else self._unreachable(problem)
 
     def _exchange(self, body: bytes, until: float) -> tuple[int, bytes]:
-        """Return status and body of one answer; when its time is over the connection is cut, whatever it waits for."""
+        """Return status and body of one answer; when the time is up the connection is cut, whatever it waits for."""
         left = until - time.monotonic()
         if left <= 0:
-            raise _Refused("its time is over")
+            raise _Refused("the time is up")
         connection = self._connection(left)
-        line = _Line(connection)
-        timer = threading.Timer(left, line.cut)
+        cutter = _Cutter(connection)
+        timer = threading.Timer(left, cutter.cut)
         timer.daemon = True
         timer.start()
         try:
             connection.connect()
-            line.socket = connection.sock
+            cutter.socket = connection.sock
             connection.request("POST", f"{self._place.path}{self._path}", body, self._headers)
             with connection.getresponse() as answer:
                 most = self._max_answer if answer.status == http.client.OK else _ERROR_BYTES
                 data = answer.read(most + 1)
                 cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
         except (OSError, http.client.HTTPException, ValueError) as error:
-            late = line.is_cut or isinstance(error, TimeoutError)
+            late = cutter.is_cut or isinstance(error, TimeoutError)
             raise _Refused(self._late if late else _reason(error)) from None
         finally:
             timer.cancel()
             connection.close()
-        if line.is_cut:
+        if cutter.is_cut:
             raise _Refused(self._late)
         if cut_short:
-            raise _Refused("it hung up in the middle of its answer")
+            raise _Refused("the server closed the connection in the middle of its answer")
         if answer.status == http.client.OK and len(data) > most:
             raise failed(self._name, f"answered with more than {self._max_answer >> 20} MiB")
         return answer.status, data
@@ -195,14 +195,16 @@ class ServerEmbedder:
         try:
             return json.loads(data)
         except (ValueError, RecursionError):
-            raise failed(self._name, f"answered with something else than JSON: {_excerpt(data)}") from None
+            raise failed(self._name, f"answered with something other than JSON: {_excerpt(data)}") from None
 
     def _fault(self, status: int, problem: str) -> UnavailableError:
         if 300 <= status < 400:
-            return failed(self._name, f"wants to redirect ({problem}), which is not followed; give the URL that it has")
+            return failed(
+                self._name, f"redirects ({problem}), which is not followed; give the URL that it redirects to"
+            )
         if status in {401, 403}:
             hint = f"set {self._choice.key_variable} to a key that it accepts"
-            message = f"the embedder {self._name} refuses the key or demands one ({problem})"
+            message = f"the embedder {self._name} rejects the key, or requires one ({problem})"
             return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
         if status == 404:
             hint = f"for Ollama: ollama pull {inline(self._choice.model)}" if self._choice.kind == "ollama" else ""
@@ -212,7 +214,7 @@ class ServerEmbedder:
             hint = hint or "check model and URL"
             return UnavailableError("model-missing", message, hint=hint, embedder=self._name)
         if status == http.client.TOO_MANY_REQUESTS:
-            message, hint = f"the embedder {self._name} was asked too often ({problem})", "ask again later"
+            message, hint = f"the embedder {self._name} gets too many requests ({problem})", "try again later"
             return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
         return failed(self._name, f"answered with {problem}")
 
@@ -229,8 +231,11 @@ def _is_here(host: str) -> bool:
         return False
 
 
-class _Line:
-    """The socket of a connection, which the connection itself lets go of while an answer is still being read."""
+class _Cutter:
+    """Ends a connection from another thread.
+
+    It keeps the socket, because the connection lets go of it while an answer is still being read.
+    """
 
     def __init__(self, connection: http.client.HTTPConnection) -> None:
         self._connection = connection
@@ -238,7 +243,7 @@ class _Line:
         self.is_cut = False
 
     def cut(self) -> None:
-        """End whatever waits for the other side."""
+        """Close both directions: whatever waits for the server fails at once."""
         self.is_cut = True
         line = self.socket or self._connection.sock
         if line is not None:

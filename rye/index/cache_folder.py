@@ -37,7 +37,7 @@ _POLL = 0.02
 _TRIES = 20
 _BUSY = frozenset({errno.EAGAIN, errno.EACCES, errno.EDEADLK})
 _NO_SPACE, _NO_RIGHT = "free some space", "run: chmod -R u+rwX on that folder"
-_IN_ITS_PLACE = "remove what lies in the place of that folder, or of one above it"
+_IN_ITS_PLACE = "remove the file that stands in place of that folder, or of a folder above it"
 _REMEDIES = {
     errno.ENOSPC: _NO_SPACE,
     errno.EDQUOT: _NO_SPACE,
@@ -47,7 +47,7 @@ _REMEDIES = {
     errno.EROFS: "make that folder writable",
     errno.EEXIST: _IN_ITS_PLACE,
     errno.ENOTDIR: _IN_ITS_PLACE,
-    errno.ENOENT: "let nothing remove that folder while it is written",
+    errno.ENOENT: "make sure that nothing removes that folder while it is written",
 }
 
 
@@ -154,7 +154,7 @@ def _check_owner(folder: Path) -> None:
         message = f"the cache folder {folder} belongs to user {status.st_uid}, not to you"
         hint = f"set {VARIABLE} to a folder of your own"
     elif status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        message, hint = f"others may write to the cache folder {folder}", f"run: chmod 700 {folder}"
+        message, hint = f"other users may write to the cache folder {folder}", f"run: chmod 700 {folder}"
     else:
         return
     raise EnvironmentFault("unsafe-cache", message, hint=hint, path=str(folder))
@@ -202,7 +202,7 @@ def _lock(folder: Path, name: str) -> int | None:
         except OSError:
             pass
         _unlock(lock)
-    raise FileNotFoundError(errno.ENOENT, "it vanishes as often as it is made")
+    raise FileNotFoundError(errno.ENOENT, "the lock file is removed whenever it is created")
 
 
 def _try_lock(number: int) -> bool:

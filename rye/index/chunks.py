@@ -56,7 +56,7 @@ def chunks_of(item: Item) -> tuple[Chunk, ...]:
     """Return the texts of an item in order, at least one. A later section without a text of its own has none."""
     names = _names(item)
     if not item.sections:
-        return (Chunk(0, 0, _joined([*names, *_about(item), *_told(item)])),)
+        return (Chunk(0, 0, _joined([*names, *_about(item), *_details(item)])),)
     return tuple(_sectioned(item, names))
 
 
@@ -101,7 +101,7 @@ def _words(text: str) -> str:
 
 
 def _about(item: Item, text: str = "") -> list[str]:
-    """Return description and tags; no description that is the beginning of the text itself."""
+    """Return description and tags; the description is left out where the text begins with it."""
     start = _folded(item.description)[:_SAME_CHARS]
     return [item.description if start not in _folded(text[:CHUNK_CHARS]) else "", ", ".join(item.tags)]
 
@@ -110,14 +110,14 @@ def _folded(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
-def _told(item: Item) -> list[str]:
-    """Return what else an item without sections says of itself."""
+def _details(item: Item) -> list[str]:
+    """Return the names an item without sections defines, and the descriptions in its metadata."""
     symbols = ", ".join(_words(symbol.name) for symbol in item.symbols)
     return [symbols, *_descriptions(item.metadata)]
 
 
 def _descriptions(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """Yield what nested metadata calls a description, with the name of what it describes."""
+    """Yield each ``description`` in nested metadata, with the name of the thing that it describes."""
     for key, value in values.items():
         inner = value if isinstance(value, list) else [value]
         for one in inner if depth < _MAX_DEPTH else ():

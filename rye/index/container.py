@@ -51,24 +51,24 @@ SYMPTOMS = (ArithmeticError, AttributeError, BufferError, LookupError, MemoryErr
 
 
 class DamagedError(Exception):
-    """The file is not a readable container; the index room answers by rebuilding, callers never see this."""
+    """The file is not a readable container. Callers of this room never see it: the index is rebuilt instead."""
 
 
 def opener(path: str, flags: int) -> int:
     """Open a regular file for :func:`open`, without waiting for the other end of a pipe in its place.
 
     Raises:
-        OSError: It cannot be opened, or is no regular file.
+        OSError: It cannot be opened, or is not a regular file.
     """
     number = os.open(path, flags | getattr(os, "O_NONBLOCK", 0), 0o666)
     if stat.S_ISREG(os.fstat(number).st_mode):
         return number
     os.close(number)
-    raise OSError(errno.EINVAL, "it is no regular file", path)
+    raise OSError(errno.EINVAL, "it is not a regular file", path)
 
 
 def remember_check(path: Path) -> None:
-    """Note that a file is whole as it is, and forget those that are gone."""
+    """Note that a file was found whole; drop the notes of files that are gone."""
     try:
         checks = {name: row for name, row in _checks(path.parent).items() if (path.parent / name).exists()}
         checks[path.name] = [*_identity(path.stat()), time.time()]
@@ -189,7 +189,7 @@ class Container:
             raise self._damaged("it is cut short or too long")
         table, meta = header["arrays"], header["meta"]
         if not isinstance(table, dict) or not isinstance(meta, dict):
-            raise self._damaged("its header is no table")
+            raise self._damaged("its header is not a table")
         return table, meta, start
 
     def check(self) -> None:
@@ -221,8 +221,8 @@ class Container:
             if kind.kind in _KINDS and fits:
                 return np.frombuffer(self._map, kind, math.prod(shape), begin).reshape(shape)
         except SYMPTOMS as error:
-            raise self._damaged(f"what it says of array {name!r} cannot be") from error
-        raise self._damaged(f"what it says of array {name!r} cannot be")
+            raise self._damaged(f"the header is wrong about array {name!r}") from error
+        raise self._damaged(f"the header is wrong about array {name!r}")
 
     def arrays(self) -> dict[str, Array]:
         """Return all arrays.

@@ -195,12 +195,12 @@ def _path(rest: str, kind: int, item_id: str) -> str:
 
 
 def name_key(item_id: str) -> str:
-    """Return the key of the order by name."""
+    """Return the text by which an id is sorted by name: its last part, casefolded."""
     return item_id.rpartition("/")[2].casefold()
 
 
 def rank_arrays(ids: Sequence[str], types: Sequence[int], paths: Sequence[str]) -> Arrays:
-    """Return the place of every document in the two orders that need no query: by id, type and path, and by name."""
+    """Return the place of every document in the two fixed orders: by id, type and path, and by name."""
     distinct, places = ranked(ids)
     rows = [places]
     if len(distinct) < len(ids):

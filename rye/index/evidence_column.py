@@ -80,7 +80,7 @@ class EvidenceWriter:
 
 
 def _raw_digests(texts: Sequence[str]) -> list[bytes]:
-    """Return the bytes of each SHA-256 in lower-case hex, or nothing where it is none."""
+    """Return the bytes of each SHA-256 in lower-case hex; empty for a text of another form."""
     joined, size = "".join(texts), 2 * _DIGEST
     if set(map(len, texts)) == {size} and (raw := _raw(joined)):  # as nearly all are
         return [raw[at : at + _DIGEST] for at in range(0, len(raw), _DIGEST)]

@@ -62,7 +62,7 @@ class SegmentRow(NamedTuple):
 
 
 class Problem(NamedTuple):
-    """A file that is no item although its name says so, or a place that could not be looked into."""
+    """A file with the name of an item that is not an item, or a folder that could not be read."""
 
     path: str
     code: str
@@ -139,11 +139,11 @@ class Files:
 
 @dataclass(frozen=True, slots=True)
 class FileList:
-    """What one generation was made from.
+    """The files that one generation was made from, and the segments that hold their items.
 
     Attributes:
         files: The files of the root; one that changed just before it was read is marked to be read anew.
-        problems: Files among them that are not in the index, and places that could not be looked into.
+        problems: Files among them that are not in the index, and folders that could not be read.
         stamp: Version and location of a root that is not scanned while they stay the same; empty otherwise.
         listing: Digest of Whoosh's table of contents of the generation; the list counts only beside that table.
         segments: Its segments; the table of contents lists the same for Whoosh's own searcher.

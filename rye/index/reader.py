@@ -146,7 +146,7 @@ class Reader:
 
     @cached_property
     def keys(self) -> frozenset[str]:
-        """Every key of keyword entries that some live document has."""
+        """The keys of the keyword terms that live documents have."""
         return frozenset(
             key
             for part in self.parts
@@ -155,19 +155,19 @@ class Reader:
         )
 
     def mark(self, docs: Sequence[Ints]) -> Bools:
-        """Return a mask of shape ``(size,)`` from local document numbers, one array per part."""
-        mask = np.zeros(self.size, bool)
+        """Return a bitset of shape ``(size,)`` of the live ones among local document numbers, one array per part."""
+        bits = np.zeros(self.size, bool)
         for part, local in zip(self.parts, docs, strict=True):
-            mask[local + part.base] = True
-        return mask & self.live
+            bits[local + part.base] = True
+        return bits & self.live
 
     def having(self, key: str, value: str) -> Ints:
-        """Return the live documents with one exact keyword entry, ascending."""
+        """Return the live documents with one exact keyword term, ascending."""
         found, text = [], f"{key}{SEPARATOR}{value}"
         for part in self.parts:
-            entry = part.segment.keywords.find(text)
-            if entry >= 0:
-                docs = part.segment.keyword_docs(np.asarray([entry]))
+            term = part.segment.keywords.find(text)
+            if term >= 0:
+                docs = part.segment.keyword_docs(np.asarray([term]))
                 found.append(docs[part.live[docs]] + part.base)
         return np.concatenate(found) if found else _NONE
 
@@ -178,5 +178,5 @@ class Reader:
 
     @cached_property
     def withdrawn(self) -> Ints:
-        """The live documents that are in any of those states; one that is in several, as often."""
+        """The live documents in any of those states; one that is in several states occurs once for each."""
         return np.concatenate(list(self.hidden.values()))

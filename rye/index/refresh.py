@@ -1,4 +1,4 @@
-"""Bringing the index of one root up to date: what changed on disk is read, parsed and inspected, nothing else.
+"""Updates the index of one root: files that changed on disk are read, parsed and inspected, no others.
 
 A file counts as unchanged while its path, size, times and inode are those that the file list of the last snapshot
 states; every other file is read, and indexed unless its bytes are the same. What is compared is one array with a row
@@ -42,12 +42,12 @@ _ATTEMPTS = 5
 
 @dataclass(frozen=True, slots=True)
 class RefreshReport:
-    """What a refresh found on disk, in one space or summed over several.
+    """The result of a refresh, of one space or summed over several.
 
     Attributes:
         added, changed, removed, unchanged: Files, compared with the last snapshot.
         stale: True when files have changed but another process holds the lock, or the index cannot be written.
-        warnings: Files that are no items although their name says so, what had to be rebuilt or could not be written.
+        warnings: Files with the name of an item that are not items, indexes rebuilt, and folders that refused writing.
         snapshot: What to search in one space; None while another process is making the very first.
     """
 
@@ -174,7 +174,7 @@ class SpaceIndex:
                     raise
             except DamagedError as error:  # of what was written just now
                 logger.warning("index of %s: %s", self.root.source, error)
-        message = f"the index of {self.root.source} does not stay as it is written to {self.folder}"
+        message = f"the index of {self.root.source} in {self.folder} is changed or removed whenever it has been written"
         raise EnvironmentFault("index-write", message, hint="set RYE_CACHE_DIR to another folder")
 
     def fix(self, damaged: Snapshot, reason: str) -> RefreshReport:
@@ -249,7 +249,7 @@ class SpaceIndex:
         )
 
     def _progress_of(self, total: int) -> Callable[[int], None]:
-        """Return what reports how many files are done, now and then and at the end."""
+        """Return a function that reports how many files are done: every 50 files, and at the end."""
         progress, last = self._progress, -_REPORT_EVERY
 
         def report(done: int) -> None:
@@ -358,7 +358,7 @@ def _among(paths: tuple[str, ...], path: str) -> bool:
 
 
 def damage_text(error: Exception) -> str:
-    """Return the words for a warning of damage that raised an error."""
+    """Describe damage to an index, for a warning, given the error that it raised."""
     return str(error) if isinstance(error, DamagedError) else f"it is not what this version writes: {error!r}"
 
 

@@ -44,10 +44,10 @@ Bools = npt.NDArray[np.bool_]
 Ints = npt.NDArray[np.int64]
 
 MAX_SPACE_REFERENCES = 5_000_000
-"""References kept of one segment; of what is beyond them there is only the number."""
+"""References kept of one segment; those beyond are only counted."""
 
 MAX_SPACE_TARGETS = 1_000_000
-"""Different texts of references kept of one segment, as every one takes memory while it is built and asked."""
+"""Different reference texts kept of one segment: each takes memory while it is built and searched."""
 
 UNSURE = 128
 """Bit of ``edge.kind``: no relation where there is no such item."""

@@ -38,7 +38,7 @@ _STATE_KEYS = frozenset(("status", "superseded_by", "deprecated", "yanked"))
 """Metadata keys that may put an item in one of them."""
 
 MAX_METADATA_VALUES = 500
-"""Keyword terms kept of one item's metadata; what is beyond stays in the file."""
+"""Keyword terms kept of one item's metadata; the values beyond them are not indexed."""
 
 _SEVERAL_ITEMS = 4
 """Items with the same metadata keys are taken together from this number on."""
@@ -53,7 +53,7 @@ _SHARED_KEYS = ("type", "space", "bundle", "category", "author", "version", "cre
 """Keys of which an item has one value that others may share."""
 
 RESERVED_KEYS = frozenset((*BUILT_IN_KEYS, *TEXT_FIELDS, "signer", "verdict", "source", "references", "referenced-by"))
-"""Metadata keys that cannot be told from a built-in one and so get no keyword terms."""
+"""Metadata keys that would be mistaken for built-in ones, and so get no keyword terms."""
 
 _MAX_VALUE = 1_000
 
@@ -90,7 +90,7 @@ _SINGLE: Mapping[str, Callable[[Item], str]] = {
 
 
 def flatten(value: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield ``(dotted key, text)`` for every scalar of nested metadata; a list gives several entries of one key."""
+    """Yield ``(dotted key, text)`` for every scalar of nested metadata; a list gives several values of one key."""
     if isinstance(value, str):
         if key:
             yield key, value
@@ -118,7 +118,7 @@ def hidden_states(item: Item) -> set[str]:
 def keyword_columns(
     items: Sequence[Item], places: Sequence[ItemPlace]
 ) -> Iterator[tuple[str, Sequence[str], Sequence[int]]]:
-    """Yield ``(key, values, items)`` of all keyword values that items may share: as written, and whose each is.
+    """Yield ``(key, values, items)`` of the keyword values that items may share, as written, with the item of each.
 
     A key may come several times, a value may be empty or recur. Items with the same metadata keys are taken together.
     """
@@ -177,7 +177,7 @@ def _metadata_key(key: str) -> str:
 
 
 OWN_KEYS = ("key", "path", "id", "name", "title")
-"""Keys of the terms by which items are told from one another."""
+"""Keys whose values nearly every item has for itself: they identify it."""
 
 
 def keyword_terms(key: str, values: Sequence[str]) -> list[str]:

@@ -47,8 +47,8 @@ from rye.index.terms import perhaps_near
 EXTENSION = ".ryx"
 """Of every file of arrays."""
 
-Some = Ints | slice
-"""Posting numbers: an array, or a run of them."""
+Selection = Ints | slice
+"""Numbers of postings: an array, or a run of them."""
 
 _FIELD_MASK = (1 << FIELD_BITS) - 1
 
@@ -60,7 +60,7 @@ _SHORT = 64
 
 
 class Documents(Container):
-    """The columns that every file of documents has: a segment, and a run that is yet to become part of one.
+    """The doc values of a file of documents: of a segment, or of a run, which becomes part of one.
 
     Attributes:
         ids: The item id of every document.
@@ -95,7 +95,7 @@ class Documents(Container):
 
 
 class _Bits:
-    """Some bits of every posting, as an array of their own: indexing it reads only what is asked for."""
+    """A bit field of the postings, indexed like an array; only the postings indexed are unpacked."""
 
     def __init__(self, posting: Array, shift: int, mask: int, kind: type[np.integer[Any]]) -> None:
         self._posting = posting
@@ -170,7 +170,7 @@ class Segment(Documents):
         return analysis.inflections(word, self.terms, self._stem_hash, self._stem_term)
 
     def terms_perhaps_near(self, text: str, distance: int) -> Ints:
-        """Return the numbers of the terms that may be within an edit distance of a text; no other is."""
+        """Return the numbers of all terms within an edit distance of a text, and of some others."""
         return perhaps_near(self._term_length, self._term_letters, text, distance)
 
     def run(self, term: int) -> slice:
@@ -229,12 +229,12 @@ class Segment(Documents):
         values = runs[0] if len(runs) == 1 else np.concatenate(runs) if runs else column[:0]
         return values, list(map(len, runs))
 
-    def slots(self, chosen: Some) -> Ints:
+    def slots(self, chosen: Selection) -> Ints:
         """Return document and field of postings as :func:`slot_keys` does; ascending within a term."""
         found: Ints = (self._posting[chosen] >> self._slot_shift).astype(np.int64)
         return found
 
-    def frequencies(self, chosen: Some) -> Ints:
+    def frequencies(self, chosen: Selection) -> Ints:
         """Return how often the term of each posting occurs in its field."""
         tf: Ints = (self._posting[chosen] & self._tf_mask).astype(np.int64)
         if len(self._large):
@@ -250,7 +250,7 @@ class Segment(Documents):
         begin = int(self._begins(np.asarray([run.start]))[0])
         return self._position.between(begin, begin + int(self.frequencies(run).sum()))
 
-    def occurrences(self, chosen: Some) -> tuple[Ints, Ints]:
+    def occurrences(self, chosen: Selection) -> tuple[Ints, Ints]:
         """Return ``(keys, index into postings)``: every position as a key that orders by document, field, position."""
         tf, slots = self.frequencies(chosen), self.slots(chosen)
         # per token: which of the chosen postings it belongs to
@@ -330,7 +330,7 @@ class Segment(Documents):
 
 
 def _signed(numbers: Numbers) -> Numbers:
-    """Return numbers that index arrays: numpy does not take 64 bits without a sign for that."""
+    """Return numbers as a signed type if they have 64 bits: numpy does not index by unsigned ones."""
     return numbers.view(np.int64) if numbers.itemsize == 8 else numbers
 
 
@@ -339,7 +339,7 @@ def _bounds(table: Array, terms: Ints) -> tuple[Ints, Ints]:
 
 
 def _total(table: Array, terms: Ints) -> int:
-    """Return how many entries several terms have together, by the table of where those of each begin."""
+    """Return how many rows several terms have together, given the table of where those of each begin."""
     if len(terms) > _FEW:
         starts, stops = _bounds(table, terms)
         return int((stops - starts).sum())

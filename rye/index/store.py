@@ -89,7 +89,7 @@ class Snapshot:
             return 0.0
 
     def damage(self) -> str:
-        """Return what is wrong with its segments, each of which is read whole; empty if nothing is."""
+        """Read all segments whole; return what is damaged, or an empty text."""
         try:
             for listed in self.segments:
                 listed.segment.check()
@@ -217,7 +217,7 @@ class Store:
             rows[number] = rows[number].without(docs)
         rows = [row for row in rows if row.live > 0]
         generation = self._next_generation()
-        with write_faults(self.folder), self._undone_if_unfinished():
+        with write_faults(self.folder), self._rolled_back():
             if write is not None:
                 rows.append(self._write_segment(write))
             rows = self._merged(rows)
@@ -235,15 +235,15 @@ class Store:
         return self._read(generation)
 
     def _next_generation(self) -> int:
-        """Return the number of a new generation: the first free one if a file that is not ours has the last."""
+        """Return the number of a new generation: the next, or the first free one where a foreign file has the last."""
         latest = self._latest()
         if latest < self._last_generation:
             return latest + 1
         return next(number for number in count() if not os.path.lexists(self.folder / _table_name(number)))
 
     @contextmanager
-    def _undone_if_unfinished(self) -> Iterator[None]:
-        """Remove what a commit has written when it does not come to its end; the lock is held."""
+    def _rolled_back(self) -> Iterator[None]:
+        """Remove the files that a commit has written if it fails; the lock is held."""
         before = set(self._committed())
         try:
             yield
@@ -272,7 +272,7 @@ class Store:
         return [*rest, self._write_segment(lambda path: merge(parts, path))]
 
     def _strays(self, generation: int, rows: Iterable[SegmentRow]) -> list[Path]:
-        """Return what is of older generations than one, or was left by processes that were killed."""
+        """Return the files of older generations, and those that killed processes have left."""
         needed = {_list_name(generation), _table_name(generation)}
         segments = {row.file("") for row in rows}
         return [

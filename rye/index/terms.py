@@ -51,7 +51,7 @@ _LONGEST = 255
 
 
 class GlobMatcher(NamedTuple):
-    """A glob taken apart: what stands between the stars, one piece more than there are stars.
+    """A glob as the pieces between its stars, one more than there are stars.
 
     ``*`` is any run, ``?`` one character, a backslash makes the next character stand for itself.
     """
@@ -76,25 +76,25 @@ class GlobMatcher(NamedTuple):
         return cls(tuple(map(tuple, pieces)))
 
     def beginning(self) -> Piece:
-        """Return what every match begins with."""
-        return tuple(takewhile(_is_given, self.pieces[0]))
+        """Return the literal text that every match begins with."""
+        return tuple(takewhile(_is_literal, self.pieces[0]))
 
     def needle(self) -> Piece:
-        """Return the piece with the most given units; one at the end includes the newline."""
-        return max(self._sought(), key=lambda piece: len(_given(piece)), default=())
+        """Return the piece with the most literal units; the last piece includes the newline."""
+        return max(self._sought(), key=lambda piece: len(_literals(piece)), default=())
 
     def longest_run(self) -> Piece:
-        """Return the longest run without a question mark; one at the end includes the newline."""
-        runs = (tuple(run) for piece in self._sought() for given, run in groupby(piece, _is_given) if given)
+        """Return the longest run without a question mark; one at the end of the glob includes the newline."""
+        runs = (tuple(run) for piece in self._sought() for given, run in groupby(piece, _is_literal) if given)
         return max(runs, key=len, default=())
 
     def _sought(self) -> list[Piece]:
         *before, last = self.pieces
-        ended = (*last, NEWLINE) if _given(last) else ()
-        return [piece for piece in (*before, ended) if _given(piece)]
+        ended = (*last, NEWLINE) if _literals(last) else ()
+        return [piece for piece in (*before, ended) if _literals(piece)]
 
     def is_only_needle(self) -> bool:
-        """Return whether whatever holds the needle matches: ``*x*`` and ``*x``."""
+        """Return whether every string that contains the needle matches, as for ``*x*`` and ``*x``."""
         return not self.pieces[0] and sum(map(bool, self.pieces)) == 1 and bool(self.needle())
 
     def matches(self, text: Text, starts: Ints, ends: Ints) -> Ints:
@@ -111,42 +111,42 @@ class GlobMatcher(NamedTuple):
         first, *others = self.pieces
         which = np.arange(len(starts))
         fits = (ends - starts == len(first)) if not others else (ends - starts >= len(first))
-        which = _standing(text, _given(first), starts, which[fits])
+        which = _matching_units(text, _literals(first), starts, which[fits])
         if not others:
             return which
         *middle, last = others
         at = starts[which] + len(first)
         for piece in filter(None, middle):
-            if _given(piece):
+            if _literals(piece):
                 found = np.append(places(text, piece), len(text))
                 at = found[np.searchsorted(found, at)]
             at = at + len(piece)
             fits = at <= ends[which]
             which, at = which[fits], at[fits]
         which = which[at + len(last) <= ends[which]]
-        return _standing(text, _given(last), ends - len(last), which)
+        return _matching_units(text, _literals(last), ends - len(last), which)
 
 
-def _is_given(unit: int | None) -> bool:
+def _is_literal(unit: int | None) -> bool:
     return unit is not None
 
 
-def _given(piece: Piece) -> list[tuple[int, int]]:
-    """Return the units of a piece that are no question mark, each with its offset."""
+def _literals(piece: Piece) -> list[tuple[int, int]]:
+    """Return the literal units of a piece, each with its offset; question marks are left out."""
     return [(offset, unit) for offset, unit in enumerate(piece) if unit is not None]
 
 
-def _standing(text: Text, given: Iterable[tuple[int, int]], at: Ints, which: Ints) -> Ints:
-    """Return those of some numbers at whose places all that is given stands."""
+def _matching_units(text: Text, given: Iterable[tuple[int, int]], at: Ints, which: Ints) -> Ints:
+    """Keep the numbers ``which`` at whose places ``at`` the text has all literal units."""
     for offset, unit in given:
         which = which[text[at[which] + offset] == unit]
     return which
 
 
 def places(text: Text, piece: Piece) -> Ints:
-    """Return where a piece stands in a text, ascending; something of it must be given."""
+    """Return where a piece occurs in a text, ascending; it must have a literal unit."""
     sample = text[:: len(text) // _SAMPLED + 1].copy()
-    (least, first), *others = sorted(_given(piece), key=lambda pair: np.count_nonzero(sample == pair[1]))
+    (least, first), *others = sorted(_literals(piece), key=lambda pair: np.count_nonzero(sample == pair[1]))
     last = len(text) - len(piece) + 1
     found = [np.empty(0, np.int64)]
     for begin in range(0, last, _BLOCK):
@@ -156,7 +156,7 @@ def places(text: Text, piece: Piece) -> Ints:
             here &= text[begin + offset : end + offset] == unit
         found.append(np.flatnonzero(here) + begin)
     at = np.concatenate(found)
-    return at[_standing(text, others[_SCANNED:], at, np.arange(len(at)))]
+    return at[_matching_units(text, others[_SCANNED:], at, np.arange(len(at)))]
 
 
 class SortedStrings(ABC):
@@ -191,7 +191,7 @@ class SortedStrings(ABC):
 
 
 class Strings(SortedStrings):
-    """A read-only table of strings over a packed buffer; what looks up needs it sorted.
+    """A read-only table of strings over a packed buffer; lookups need it sorted.
 
     Args:
         offsets: Shape ``(n + 1,)``.
@@ -241,9 +241,9 @@ class Strings(SortedStrings):
     def matching(self, glob: str, *, within: tuple[int, int] | None = None) -> Ints:
         """Return the ids, ascending, of the strings that match a glob, in a range of the table.
 
-        A literal beginning is found by bisection, then what the glob says most by scanning for its bytes; the rest is
-        asked only of the strings that hold both. Question marks are matched on bytes where a string is ASCII, on code
-        points elsewhere.
+        A literal beginning is found by bisection, then the longest piece by scanning for its bytes; only the strings
+        that have both are compared with the whole glob. Question marks are matched on bytes where a string is ASCII, on
+        code points elsewhere.
         """
         low, high = within if within is not None else (0, len(self))
         glob = glob.replace("\n", " ")  # as in the table
@@ -269,7 +269,7 @@ class Strings(SortedStrings):
         return np.sort(np.concatenate([ids, wide[GlobMatcher.read(map(ord, glob)).matches(*self._as_points(wide))]]))
 
     def _holding(self, needle: Piece, low: int, high: int) -> Ints:
-        """Return the ids in a range of the strings, each with its newline, that hold some bytes."""
+        """Return the ids of the strings in a range, each with its newline, that contain some bytes."""
         if not needle:
             return np.arange(low, high)
         begin, end = self.offsets.item(low), self.offsets.item(high)
@@ -288,7 +288,7 @@ class Strings(SortedStrings):
 
     @cached_property
     def _wide(self) -> Bools:
-        """Shape ``(n,)``: which strings have more bytes than characters."""
+        """Shape ``(n,)``: which strings are not ASCII, so that a byte is not a character."""
         found: Bools = np.logical_or.reduceat(self._bytes >= _FIRST_WIDE, self.offsets[:-1])
         return found
 
@@ -346,7 +346,7 @@ def _signatures(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArra
 
 
 def perhaps_near(lengths: npt.NDArray[np.uint8], letters: npt.NDArray[np.uint32], text: str, distance: int) -> Ints:
-    """Return the numbers of the terms that may be within an edit distance of a text; no other is."""
+    """Return the numbers of all terms within an edit distance of a text, and of some others."""
     (length,), (wanted,) = _signatures([text])
     low, high = max(int(length) - distance, 0), min(int(length) + distance, _LONGEST)
     near = (lengths - np.uint8(low)) <= np.uint8(high - low)

@@ -1,9 +1,9 @@
-"""Keeping the vectors of one root's items: embed what has none, sweep what is not needed, leave the rest.
+"""The vectors of one root's items on disk: new items are embedded, vectors of items that are gone are swept.
 
 Vectors stand in shards, files that are written once and whole, by keys of the items' bytes and paths
 (:mod:`rye.index.vectors`). So a process that is killed at any moment leaves only whole shards, and the next one makes
 what is missing; a damaged shard is removed and its vectors are made anew. Neither the index nor another model waits for
-this: each model has a lock of its own. A search that finds the lock taken goes on soon, with the vectors there are.
+this: each model has a lock of its own. A search that finds it taken waits a second, then uses the vectors there are.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class SpaceVectors:
         self._last: tuple[Snapshot, RootVectors] | None = None
 
     def exist(self) -> bool:
-        """Return whether there are any vectors of this model."""
+        """Return whether the folder has vectors of this model."""
         return any(files_in(self.folder, pattern(self._embedder.model)))
 
     def current(
@@ -169,7 +169,7 @@ class SpaceVectors:
         self._shards = {}
 
     def _missing(self, documents: _Documents) -> Bools:
-        """Return which documents live and have no vectors."""
+        """Return which live documents have no vectors."""
         found = documents.reader.live.copy()
         for shard in self._shards.values():
             found &= shard.find(documents.keys) < 0
@@ -183,7 +183,7 @@ class SpaceVectors:
         return all(shard.has_probe_of(probe) for shard in self._shards.values())
 
     def _update(self, documents: _Documents, report: Callable[[int, int], None]) -> None:
-        """Embed what is missing and sweep; the lock is held."""
+        """Embed items without vectors, merge shards and remove unused ones; the lock is held."""
         for path in files_in(self.folder, f"{pattern(self._embedder.model)}.*.tmp"):
             path.unlink(missing_ok=True)
         for _ in range(_CHANGES):
@@ -196,7 +196,7 @@ class SpaceVectors:
         self._drop_unused()
 
     def _embed_missing(self, documents: _Documents, report: Callable[[int, int], None]) -> bool:
-        """Make what is missing; False when the model turns out to be another one than before."""
+        """Make the missing vectors; False when the model turns out to be another one than before."""
         missing = np.flatnonzero(self._missing(documents))
         probe = self._embedder.embed([PROBE])[0] if len(missing) else self._probe()
         if not self._fits(probe):
@@ -223,7 +223,7 @@ class SpaceVectors:
         return True
 
     def _write(self, writer: ShardWriter, probe: Floats) -> None:
-        """Write what was collected, if anything was, also when the rest is not to be made any more."""
+        """Write the vectors collected, if any; also when the search was cancelled meanwhile."""
         if writer.size:
             writer.add_probe(probe)
             with stoppable(None):

@@ -1,4 +1,4 @@
-"""The vectors of what a reader reads, and how near each of them is to a query: exactly, by matrix product.
+"""The vectors of a reader's items, and their similarity to a query: exact, by matrix product.
 
 A vector has length 1 and stands on disk as 16-bit integers, each a 32,767th: half of what float32 takes, exact to 1e-4
 in the similarity, and turned into float32 four times as fast as float16. Rows are multiplied some hundred at a time, so
@@ -28,7 +28,7 @@ from rye.index.container import Container, DamagedError
 from rye.index.segment import EXTENSION, Segment
 
 SCALE = 32_767
-"""What a component of 1 is on disk."""
+"""The number on disk of a component of 1."""
 
 BLOCK = 512
 """Rows that are multiplied at a time."""
@@ -41,7 +41,7 @@ Numbers = npt.NDArray[np.int32]
 
 
 def quantized(rows: Floats) -> Rows:
-    """Return rows of length 1 as they stand on disk."""
+    """Return rows of length 1 as the integers stored on disk."""
     return np.rint(rows * SCALE).astype(np.int16)
 
 
@@ -190,7 +190,7 @@ class Meaning:
 
 
 def no_meaning() -> Meaning:
-    """Stand in where nothing is searched by meaning.
+    """Raise the error of semantic search where there is no model.
 
     Raises:
         UnavailableError: Always.

@@ -108,16 +108,16 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
     }
 
 
-Masks = Mapping[str, Bools]
-"""Sets of documents, by name."""
+Bitsets = Mapping[str, Bools]
+"""Sets of documents by name, shape ``(docs,)`` each."""
 
 
-def kept_masks(path: Path, names: Sequence[str], size: int, *, of: str, make: Callable[[], Masks]) -> Masks:
-    """Return sets of documents that take long to work out, read from ``path`` or made anew and written there.
+def cached_bitsets(path: Path, names: Sequence[str], size: int, *, of: str, make: Callable[[], Bitsets]) -> Bitsets:
+    """Return bitsets of documents that take long to compute, read from ``path`` or made anew and written there.
 
     Args:
         path: Their file; the last one made of anything else is replaced.
-        names: What the masks are called.
+        names: The names of the bitsets.
         size: How many documents there are.
         of: Names everything that they depend on.
         make: Returns them.
@@ -132,6 +132,6 @@ def kept_masks(path: Path, names: Sequence[str], size: int, *, of: str, make: Ca
         fits = False
     if fits:
         return {name: np.unpackbits(bits, count=size).view(bool) for name, bits in zip(names, packed, strict=True)}
-    masks = make()
-    _keep(path, {name: np.packbits(masks[name]) for name in names}, {"of": of})
-    return masks
+    bitsets = make()
+    _keep(path, {name: np.packbits(bitsets[name]) for name in names}, {"of": of})
+    return bitsets

@@ -16,7 +16,7 @@ import numpy as np
 
 from rye.index.arrays import Bools, Ints, fresh, ranges, unique
 from rye.index.reader import Reader
-from rye.index.verdict_cache import Masks, kept_masks
+from rye.index.verdict_cache import Bitsets, cached_bitsets
 from rye.search.docset import mask
 from rye.search.graph_resolve import (
     KIND_BITS,
@@ -183,7 +183,7 @@ class Graph:
     # what needs all references
 
     @cached_property
-    def masks(self) -> Masks:
+    def masks(self) -> Bitsets:
         """Shape ``(size,)`` each, by the names in :data:`MASKS`.
 
         ``orphan``: no other item refers to a document, by whichever of its duplicates. ``dangling``: it refers to
@@ -193,9 +193,9 @@ class Graph:
         if not self._parts or not all(listing for _, listing in self._listings):
             return self._masks()
         of = hashlib.sha256(repr((_RULES, self._listings)).encode("utf-8", "backslashreplace")).hexdigest()
-        return kept_masks(self._parts[0].file(_KEPT), MASKS, self._size, of=of, make=self._masks)
+        return cached_bitsets(self._parts[0].file(_KEPT), MASKS, self._size, of=of, make=self._masks)
 
-    def _masks(self) -> Masks:
+    def _masks(self) -> Bitsets:
         names, duplicates = self.names, self.names.duplicates
         winning = mask(names.winning(names.ids.docs), self._size)
         found = {name: np.zeros(self._size, bool) for name in MASKS}

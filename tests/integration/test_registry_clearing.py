@@ -247,7 +247,7 @@ def test_no_folder_in_place_of_a_folder(sim: SpaceSim, what: str, depth: int) ->
     for _ in range(2):
         found = sim.registry(cache_dir=sim.cache).search("deploy")
         assert found.total == 80
-        assert sum("remove what lies in the place" in text for text in found.warnings) == 2 * depth
+        assert sum("remove the file that stands in place" in text for text in found.warnings) == 2 * depth
         assert place.is_dir() is not bool(depth)
     sim.registry(cache_dir=sim.cache).clear()
 

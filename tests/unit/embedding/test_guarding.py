@@ -48,11 +48,11 @@ SPOILED: list[tuple[Spoil, str]] = [
     (lambda rows: rows[..., np.newaxis], "an array of shape "),
     (lambda _: None, "not numbers"),
     (lambda _: "vectors", "not numbers"),
-    (lambda _: [[1.0], [1.0, 2.0]], "no array"),
+    (lambda _: [[1.0], [1.0, 2.0]], "not an array"),
     (lambda rows: rows > 0, "type bool, not numbers"),
-    (lambda rows: rows * np.nan, "no vector of length 1"),
-    (lambda rows: rows.astype(np.float64) * 1e300, "no vector of length 1"),
-    (lambda rows: rows * 3, "no vector of length 1"),
+    (lambda rows: rows * np.nan, "do not have length 1"),
+    (lambda rows: rows.astype(np.float64) * 1e300, "do not have length 1"),
+    (lambda rows: rows * 3, "do not have length 1"),
 ]
 
 

@@ -96,11 +96,11 @@ def test_dimensions_are_asked_for_when_they_are_not_known() -> None:
 @pytest.mark.parametrize(
     ("answer", "problem"),
     [
-        (b"", "something else than JSON"),
-        (b"<html>\x1b[31m", "something else than JSON: <html>\\x1b[31m"),
-        (b"[" * 100_000, "something else than JSON"),
-        (b"null", "something else than vectors"),
-        (b"{}", "something else than vectors"),
+        (b"", "something other than JSON"),
+        (b"<html>\x1b[31m", "something other than JSON: <html>\\x1b[31m"),
+        (b"[" * 100_000, "something other than JSON"),
+        (b"null", "something other than vectors"),
+        (b"{}", "something other than vectors"),
         (b'{"embeddings": null}', "no list of vectors"),
         (b'{"embeddings": {"0": [1]}}', "no list of vectors"),
         (b'{"embeddings": []}', "0 vectors for 2 texts"),
@@ -109,12 +109,12 @@ def test_dimensions_are_asked_for_when_they_are_not_known() -> None:
         (b'{"embeddings": [[1, 2], [1]]}', "different lengths"),
         (b'{"embeddings": [[], []]}', "shape (2, 0)"),
         (b'{"embeddings": [1, 2]}', "shape (2,)"),
-        (b'{"embeddings": [[[1]], [[2]]]}', "other things than numbers"),
-        (b'{"embeddings": [["a"], ["b"]]}', "other things than numbers"),
-        (b'{"embeddings": [[1, true], [1, 2]]}', "other things than numbers"),
-        (b'{"embeddings": [[true, false], [false, true]]}', "other things than numbers"),
-        (b'{"embeddings": [["1", 2], [1, 2]]}', "other things than numbers"),
-        (b'{"embeddings": [[null, 2], [1, 2]]}', "other things than numbers"),
+        (b'{"embeddings": [[[1]], [[2]]]}', "something other than numbers"),
+        (b'{"embeddings": [["a"], ["b"]]}', "something other than numbers"),
+        (b'{"embeddings": [[1, true], [1, 2]]}', "something other than numbers"),
+        (b'{"embeddings": [[true, false], [false, true]]}', "something other than numbers"),
+        (b'{"embeddings": [["1", 2], [1, 2]]}', "something other than numbers"),
+        (b'{"embeddings": [[null, 2], [1, 2]]}', "something other than numbers"),
         (b'{"embeddings": [[NaN, 1], [1, 1]]}', "not finite"),
         (b'{"embeddings": [[1e999, 1], [1, 1]]}', "not finite"),
         (b'{"embeddings": [[1e200, 1e200], [1, 1]]}', "too large"),
@@ -216,5 +216,5 @@ def test_a_busy_server_is_asked_again(status: int) -> None:
     assert caught.value.code == "embedder-failed"
     assert "reached" not in caught.value.message
     assert f"HTTP status {status}" in caught.value.message
-    assert caught.value.hint.startswith("ask again later" if status == 429 else "see what the server logs")
+    assert caught.value.hint.startswith("try again later" if status == 429 else "see what the server logs")
     assert len(requests) == 6

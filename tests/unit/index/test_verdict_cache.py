@@ -22,7 +22,7 @@ from rye.index.container import FORMAT_VERSION, MAGIC
 from rye.index.schema import ItemPlace
 from rye.index.segment import Segment
 from rye.index.segment_builder import SegmentBuilder
-from rye.index.verdict_cache import VERDICT_NAMES, VerdictColumn, kept_masks, verdict_column
+from rye.index.verdict_cache import VERDICT_NAMES, VerdictColumn, cached_bitsets, verdict_column
 from rye.items.model import Item, ItemId, ItemType
 from rye.signing import Evidence, Origin, Signature, TrustSet, inspect, judge
 from rye.spaces import Root, Space
@@ -177,7 +177,7 @@ def ask(path: Path, *, of: str = "these", size: int = 21) -> tuple[dict[str, lis
         made.append(size)
         return {name: np.resize(mask, size) for name, mask in MASKS.items()}
 
-    found = kept_masks(path, NAMES, size, of=of, make=make)
+    found = cached_bitsets(path, NAMES, size, of=of, make=make)
     return {name: mask.tolist() for name, mask in found.items()}, len(made)
 
 
@@ -190,7 +190,7 @@ def test_masks_come_back(bits: list[bool]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.ryx"
         for _ in range(2):
-            found = kept_masks(path, ["one"], len(bits), of="x", make=lambda: {"one": np.asarray(bits)})
+            found = cached_bitsets(path, ["one"], len(bits), of="x", make=lambda: {"one": np.asarray(bits)})
             assert found["one"].tolist() == bits
             assert found["one"].dtype == bool
         assert [each.name for each in Path(folder).iterdir()] == ["m.ryx"]
