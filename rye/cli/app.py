@@ -15,7 +15,7 @@ import click
 from rye._process import leave
 from rye.cli.commands import COMMANDS
 from rye.cli.commands.service import COMPLETION_VARIABLE
-from rye.cli.options import NothingFound, Refusal
+from rye.cli.options import NothingFound, Refusal, names_options
 from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
 
@@ -73,9 +73,9 @@ def root() -> None:
 for _entry in COMMANDS.values():
     _entry.command.short_help = _entry.summary
     _entry.command.epilog = _entry.epilog()
-    _entry.command.context_settings = {**_HELP}
-    for _inner in getattr(_entry.command, "commands", {}).values():
-        _inner.context_settings = {**_HELP}
+    for _each in (_entry.command, *getattr(_entry.command, "commands", {}).values()):
+        _each.context_settings = {**_HELP}
+        _each.callback = _each.callback and names_options(_each.callback)
     root.add_command(_entry.command)
 
 

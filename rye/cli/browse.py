@@ -42,7 +42,7 @@ from rye.cli.render.items import render_item
 from rye.cli.render.parts import passage, standing_label
 from rye.cli.terminal import Terminal, show
 from rye.errors import RyeError
-from rye.registry import LoadedItem, PrefixQuery, Replaced, SearchResponse, SearchResult
+from rye.registry import LoadedItem, Replaced, SearchResponse, SearchResult
 from rye.surface.text import header, source_name
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def search_as_you_type(place: Place, arguments: dict[str, Any]) -> int:
         place: Where to search.
         arguments: Of every search.
     """
-    options = {name: value for name, value in arguments.items() if name not in {"relax", "lenient"}}
+    options = {name: value for name, value in arguments.items() if name not in {"prefix", "relax", "lenient"}}
 
     def ready(registry: Registry) -> Registry:
         registry.search("", limit=1, **options)
@@ -117,7 +117,7 @@ class Browser:
     def look(self, text: str) -> None:
         """Search for what is typed so far; an invalid search leaves the hits as they are and says why."""
         try:
-            self._response = self._registry.search(PrefixQuery(text), lenient=True, **self._options)
+            self._response = self._registry.search(text, prefix=True, lenient=True, **self._options)
             self._error = ""
         except RyeError as error:
             self._error = inline(error.message)

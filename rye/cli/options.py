@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -167,27 +167,37 @@ def ask_about_item(place: Place, question: Callable[[Registry], Answer]) -> Answ
 
 @contextmanager
 def progress_bar(doing: str) -> Iterator[IndexProgress]:
-    """Show a progress bar that says ``doing``, keep the log quiet, and name options in errors as they were typed."""
+    """Show a progress bar that says ``doing``, and keep the log quiet."""
     _keep_log_quiet()
     with IndexProgress(doing=doing) as progress:
+        yield progress
+
+
+def names_options(command: Callable[..., Answer]) -> Callable[..., Answer]:
+    """Return a command whose errors name options as they are typed, not as Python names parameters."""
+
+    @wraps(command)
+    def named(*args: Any, **options: Any) -> Answer:
         try:
-            yield progress
+            return command(*args, **options)
         except ParameterError as error:
-            names = [name for path in error.subjects for name in _options_of(*path)]
-            error.spell(names, lambda name, value: f"{_written(name)} {value}")
+            error.spell(_options_of, lambda each: " ".join(filter(None, [_written(each.name), each.value])))
             raise
 
+    return named
 
-def _options_of(name: str, *keys: str) -> list[str]:
+
+def _options_of(path: tuple[str, ...]) -> list[str]:
     """Return the options that stand for a parameter, or for a part of it."""
-    params = {param.name: param for param in click.get_current_context().command.params}
-    if keys and keys[-1] in params:
-        return [_written(keys[-1])]
-    table = COMMANDS.get(click.get_current_context().info_name or "", {})
-    if (split := table.get(name)) is not None and split.split and split.parts:
-        return [_written(part) for part in parameters_of(split.parts) if given(part)]
-    inner = [key for key in keys if split is None or split.form != key]
-    return [" ".join([_written(name), *inner])]
+    table = COMMANDS.get(" ".join(click.get_current_context().command_path.split()[1:]), {})
+    name, *keys = path
+    each = table.get(name)
+    if each is not None and each.split and each.parts:
+        parts = parameters_of(each.parts)
+        return [_written(part) for part in parts if (part in keys if parts.keys() & keys else given(part))]
+    if keys and keys[0] in table and table[keys[0]].form == name:
+        keys, name = ([], keys[0]) if given(keys[0]) else (keys, name)
+    return [" ".join([_written(name), *(repr(key) for key in keys if each is None or each.form != key)])]
 
 
 def _keep_log_quiet() -> None:

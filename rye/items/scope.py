@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from rye.errors import ArgumentError
 from rye.items.model import ItemType
+from rye.parameters import refuse
 
 _CAPABILITY = "rye.search."
 _TYPES = tuple(map(str, ItemType))
@@ -51,7 +52,7 @@ def parse_scope(text: Any) -> tuple[Scope, ...]:
         return EVERY_SCOPE
     hint = "use '*', an item type (directive, tool, knowledge), or TYPE.NAMESPACE.* such as 'tool.rye.core.*'"
     if not isinstance(text, str) or not text.strip():
-        _refuse(f"scope is {text!r}", hint, valid=["*", *_TYPES])
+        refuse(("scope",), "is", repr(text), hint, valid=["*", *_TYPES])
     scopes = tuple(dict.fromkeys(_one_scope(part.strip(), text, hint) for part in text.split(",")))
     return EVERY_SCOPE if Scope("") in scopes else scopes
 

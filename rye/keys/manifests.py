@@ -15,6 +15,7 @@ from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keys.keyring import Keyring, Passphrase
 from rye.manifest.model import DAYS, MAX_DAYS, Delegation, ManifestFinding, RootKeys, Seen, SignedRoles, SpaceName
 from rye.manifest.space import Observed, observe
+from rye.parameters import ParameterError
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 from rye.spaces.layout import Layout
@@ -279,7 +280,7 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
         roots = layout.in_space(space) if space in {"project", "user"} else ()
         if not roots:
             hint = "use project or user with --space, or name a bundle's folder with --bundle"
-            raise ArgumentError("bad-space", f"there is no one space {space!r} here", hint=hint)
+            raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is no one space here", hint=hint)
         return layout, roots[0]
     named = spaces.named_root(bundle)
     known = [root for root in layout.roots if root.path == named.path]

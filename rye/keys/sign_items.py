@@ -13,6 +13,7 @@ from rye.errors import ArgumentError, ItemError, NotFoundError, SigningError
 from rye.keys.keyring import Keyring
 from rye.keys.trust_changes import unlink, write_trust_file
 from rye.keys.validate import faults, link_problems
+from rye.parameters import COMMANDS, check
 from rye.signing import EnvelopeFormat, PublicKey, SigningKey, TrustEntry, TrustScope, TrustSet, Verdict
 from rye.spaces import ItemFile, Root
 from rye.spaces.layout import Layout
@@ -111,9 +112,7 @@ def sign_targets(
         NotFoundError: There is no key.
         ItemError: ``changed-meanwhile`` when a file was changed after it was read; it is left as it is.
     """
-    if space not in ("project", "user"):
-        hint = "sign in project or user space; a bundle's items are signed with rye sign --bundle DIR --new-key"
-        raise ArgumentError("bad-space", f"space is {space!r}", hint=hint, valid=["project", "user"])
+    check(COMMANDS["sign"]["space"], space)
     envelope = _format(form)
     if not texts:
         hint = "name TYPE:ID, a glob such as 'tool:demo/*', or a path; or all of them with --all"

@@ -23,6 +23,7 @@ from rye.keys.trust_changes import (
     unlink,
     write_trust_file,
 )
+from rye.parameters import COMMANDS, check
 from rye.signing import Clock, PublicKey, Revocation, SigningKey, TrustEntry, TrustLoad, TrustScope
 from rye.spaces import FOLDER, check_writable, project_root
 from rye.spaces.layout import Layout
@@ -307,9 +308,7 @@ class Trust:
         return tuple(entry for entry in named if entry.scope == space and Path(entry.source).parent == folder)
 
     def _folder(self, space: str) -> Path:
-        if space not in SPACES:
-            hint = "a bundle's trust files are its publisher's"
-            raise ArgumentError("bad-space", f"space is {space!r}", hint=f"use user or project; {hint}")
+        check(COMMANDS["trust add"]["space"], space)
         if space == "user":
             return self._layout.user / signing.TRUSTED_FOLDER
         if self._layout.project is not None:

@@ -13,7 +13,7 @@ from types import NoneType, UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from rye.errors import ArgumentError
-from rye.parameters import Parameter, check, guess, parameters_of
+from rye.parameters import Parameter, check, guess, parameters_of, spelled
 
 _ENUM, _ANY, _KEY = "\0enum:", "\0any", "\0key"
 _UNSAID = "string"
@@ -143,7 +143,7 @@ def take_arguments(parameters: Mapping[str, Parameter], given: Mapping[str, Any]
             raise ArgumentError("unknown-argument", f"there is no argument {name!r}", hint=hint, valid=names)
     for name, each in parameters.items():
         if each.required and given.get(name) is None:
-            hint = each.hint or each.brief or each.help
+            hint = spelled(each.hint) or each.brief or each.help
             raise ArgumentError("missing-argument", f"the argument {name!r} is missing", hint=hint, valid=names)
     whole = {name for name, each in parameters.items() if each.kind == "integer"}
     return {

@@ -10,6 +10,7 @@ from rye.parameters.commands import COMMANDS, MAX_RELATIONS, RefsOptions
 from rye.parameters.model import (
     Parameter,
     ParameterError,
+    Setting,
     check,
     check_all,
     complete,
@@ -19,6 +20,7 @@ from rye.parameters.model import (
     limits,
     parameters_of,
     refuse,
+    spelled,
     takes,
 )
 from rye.parameters.search import (
@@ -49,6 +51,7 @@ __all__ = [
     "RefsOptions",
     "SearchOptions",
     "SectionOptions",
+    "Setting",
     "SimilarOptions",
     "SpaceOptions",
     "WhyOptions",
@@ -61,5 +64,6 @@ __all__ = [
     "limits",
     "parameters_of",
     "refuse",
+    "spelled",
     "takes",
 ]

@@ -5,7 +5,15 @@ from functools import partial
 from typing import Annotated, TypedDict
 
 from rye.parameters.model import Parameter, parameters_of
-from rye.parameters.search import SearchOptions, SectionOptions, SimilarOptions, SpaceOptions, WhyOptions
+from rye.parameters.search import (
+    MAX_OFFSET,
+    SPACES,
+    SearchOptions,
+    SectionOptions,
+    SimilarOptions,
+    SpaceOptions,
+    WhyOptions,
+)
 
 MAX_RELATIONS = 1_000
 _flag = partial(Parameter, default=False, kind="boolean")
@@ -58,8 +66,11 @@ _PLACES = _named(
     ),
     cache_dir=_path("Where the index is kept", metavar="DIR"),
     max_staleness=Parameter(
-        "Skip the check for changed files if the last one is at most this old; `inf`: check only without an index",
+        "Skip the check for changed files if the last one is at most this old, 0 or more; `inf`: check only without "
+        "an index",
         0.0,
+        low=0,
+        hint="inf: check only without an index",
         notes="a check by any process counts",
         kind="number",
         metavar="SECONDS",
@@ -80,8 +91,8 @@ _EVERY_PLACE = ("project", "bundles", "trust", "cache_dir", "max_staleness", "em
 _SPACE = parameters_of(SpaceOptions)
 _ITEM = _named(item=_argument("type:id, or an id that only one type has"))
 _DATES = _named(
-    date_from=Parameter("Keep items of this date or later (2026, 2026-02, 2026-02-18)", metavar="DATE"),
-    date_to=Parameter("Keep items of this date or earlier", metavar="DATE"),
+    date_from=Parameter("Keep items of this date or later (2026, 2026-02, 2026-02-18)", metavar="DATE", form="filters"),
+    date_to=Parameter("Keep items of this date or earlier", metavar="DATE", form="filters"),
 )
 _FORMAT = partial(Parameter, flags="--format")
 _TARGETS = _named(target=_many("What is meant", flags="argument"))
@@ -101,11 +112,15 @@ _REPLACE = _named(force=_flag("Replace a file that is there; a key that is repla
 _DRY_RUN = _named(dry_run=_flag("Say what would be signed and change nothing"))
 
 
-def _space(default: str, text: str) -> _Table:
-    return _named(space=_SPACE["space"]._replace(default=default, help=text))
+def _space(text: str, choices: tuple[str, ...], hint: str = "") -> _Table:
+    """Return the space of a command, the first choice being its default."""
+    return _named(space=_SPACE["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint))
 
 
-_TRUST_SPACE = _space("user", "`user`; or `project`, where it counts for others once endorsed")
+_TRUSTING = "a bundle's trust files are its publisher's"
+_TRUST_SPACE = _space(
+    "`user`; or `project`, where it counts for others once endorsed", ("user", "project"), hint=_TRUSTING
+)
 
 
 def _of(*places: str, forms: tuple[str, ...] = ("as_json",)) -> _Table:
@@ -146,7 +161,7 @@ COMMANDS: Mapping[str, _Table] = {
     },
     "show": {
         **_ITEM,
-        **_space("all", "Where to look; `all`: the space that wins"),
+        **_space("Where to look; `all`: the space that wins", SPACES),
         **_of("project", "bundles", "trust", "cache_dir"),
         **_named(raw=_flag("Only the content, as it stands in the file")),
     },
@@ -154,8 +169,8 @@ COMMANDS: Mapping[str, _Table] = {
         **_named(scope=Parameter("Types and namespaces", "*", flags="argument")),
         **_SPACE,
         **_named(
-            limit=Parameter("Items at most", kind="integer", shown="all", flags="--limit -n", metavar="N"),
-            offset=Parameter("Items to skip", 0, kind="integer", metavar="N"),
+            limit=Parameter("Items at most", kind="integer", low=1, shown="all", flags="--limit -n", metavar="N"),
+            offset=Parameter("Items to skip", 0, low=0, high=MAX_OFFSET, kind="integer", metavar="N"),
             sort=Parameter(
                 "`id` (by space, then id), `name`, or `date` (newest first)", "id", choices=("id", "name", "date")
             ),
@@ -180,7 +195,11 @@ COMMANDS: Mapping[str, _Table] = {
     },
     "sign": {
         **_TARGETS,
-        **_space("project", "The space of the items: `project` or `user`"),
+        **_space(
+            "The space of the items: `project` or `user`",
+            ("project", "user"),
+            hint="a bundle's items are signed with rye sign --bundle DIR --new-key",
+        ),
         **_named(
             every=_flag("Every item of the space instead of targets", flags="--all"),
             key=Parameter("The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user", metavar="NAME|FILE"),
@@ -283,7 +302,7 @@ COMMANDS: Mapping[str, _Table] = {
     },
     "trust remove": {
         **_KEYS,
-        **_space("user", "`user` or `project`"),
+        **_space("`user` or `project`", ("user", "project"), hint=_TRUSTING),
         **_named(force=_flag("Also a trust file that revokes its key, which may then count again")),
         **_of("project"),
     },
@@ -306,7 +325,7 @@ COMMANDS: Mapping[str, _Table] = {
     },
     "manifest": {
         **_named(action=_argument("What to do", choices=("write", "check"))),
-        **_space("project", "The space: `project` or `user`; for check also `system` or `all`"),
+        **_space("The space: `project` or `user`; for check also `system` or `all`", SPACES[1:] + SPACES[:1]),
         **_named(bundle=_path("The bundle in this folder instead of a space", metavar="DIR")),
         **_of("project", "trust", forms=()),
         **_named(

@@ -7,7 +7,7 @@ from inspect import Parameter as Keyword
 from inspect import Signature
 from pathlib import Path
 from types import UnionType
-from typing import Any, NamedTuple, NoReturn, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, NoReturn, Self, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
 
 from rye.errors import ArgumentError
 
@@ -39,6 +39,25 @@ _WORDS = {
 }
 
 
+class Setting(NamedTuple):
+    """A parameter, or a value of one, that a message names."""
+
+    name: str
+    value: str | None = None
+
+
+Text: TypeAlias = str | tuple[str | Setting, ...]
+"""A message, or the pieces of one."""
+
+
+class Only(NamedTuple):
+    """Another parameter, its values with which a parameter has an effect, and why not with others."""
+
+    name: str
+    values: tuple[str, ...]
+    reason: str = ""
+
+
 class Parameter(NamedTuple):
     """One parameter, with all that its surfaces need to know of it; ``name``, ``kind`` and ``type`` are read off.
 
@@ -47,14 +66,14 @@ class Parameter(NamedTuple):
         default: Its value where none is given; where that is None, None may be given as well.
         low, high: Bounds of a number; with ``above``, ``low`` itself is not valid.
         choices: The valid values.
-        only: Another parameter, and its values with which this one has an effect.
+        only: With which values of another parameter this one has an effect.
         parts: The keys of a mapping, as a TypedDict like the table's; ``split`` makes options of their own of them.
         percent: Whether what is above 1 means percent.
         brief: The description in a tool's schema, which models read in every conversation; by default ``help``.
         data: What it means where it is a value of Python or JSON, if that is not what the option takes.
         notes: What only the documentation adds.
         shown: The default in words.
-        hint: What to do where it is missing; by default its description.
+        hint: What to do where it is missing or not valid.
         required: Whether it must be given.
         flags: The names of the option, by default made of ``name``; ``argument`` for a word of the command line.
         words: Values to complete on the command line, where there are others as well.
@@ -68,7 +87,7 @@ class Parameter(NamedTuple):
     high: float | None = None
     above: bool = False
     choices: tuple[Any, ...] = ()
-    only: tuple[str, tuple[str, ...]] | None = None
+    only: Only | None = None
     parts: type | None = None
     split: bool = False
     percent: bool = False
@@ -76,7 +95,7 @@ class Parameter(NamedTuple):
     data: str = ""
     notes: str = ""
     shown: str = ""
-    hint: str = ""
+    hint: Text = ""
     required: bool = False
     flags: str = ""
     words: tuple[str, ...] = ()
@@ -108,49 +127,65 @@ def _typed(name: str, hint: Any, parameter: Parameter) -> Parameter:
 
 
 class ParameterError(ArgumentError):
-    """A value that is not valid, said by names that each surface writes its own way.
+    """A value that is not valid. Message and hint are kept as data, and each surface writes the names its own way.
 
     Args:
         code: Its code.
         subjects: The parameters at fault; one of a mapping is the path to it.
-        fault: What they are or have, such as ``is 'x'``.
+        verb: ``is`` or another verb, as it follows one subject.
+        rest: What follows the verb.
         hint: What is valid.
-        use: Other parameters and values that would help, which the hint begins with.
         details: Further facts.
     """
 
     def __init__(
-        self,
-        code: str,
-        subjects: Sequence[tuple[str, ...]],
-        fault: str,
-        *,
-        hint: str,
-        use: Iterable[tuple[str, str]] = (),
-        **details: Any,
+        self, code: str, subjects: Sequence[tuple[str, ...]], verb: str, rest: Text, *, hint: Text = "", **details: Any
     ) -> None:
-        super().__init__(code, "", hint=hint, **details)
-        self.subjects, self.fault, self._hint, self._use = subjects, fault, hint, tuple(use)
-        self.spell([_name(*path) for path in subjects], lambda name, value: f"{name}={value!r}")
+        super().__init__(code, "", hint="", **details)
+        self.subjects = subjects
+        self._verb, self._rest, self._hint, self._before = verb, rest, hint, ""
+        self.spell(lambda path: [_name(*path)], _assignment)
 
-    def spell(self, names: Sequence[str], setting: Any) -> None:
-        """Write message and hint with the names that a surface has for the subjects and for a parameter's value."""
-        fault = self.fault
-        if len(names) > 1:
-            fault = fault.replace("has ", "have ", 1) if fault.startswith("has ") else fault.replace("is ", "are ", 1)
-        self.message = f"{' and '.join(names)} {fault}"
-        use = " or ".join(setting(name, value) for name, value in self._use)
-        self.hint = ", ".join(filter(None, [f"use {use}" if use else "", self._hint]))
+    def spell(self, names: Callable[[tuple[str, ...]], Iterable[str]], setting: Callable[[Setting], str]) -> None:
+        """Write message and hint as a surface does.
+
+        Args:
+            names: Returns what stands for a subject, which may be several options.
+            setting: Returns how another parameter, or a value of it, is written.
+        """
+        subjects = [name for path in self.subjects for name in names(path)]
+        verb = self._verb if len(subjects) == 1 else _PLURALS.get(self._verb, self._verb)
+        self.fault = f"{verb} {spelled(self._rest, setting)}"
+        self.message = f"{self._before}{' and '.join(subjects)} {self.fault}"
+        self.hint = spelled(self._hint, setting)
         self.args = (self.message,)
+
+    def preceded(self, words: str) -> Self:
+        """Put words before the message, however it is spelled."""
+        self._before = f"{words}{self._before}"
+        return super().preceded(words)
+
+
+_PLURALS = {"is": "are", "has": "have"}
 
 
 def _name(name: str, *keys: str) -> str:
     return name + "".join(f"[{key!r}]" for key in keys)
 
 
-def refuse(path: Sequence[str], fault: str, hint: str = "", **details: Any) -> NoReturn:
+def _assignment(setting: Setting) -> str:
+    return setting.name if setting.value is None else f"{setting.name}={setting.value!r}"
+
+
+def spelled(text: Text, setting: Callable[[Setting], str] = _assignment) -> str:
+    """Return a message with its settings as a surface writes them, by default as Python does."""
+    pieces = (text,) if isinstance(text, str) else text
+    return "".join(piece if isinstance(piece, str) else setting(piece) for piece in pieces)
+
+
+def refuse(path: tuple[str, ...], verb: str, rest: Text, hint: Text = "", **details: Any) -> NoReturn:
     """Raise the error of a parameter, or of a part of it, with the code ``bad-…`` and its name."""
-    raise ParameterError(f"bad-{path[0].replace('_', '-')}", [tuple(path)], fault, hint=hint, **details)
+    raise ParameterError(f"bad-{path[0].replace('_', '-')}", [path], verb, rest, hint=hint, **details)
 
 
 def guess(name: object, valid: Iterable[str]) -> str:
@@ -163,9 +198,11 @@ def guess(name: object, valid: Iterable[str]) -> str:
 
 def limits(parameter: Parameter) -> str:
     """Return the bounds of a number in words, such as ``from 1 to 1,000``; nothing where it has none."""
-    if parameter.low is None or parameter.high is None:
+    if parameter.low is None:
         return ""
-    low, high = (f"{bound:,g}" if bound < 1e6 else f"{bound:,.0f}" for bound in (parameter.low, parameter.high))
+    low, high = (f"{bound:,g}" if bound < 1e6 else f"{bound:,.0f}" for bound in (parameter.low, parameter.high or 0))
+    if parameter.high is None:
+        return f"of {low} or more"
     return f"above {low}, up to {high}" if parameter.above else f"from {low} to {high}"
 
 
@@ -176,25 +213,20 @@ def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
         ParameterError: ``bad-…``: it is not valid; the hint says what is.
     """
     path = (*path, parameter.name)
-    if value is None and parameter.default is None and not parameter.required:
+    if value is None and _is_optional(parameter):
         return None
     fits = isinstance(value, _TYPES.get(parameter.kind, object))
     fits = fits and (parameter.kind == "boolean" or not isinstance(value, bool))
     if parameter.choices:
-        if not fits or value not in parameter.choices:
-            valid = [*parameter.choices, *([None] if parameter.kind == "integer" else [])]
-            near = guess(value, parameter.choices) if parameter.kind == "string" else ""
-            leave = "; or leave it out" if valid[-1] is None else ""
-            named = ", ".join(map(str, parameter.choices))
-            refuse(path, f"is {value!r}", f"{near}valid are {named}{leave}", valid=valid)
-        return value
-    if fits and parameter.low is not None and parameter.high is not None:
-        within = parameter.low <= value <= parameter.high and not (parameter.above and value == parameter.low)
-        if not within:
-            _refuse_value(parameter, value, path)
-    if not fits or (parameter.kind == "object" and not all(isinstance(key, str) for key in value)):
-        of = "" if value is None else f", of type {type(value).__name__}"
-        _refuse_value(parameter, value, path, of)
+        fits = fits and value in parameter.choices
+    elif parameter.kind == "object" and fits and not all(isinstance(key, str) for key in value):
+        fits = False
+    elif fits and not _is_within(parameter, value):
+        _refuse_value(parameter, path, repr(value))
+    if not fits:
+        of = "" if value is None or parameter.choices else f", of type {type(value).__name__}"
+        near = guess(value, parameter.choices) if parameter.kind == "string" else ""
+        _refuse_value(parameter, path, f"{value!r}{of}", near)
     if parameter.parts is not None:
         return check_all(parameters_of(parameter.parts), value, path)
     if parameter.kind != "number":
@@ -202,14 +234,37 @@ def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
     return value / 100 if parameter.percent and value > 1 else float(value)
 
 
-def _refuse_value(parameter: Parameter, value: Any, path: tuple[str, ...], of: str = "") -> NoReturn:
-    hint = f"valid are {_WORDS[parameter.kind]} {limits(parameter)}".rstrip()
+def _is_optional(parameter: Parameter) -> bool:
+    return parameter.default is None and not parameter.required
+
+
+def _is_within(parameter: Parameter, value: Any) -> bool:
+    low, high = parameter.low, parameter.high
+    if low is None:
+        return True
+    return bool(value >= low and (high is None or value <= high) and not (parameter.above and value == low))
+
+
+def _refuse_value(parameter: Parameter, path: tuple[str, ...], found: str, near: str = "") -> NoReturn:
+    """Raise the error of a value: the hint says what is valid, and the nearest of it."""
+    values: list[Any] = list(parameter.choices)
+    if parameter.choices:
+        valid = ", ".join(map(str, values))
+        values += [None] if _is_optional(parameter) else []
+    else:
+        valid = f"{_WORDS[parameter.kind]} {limits(parameter)}".rstrip()
+        if parameter.kind == "boolean":
+            values = [True, False]
+        elif parameter.high is not None and not parameter.above:
+            values = [parameter.low, parameter.high]
     if parameter.kind == "object" and (example := re.search(r"\{.*?\}", parameter.data)):
-        hint += f", such as {example[0]}"
-    also = "what is above 1 is percent" if parameter.percent else parameter.hint
-    hint += f"; {also}" if also else ""
-    valid = [True, False] if parameter.kind == "boolean" else [parameter.low, parameter.high]
-    refuse(path, f"is {value!r}{of}", hint, **({} if valid[1] is None else {"valid": valid}))
+        valid += f", such as {example[0]}"
+    elif parameter.kind != "object" and _is_optional(parameter):
+        valid += ", or leave it out"
+    percent = "; what is above 1 is percent" if parameter.percent else ""
+    more = (parameter.hint,) if isinstance(parameter.hint, str) else parameter.hint
+    hint = (f"{near}valid are {valid}{percent}", *(("; ", *more) if parameter.hint else ()))
+    refuse(path, "is", found, hint, **({"valid": values} if values else {}))
 
 
 def check_all(
@@ -223,17 +278,15 @@ def check_all(
     for name in given:
         if name not in parameters:
             hint = f"{guess(name, parameters)}valid are {', '.join(parameters)}"
-            refuse(path, f"has no option {name!r}", hint, valid=list(parameters))
+            refuse(path, "has", f"no option {name!r}", hint, valid=list(parameters))
     for name, value in given.items():  # before their values: what has no effect need not be valid
         if (only := parameters[name].only) is None or value is None or value == {}:
             continue
-        other, values = only
-        setting = given.get(other, parameters[other].default)
-        if setting in parameters[other].choices and setting not in values:
-            code = f"bad-{(*path, name)[0].replace('_', '-')}"
-            fault = f"has no effect with {other} {setting!r}"
-            use = [(other, each) for each in values]
-            raise ParameterError(code, [(*path, name)], fault, hint="or leave it out", use=use)
+        beside = Setting(only.name, given.get(only.name, parameters[only.name].default))
+        if beside.value in parameters[only.name].choices and beside.value not in only.values:
+            use = [piece for each in only.values for piece in (" or ", Setting(only.name, each))][1:]
+            reason = f"; {only.reason}" if only.reason else ""
+            refuse((*path, name), "has", ("no effect with ", beside), ("use ", *use, f", or leave it out{reason}"))
     return {name: check(parameters[name], value, path) for name, value in given.items()}
 
 
@@ -279,6 +332,6 @@ def takes(options: type) -> Callable[[Function], Function]:
 def described(parameter: Parameter, surface: str) -> str:
     """Return what a parameter means in a sentence without its full stop, for ``cli``, ``mcp`` or ``py``."""
     text = (parameter.data if surface != "cli" else "") or parameter.help
-    if parameter.low is not None and not re.search(r"\d to \d|up to \d", text):
-        text += f", {limits(parameter).removeprefix('from ')}"
+    if parameter.low is not None and not re.search(r"\d to \d|up to \d|or more", text):
+        text += f", {limits(parameter).removeprefix('from ').removeprefix('of ')}"
     return text.replace("true", "True").replace("false", "False") if surface == "py" else text

@@ -8,13 +8,14 @@ documentation follow.
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, TypedDict
 
-from rye.parameters.model import Parameter
+from rye.parameters.model import Only, Parameter, Setting
 
 MAX_LIMIT = 1_000
 MAX_OFFSET = 1_000_000
 SPACES = ("all", "project", "user", "system")
-_RANKED = ("mode", ("semantic", "hybrid"))
-_WEIGHTED = ("fusion", ("weighted",))
+_RANKED = Only("mode", ("semantic", "hybrid"))
+_BOOSTED = Only("mode", ("semantic",), "keyword and hybrid scores are never boosted")
+_WEIGHTED = Only("fusion", ("weighted",))
 
 
 class SpaceOptions(TypedDict, total=False):
@@ -84,8 +85,7 @@ class _Page(TypedDict, total=False):
         ),
     ]
     offset: Annotated[
-        int,
-        Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.", metavar="N"),
+        int, Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.", metavar="N")
     ]
     explain: Annotated[
         bool,
@@ -106,6 +106,7 @@ class _Ranked(TypedDict, total=False):
             high=1,
             only=_RANKED,
             brief="Least similarity; default: by model.",
+            hint="write a similarity such as 0.15",
             shown="the model's",
             metavar="X",
         ),
@@ -136,7 +137,7 @@ class ProximityParts(TypedDict, total=False):
 
 
 def _boost(source: str, default: float) -> Parameter:
-    hint = "to leave a source out use space"
+    hint = ("1 leaves similarities as they are; to leave a source out use ", Setting("space"))
     return Parameter(f"Factor of {source}", default, low=0, high=10, above=True, hint=hint)
 
 
@@ -149,7 +150,8 @@ class BoostParts(TypedDict, total=False):
 
 
 def _weight(scores: str, default: float) -> Parameter:
-    return Parameter(f"Weight of {scores} in hybrid mode", default, low=0, high=100, only=_WEIGHTED, metavar="W")
+    text, hint = f"Weight of {scores} in hybrid mode", "only their ratio counts"
+    return Parameter(text, default, low=0, high=100, only=_WEIGHTED, hint=hint, metavar="W")
 
 
 def _least(scores: str) -> Parameter:
@@ -160,11 +162,10 @@ class HybridParts(TypedDict, total=False):
     """``hybrid``; each part is an option of its own on the command line."""
 
     fusion: Annotated[
-        str,
-        Parameter("`weighted` or `rrf`; hybrid", "weighted", choices=("weighted", "rrf"), metavar="NAME"),
+        str, Parameter("`weighted` or `rrf`; hybrid", "weighted", choices=("weighted", "rrf"), metavar="NAME")
     ]
     rrf_k: Annotated[
-        int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=("fusion", ("rrf",)), metavar="K")
+        int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=Only("fusion", ("rrf",)), metavar="K")
     ]
     semantic_weight: Annotated[float, _weight("similarity", 0.72)]
     keyword_weight: Annotated[float, _weight("keyword scores", 0.28)]
@@ -242,8 +243,17 @@ class _Hits(_Filters, _Ranked, total=False):
             "1: title, name, id, description, category, tags; 2: body, headings, symbols; else both",
             choices=(1, 2),
             brief="1: names; 2: body; else both.",
+            hint="1 is title, name, id, description, category and tags; 2 is body, headings and symbols",
             shown="both",
             metavar="N",
+        ),
+    ]
+    prefix: Annotated[
+        bool,
+        Parameter(
+            "Take the last word also as the beginning of one, as while it is typed",
+            False,
+            brief="The last word may be unfinished.",
         ),
     ]
     relax: Annotated[
@@ -261,7 +271,7 @@ class _Hits(_Filters, _Ranked, total=False):
         Parameter(
             "Factor of similarities by source: `project` (1.2), `user` (1.1), `system` (0.85); repeatable; semantic",
             parts=BoostParts,
-            only=("mode", ("semantic",)),
+            only=_BOOSTED,
             brief='Semantic; default: {"project": 1.2, "user": 1.1, "system": 0.85}.',
             data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
             "above 0, up to 10; over the user's settings",
@@ -277,7 +287,7 @@ class _Hits(_Filters, _Ranked, total=False):
             "How hybrid mode makes one score of two",
             parts=HybridParts,
             split=True,
-            only=("mode", ("hybrid",)),
+            only=Only("mode", ("hybrid",)),
             brief="{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
             "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}.",
             data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
@@ -345,12 +355,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     recency_weight: Annotated[
         float,
         Parameter(
-            "Share of the score that age decides",
-            0.0,
-            low=0,
-            high=1,
-            brief="Share of age in the score.",
-            metavar="W",
+            "Share of the score that age decides", 0.0, low=0, high=1, brief="Share of age in the score.", metavar="W"
         ),
     ]
     half_life_days: Annotated[

@@ -49,7 +49,6 @@ if TYPE_CHECKING:
     from rye.search.clauses import Clause
     from rye.search.explain import Contrast, Neighbour, SimilarityReport, Why, contrast
     from rye.search.facets import Facet
-    from rye.search.plan import PrefixQuery
     from rye.search.results import (
         ClauseTrace,
         HybridMatch,
@@ -83,7 +82,7 @@ __all__ = [
     "DEFAULT_KEY", "FINDINGS", "FOLDER", "MAX_RELATIONS", "PASSPHRASE_VARIABLE", "POLICY_REASONS", "REASONS",
     "TYPE_NAMES", "Baseline", "Choice", "Clause", "ClauseTrace", "Contrast", "CopiedItem", "Delegation", "Demand",
     "Facet", "Finding", "Fixes", "HybridMatch", "Input", "ItemType", "KeyFacts", "Keyring", "Layout", "LoadedItem",
-    "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "PrefixQuery", "Progress",
+    "ManifestReport", "ManifestWritten", "Neighbour", "Parsed", "Passphrase", "Policy", "Progress",
     "RefreshReport", "Registry", "RelatedItem", "Relation", "Relations", "Replaced", "Root", "SearchResponse",
     "SearchResult", "SectionHit", "SectionResponse", "Severity", "SignReport", "Signature", "SimilarityReport",
     "SpaceStats", "SpaceStatus", "Stats", "TrustChange", "TrustReport", "TrustedKey", "Unchecked", "VectorReport",
@@ -121,7 +120,6 @@ _NAMES = {
     "rye.search.clauses": "Clause",
     "rye.search.explain": "Contrast Neighbour SimilarityReport Why contrast",
     "rye.search.facets": "Facet",
-    "rye.search.plan": "PrefixQuery",
     "rye.search.results": "ClauseTrace HybridMatch Replaced SearchResponse SearchResult SectionHit SectionResponse",
     "rye.signing": "REASONS Signature Verdict hide_keys last_moment refuse_key_text refuse_links system_clock "
     "write_atomically",

@@ -25,12 +25,14 @@ from rye.index.refresh import Progress
 from rye.index.schema import TYPE_NAMES
 from rye.index.vector_store import LOCK_WAIT
 from rye.parameters import (
+    COMMANDS,
     MAX_LIMIT,
     RefsOptions,
     SearchOptions,
     SectionOptions,
     SimilarOptions,
     WhyOptions,
+    check,
     complete,
     takes,
 )
@@ -41,7 +43,7 @@ from rye.search.engine import Search, SearchContext
 from rye.search.request import Request, make_request
 from rye.search.results import SearchResponse
 from rye.spaces import Root
-from rye.spaces.layout import Layout, as_path, as_paths, as_seconds
+from rye.spaces.layout import Layout, as_path, as_paths
 
 if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
@@ -109,7 +111,7 @@ class Registry:
         )
         self.roots: tuple[Root, ...] = layout.roots
         self._layout = layout
-        self.max_staleness = as_seconds(max_staleness)
+        self.max_staleness = check(COMMANDS["search"]["max_staleness"], max_staleness)
         self._progress = progress
         self._named_trust = as_paths("trust", trust)
         folder = as_path("cache_dir", cache_dir) if cache_dir is not None else cache_folder.default_cache_dir()
@@ -162,6 +164,7 @@ class Registry:
             ArgumentError: An argument is not valid.
             EnvironmentFault: The cache folder is not safe to use.
         """
+        check(COMMANDS["list"]["limit"], limit)
         page = MAX_LIMIT if limit is None else min(limit, MAX_LIMIT)  # at most what one search may ask for
         options = {"scope": scope, "space": space, "limit": page, "offset": offset, "sort_by": sort_by}
         options["include_superseded"] = include_superseded

@@ -24,6 +24,7 @@ from rye.index.reader import Part, Reader
 from rye.index.schema import SEPARATOR, TYPE_NAMES
 from rye.index.segment import Segment
 from rye.index.verdict_cache import VERDICT_NAMES
+from rye.parameters import refuse
 from rye.search.fields import nearest
 from rye.search.predicates import States, tally
 
@@ -169,18 +170,16 @@ def read_facets(given: Any) -> tuple[Wanted, ...]:
     """
     parts = given.split(",") if isinstance(given, str) else [] if given is None else given
     if not isinstance(parts, Sequence) or not all(isinstance(part, str) for part in parts):
-        message = f"facets must be names, not {given!r}"
-        raise ArgumentError("bad-facets", message, hint=_HINT, valid=list(FACETS))
+        refuse(("facets",), "is", repr(given), _HINT, valid=list(FACETS))
     found: dict[str, Wanted] = {}
     for part in parts if any(parts) else ():
         match = _ASKED.fullmatch(part.strip())
         most = int(match["most"] or DEFAULT_FACET_VALUES) if match else 0
         if match is None or not 1 <= most <= MAX_FACET_VALUES:
-            raise ArgumentError("bad-facets", f"facet {part!r} cannot be read", hint=_HINT, valid=list(FACETS))
+            refuse(("facets",), "has", f"{part!r}, which cannot be read", _HINT, valid=list(FACETS))
         found[match["name"]] = Wanted(match["name"], most)
     if len(found) > MAX_FACETS:
-        message = f"{len(found)} facets are too many"
-        raise ArgumentError("bad-facets", message, hint=f"ask for at most {MAX_FACETS}", valid=list(FACETS))
+        refuse(("facets",), "has", f"{len(found)} names", f"name at most {MAX_FACETS}", valid=list(FACETS))
     return tuple(found.values())
 
 

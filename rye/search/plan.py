@@ -8,24 +8,19 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rye import query
-from rye.errors import ArgumentError, QueryError
+from rye.errors import QueryError
 from rye.index import analysis
 from rye.index.arrays import Ints, unique
 from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.terms import escape
+from rye.parameters import ParameterError
 from rye.query import ast, loosen
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.score import Evaluation
-
-
-class PrefixQuery(str):
-    """The text of a query for search as you type: its last word is a word or the beginning of one."""
-
-    __slots__ = ()
 
 
 def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
@@ -69,7 +64,7 @@ class Plan:
         dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
         as_sentence: The query with question marks and ``type:id`` read as words, in case it finds nothing as written.
-        prefixed: What the first stage looks for instead of ``main`` in search as you type.
+        prefixed: What the first stage looks for instead of ``main`` in a prefix search.
     """
 
     main: ast.Node
@@ -153,7 +148,7 @@ def _without_types(node: ast.Node) -> tuple[ast.Node, list[ast.Dropped]]:
 def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> Plan:
     """Apply what else the request says to a query as it was read."""
     dropped, warnings = list(left_out), list[str]()
-    prefixed = _with_prefix(main, request.query) if isinstance(request.query, PrefixQuery) else None
+    prefixed = _with_prefix(main, request.query) if request.options["prefix"] else None
     bag: tuple[ast.Word, ...] = ()
     if request.proximity is not None:
         main, prefixed = _near(main, request.proximity), prefixed and _near(prefixed, request.proximity)
@@ -213,8 +208,8 @@ def _near(node: ast.Node, distance: int) -> ast.Node:
     choices = [operand.operands if isinstance(operand, ast.Or) else (operand,) for operand in operands]
     if len(operands) > 1 and all(isinstance(one, allowed) for choice in choices for one in choice):
         return ast.Near(operands, (distance,) * (len(operands) - 1), node.span)
-    message = f"proximity needs at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
-    raise ArgumentError("bad-proximity", message, hint="write NEAR into the query: a NEAR/5 b")
+    rest = f"at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
+    raise ParameterError("bad-proximity", [("proximity",)], "needs", rest, hint="write NEAR into the query: a NEAR/5 b")
 
 
 _ENDS = "?!.,;: "

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from typing import Any, NamedTuple, NoReturn
 
-from rye.errors import ArgumentError
 from rye.index.schema import fold_value, period
 from rye.index.terms import escape
 from rye.items.scope import Scope, parse_scope
@@ -17,6 +16,7 @@ from rye.parameters import (
     ProximityParts,
     SearchOptions,
     SectionOptions,
+    Setting,
     check,
     complete,
     defaults_of,
@@ -134,11 +134,11 @@ def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptio
     facets = read_facets(asked.pop("facets")) if takes is SearchOptions and "facets" in asked else ()
     options = {**defaults_of(SearchOptions), **complete(takes, asked)}
     if options["mode"] == "semantic" and options["limit"] > MAX_SEMANTIC_LIMIT:
-        hint = f"valid are whole numbers from 1 to {MAX_SEMANTIC_LIMIT} in mode 'semantic'"
-        refuse(("limit",), f"is {options['limit']}", hint, valid=[1, MAX_SEMANTIC_LIMIT])
+        hint = (f"valid are whole numbers from 1 to {MAX_SEMANTIC_LIMIT} with ", Setting("mode", "semantic"))
+        refuse(("limit",), "is", f"{options['limit']}", hint, valid=[1, MAX_SEMANTIC_LIMIT])
     for name, text in (options["fields"] or {}).items():
         if not isinstance(text, str) or not text.strip():
-            refuse(("fields", name), f"is {text!r}", "give each field a query as text, such as 'core'")
+            refuse(("fields", name), "is", repr(text), "give each field a query as text, such as 'core'")
     fuzzy, near = options["fuzzy"] or {}, options["proximity"] or {}
     checked = {name: options[name] for name in Request._fields if name in options} | {
         "query": query,
@@ -159,7 +159,7 @@ def _mode(options: Mapping[str, Any]) -> Mode:
     fusion = Fusion(**options["hybrid"]) if options["hybrid"] else _FUSION
     if not fusion.semantic_weight + fusion.keyword_weight > 0:
         weights = [("hybrid", "semantic_weight"), ("hybrid", "keyword_weight")]
-        raise ParameterError("bad-hybrid", weights, "is both 0", hint="give at least one of them a weight")
+        raise ParameterError("bad-hybrid", weights, "is", "both 0", hint="give at least one of them a weight")
     return Mode(options["mode"], options["threshold"], options["source_boosts"] or {}, fusion)
 
 
@@ -175,7 +175,7 @@ def require_field(name: str, metadata_keys: frozenset[str]) -> None:
     near = nearest(name, (*valid, *sorted(metadata_keys)))
     guess = f"did you mean {' or '.join(near)}? " if near else ""
     hint = f"{guess}fields are {', '.join((*TEXT_FIELDS, *KEYWORD_FIELDS))} and the items' metadata keys"
-    _refuse("unknown-field", f"fields: there is no field {name!r}", hint, nearest=near)
+    raise ParameterError("unknown-field", [("fields", name)], "is", "no field", hint=hint, nearest=near)
 
 
 def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
@@ -195,10 +195,12 @@ def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> l
             near = nearest(name, valid)
             guess = f"did you mean {' or '.join(near)}? " if near else ""
             hint = f"{guess}filters work on {', '.join(FILTERABLE)}, date_from, date_to and the items' metadata keys"
-            _refuse("unknown-filter", f"no item has a field {name!r} to filter on", hint, nearest=near)
+            raise ParameterError(
+                "unknown-filter", [("filters", name)], "is", "no field of any item", hint=hint, nearest=near
+            )
         several = list(wanted) if isinstance(wanted, (list, tuple, set, frozenset)) else [wanted]
         if not several:
-            _refuse("bad-filter", f"filters[{name!r}] is an empty list", "give at least one value, or leave it out")
+            _refuse_filter(name, "is", "an empty list", "give at least one value, or leave it out")
         options = tuple(_filter(name, key, value) for value in several)
         nodes.append(options[0] if len(options) == 1 else bound.Any(options))
     return nodes
@@ -210,7 +212,7 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
     elif isinstance(value, (int, float)):
         value = repr(value)
     if not isinstance(value, str) or not value.strip():
-        _refuse("bad-filter", f"filters[{name!r}] is {value!r}", "use text, a number, true or false, or a list of them")
+        _refuse_filter(name, "is", repr(value), "use text, a number, true or false, or a list of them")
     if value.startswith("!"):
         positive = _filter(name, key, value[1:])
         return bound.All((bound.Not(positive), bound.Everything() if key == "is" else bound.Has(key, text=False)))
@@ -220,11 +222,7 @@ def _filter(name: str, key: str, value: Any) -> bound.Bound:
     operator, limit = compared[1], compared[2].strip()
     kind = kind_of(key)
     if key in UNORDERED or not limit or not readable(kind, limit):
-        _refuse(
-            "bad-filter",
-            f"filters[{name!r}] compares with {limit!r}",
-            f"give a {kind} after {operator}, like {EXAMPLES[kind]}",
-        )
+        _refuse_filter(name, "compares with", repr(limit), f"give a {kind} after {operator}, like {EXAMPLES[kind]}")
     low, high = (limit, None) if operator[0] == ">" else (None, limit)
     inclusive = operator.endswith("=")
     return bound.Between(key, kind, low, high, include_low=inclusive, include_high=inclusive)
@@ -237,20 +235,20 @@ def _equal(name: str, key: str, value: str) -> bound.Bound:
     if key != "is":
         return bound.Glob(key, escape(folded))
     if folded not in STATES:
-        _refuse("bad-filter", f"filters[{name!r}] is {value!r}", f"states are {', '.join(STATES)}", valid=list(STATES))
+        _refuse_filter(name, "is", repr(value), f"states are {', '.join(STATES)}", valid=list(STATES))
     return bound.HasState(folded)
 
 
 def _dated(name: str, value: Any) -> bound.Bound:
     if not isinstance(value, str) or not readable("date", value):
         hint = "use an ISO date: 2026, 2026-02, 2026-02-18 or 2026-02-18T12:00Z"
-        _refuse("bad-filter", f"filters[{name!r}] is {value!r}", hint)
+        _refuse_filter(name, "is", repr(value), hint)
     start, end = period(value) or (0.0, 0.0)
     return bound.Changed(start, None) if name == "date_from" else bound.Changed(None, end)
 
 
-def _refuse(code: str, message: str, hint: str, **details: Any) -> NoReturn:
-    raise ArgumentError(code, message, hint=hint, **details)
+def _refuse_filter(name: str, verb: str, rest: str, hint: str, **details: Any) -> NoReturn:
+    raise ParameterError("bad-filter", [("filters", name)], verb, rest, hint=hint, **details)
 
 
 class SectionRequest(NamedTuple):
@@ -283,11 +281,11 @@ def make_section_request(query: str, given: Mapping[str, Any]) -> SectionRequest
     """
     search = make_request(query, given, SectionOptions)
     if not query.strip():
-        refuse(("query",), "is empty", "say what the sections are to be about")
+        refuse(("query",), "is", "empty", "say what the sections are to be about")
     request = SectionRequest(search, *(search.options[name] for name in SectionRequest._fields[1:]))
     both = request.recency_weight + request.authority_weight
     if both > 1:
-        weights = [("authority_weight",), ("recency_weight",)]
+        weights = [("recency_weight",), ("authority_weight",)]
         hint = "they are parts of the score; together they may be 1 at most"
-        raise ParameterError("bad-authority-weight", weights, f"is {both:g} together", hint=hint)
+        raise ParameterError("bad-authority-weight", weights, "is", f"{both:g} together", hint=hint)
     return request

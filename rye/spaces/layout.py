@@ -106,15 +106,3 @@ def as_paths(name: str, values: object) -> tuple[Path, ...]:
     if isinstance(values, Sequence) and not isinstance(values, (str, bytes)):
         return tuple(as_path(name, value) for value in values)
     raise ArgumentError("bad-path", f"{name} is {values!r}", hint="give a list of paths")
-
-
-def as_seconds(value: object) -> float:
-    """Validate a number of seconds that a caller gave as ``max_staleness``.
-
-    Raises:
-        ArgumentError: ``bad-max-staleness``.
-    """
-    if isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0:
-        return float(value)
-    hint = "use seconds ≥ 0, or float('inf') for never"
-    raise ArgumentError("bad-max-staleness", f"max_staleness is {value!r}", hint=hint)

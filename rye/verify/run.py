@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rye.errors import ArgumentError, NotFoundError
+from rye.parameters import COMMANDS, check
 from rye.signing import refuse_links, system_clock, write_atomically
 from rye.spaces.layout import Layout
 from rye.verify.changes import changed_since as find_changes
@@ -204,6 +205,7 @@ def start_verification(
     progress: Progress | None = None,
 ) -> Verification:
     """Prepare what :meth:`rye.Registry.check` returns; the arguments are its, and those of :func:`stream_outcomes`."""
+    check(COMMANDS["verify"]["space"], space)
     demanded = policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy()
     folder = layout.project or Path.cwd()
     outcomes = stream_outcomes(

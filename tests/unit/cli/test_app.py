@@ -255,7 +255,7 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("args", "message", "hint"),
     [
-        (["search", "a", "--fusion", "rrf"], "--fusion has no effect with mode 'keyword'", "use --mode hybrid"),
+        (["search", "a", "--fusion", "rrf"], "--fusion has no effect with --mode keyword", "use --mode hybrid"),
         (
             ["search", "a", "--mode", "semantic", "--rrf-k", "9", "--fusion", "rrf"],
             "--fusion and --rrf-k have",
@@ -263,16 +263,24 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
         ),
         (
             ["search", "a", "--threshold", ".2"],
-            "--threshold has no effect with mode",
+            "--threshold has no effect with --mode",
             "--mode semantic or --mode hybrid",
         ),
-        (["search", "a", "--source-boost", "user=1"], "--source-boost has no effect with mode", "use --mode semantic"),
+        (
+            ["search", "a", "--source-boost", "user=1"],
+            "--source-boost has no effect",
+            "use --mode semantic",
+        ),
         (["why", "a", "b", "--require-keyword-match"], "--require-keyword-match has no effect", "use --mode hybrid"),
         (["search", "a", "--mode", "hybrid", "--fusion", "max"], "--fusion is 'max'", "valid are weighted, rrf"),
-        (["search", "a", "--mode", "hybrid", "--rrf-k", "9"], "--rrf-k has no effect with fusion", "use --fusion rrf"),
+        (
+            ["search", "a", "--mode", "hybrid", "--rrf-k", "9"],
+            "--rrf-k has no effect",
+            "use --fusion rrf",
+        ),
         (
             ["search", "a", "--mode", "hybrid", "--fusion", "rrf", "--semantic-weight", "2"],
-            "--semantic-weight has no effect with fusion",
+            "--semantic-weight has no effect with --fusion",
             "use --fusion weighted, or leave it out",
         ),
         (["search", "a", "--mode", "hybrid", "--min-keyword-score", "150%"], "--min-keyword-score is 150.0", "percent"),

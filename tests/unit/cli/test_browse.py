@@ -11,7 +11,7 @@ from click import unstyle
 from rye import Registry
 from rye.cli.browse import Browser
 from rye.cli.terminal import PLAIN, Terminal
-from rye.registry import PrefixQuery, SearchResponse
+from rye.registry import SearchResponse
 from tests.support.spacesim import SpaceSim, furnish, no_own_items
 
 
@@ -26,7 +26,7 @@ def sim(tmp_path: Path) -> Iterator[SpaceSim]:
 
 def search_typed(registry: Registry, typed: str) -> SearchResponse:
     """Return what is found for what is typed so far."""
-    return registry.search(PrefixQuery(typed), lenient=True)
+    return registry.search(typed, prefix=True, lenient=True)
 
 
 def ids(registry: Registry, typed: str) -> set[str]:

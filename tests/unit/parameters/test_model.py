@@ -23,6 +23,7 @@ from rye.parameters import (
     complete,
     parameters_of,
 )
+from rye.parameters.model import Only
 from rye.parameters.tools import TOOLS
 
 
@@ -39,7 +40,7 @@ class Options(TypedDict, total=False):
     way: Annotated[str, Parameter("Way", "up", choices=("up", "down"))]
     count: Annotated[int, Parameter("Count", 3, low=1, high=9)]
     share: Annotated[float | None, Parameter("Share", low=0, high=100, percent=True)]
-    days: Annotated[float, Parameter("Days", 30.0, low=0, high=90, above=True, only=("way", ("down",)))]
+    days: Annotated[float, Parameter("Days", 30.0, low=0, high=90, above=True, only=Only("way", ("down",)))]
     quick: Annotated[bool, Parameter("Whether", False)]
     names: Annotated[Sequence[str], Parameter("Names", ())]
     more: Annotated[Mapping[str, Any] | None, Parameter("More", parts=Parts, data='as in `{"deep": true}`')]
@@ -73,10 +74,10 @@ def test_values_are_completed_with_defaults() -> None:
             {"share": math.nan},
             "bad-share",
             "share is nan",
-            "valid are numbers from 0 to 100; what is above 1 is percent",
+            "valid are numbers from 0 to 100, or leave it out; what is above 1 is percent",
         ),
         ({"way": "down", "days": 0}, "bad-days", "days is 0", "valid are numbers above 0, up to 90"),
-        ({"days": 5}, "bad-days", "days has no effect with way 'up'", "use way='down', or leave it out"),
+        ({"days": 5}, "bad-days", "days has no effect with way='up'", "use way='down', or leave it out"),
         ({"quick": 1}, "bad-quick", "quick is 1, of type int", "valid are true and false"),
         (
             {"more": 1},
@@ -99,10 +100,10 @@ def test_a_surface_writes_names_its_own_way() -> None:
     """The message is made of names and words, so another surface's names never have to be searched for in it."""
     with pytest.raises(ParameterError) as raised:
         complete(Options, {"days": 5})
-    raised.value.spell(["--days"], lambda name, value: f"--{name} {value}")
-    assert str(raised.value) == "--days has no effect with way 'up' (use --way down, or leave it out)"
-    raised.value.spell(["--days", "--hours"], lambda name, value: f"--{name} {value}")
-    assert raised.value.message == "--days and --hours have no effect with way 'up'"
+    raised.value.spell(lambda path: [f"--{path[0]}"], lambda each: f"--{each.name} {each.value}")
+    assert str(raised.value) == "--days has no effect with --way up (use --way down, or leave it out)"
+    raised.value.preceded("first: ").spell(lambda _: ["--days", "--hours"], lambda each: f"--{each.name} {each.value}")
+    assert raised.value.message == "first: --days and --hours have no effect with --way up"
 
 
 def test_an_unknown_name_is_pythons_own_error() -> None:
