@@ -1,7 +1,7 @@
 """Worker processes, installed programs, cancellation, and folders that are removed when this process ends.
 
-Nothing is started from the working directory: that is often a stranger's checkout, where Python by itself looks for
-whatever is to be imported. A worker is this very Python on rye itself, started isolated.
+Nothing is imported or run from the working directory, where Python looks first by default: it is often an untrusted
+checkout. A worker is this same Python running rye itself, in isolated mode.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _START = (
 )
 
 _MOST_WAITING = 128
-"""Results that wait for an earlier one: as many as are done here before a helper has come up, and more."""
+"""How many results may wait for an earlier one: more than this process computes while a helper starts."""
 
 _POLL = 0.05
-"""Seconds between two questions whether what is waited for is still wanted."""
+"""Seconds between two checks for cancellation while waiting."""
 
 _END = object()
 _STOPPING = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
@@ -63,7 +63,7 @@ class Helper:
     wait: Callable[[], object]
 
     def dismiss(self) -> None:
-        """End it, whatever it does."""
+        """End it at once."""
         self.kill()
         self.wait()
         for stream in (self.stdin, self.stdout):
@@ -72,10 +72,10 @@ class Helper:
 
 
 def copy(work: Callable[[], None]) -> Helper | None:
-    """Copy this process; the copy does ``work``, which calls :func:`serve`, and need import nothing again.
+    """Fork this process; the fork calls ``work``, which calls :func:`serve`, and need import nothing again.
 
-    None where that is not safe: a copy has none of the other threads, but keeps what they had locked. Of threads that
-    Python does not know there are those of NumPy's algebra library alone, which ends them itself before a fork.
+    None where that is not safe: a fork has none of the other threads, but keeps the locks that they held. The only
+    threads that Python does not know of are those of NumPy's linear algebra library, which ends them before a fork.
     """
     if sys.platform != "linux" or threading.active_count() > 1:
         return None
@@ -111,10 +111,10 @@ def copy(work: Callable[[], None]) -> Helper | None:
 
 
 def start(module: str) -> Helper | None:
-    """Start a helper with the path of this process, but without the program that runs here; None when there is none.
+    """Start a helper, a new Python with the import path of this one; None when there is no Python to start.
 
     It runs ``help_out`` of a module of rye, takes requests on standard input and answers on standard output.
-    Entries of the path that depend on the working directory are left out.
+    Relative entries of the path, which depend on the working directory, are left out.
     """
     if not sys.executable:
         return None
@@ -133,7 +133,7 @@ def start(module: str) -> Helper | None:
 
 
 def find_program(name: str) -> str | None:
-    """Return the place of a program on ``PATH``, None when it is on none of its absolute entries.
+    """Return the path of a program on ``PATH``; None when no absolute entry has it.
 
     A relative entry, and on Windows the working directory ahead of all entries, would let a checkout bring its own.
     """
@@ -188,7 +188,7 @@ class Worker:
         return len(self._asked)
 
     def ask(self, request: object) -> Future[Any]:
-        """Send a request; its result is an OSError where the helper ends, or sends nonsense, before it answers.
+        """Send a request; the future fails with an OSError if the helper ends, or sends garbage, before it answers.
 
         Raises:
             OSError: It has ended.
@@ -219,7 +219,7 @@ class Worker:
             self._asked.popleft().set_exception(BrokenPipeError("the helper has ended"))
 
     def dismiss(self) -> None:
-        """End the helper, whatever it does."""
+        """End the helper at once."""
         self._helper.kill()
         self._thread.join()
         self._helper.dismiss()
@@ -248,10 +248,10 @@ def start_workers(
 
 
 def spread(tasks: Iterable[T], work: Callable[[T], R], workers: Sequence[Worker], *, ahead: int) -> Iterator[R]:
-    """Yield the result of each task, in their order: of workers, and of this process whenever all of them are busy.
+    """Yield the results of tasks in their order, computed by workers, and by this process while all of them are busy.
 
-    A task whose worker ends is done here. The last one is not queued behind another task: this process would have to
-    wait for both. Results that wait for an earlier one are bounded, so memory does not grow with the number of tasks.
+    A task whose worker has ended is done here. The last task is not queued behind another one: this process would have
+    to wait for both. Results that wait for an earlier one are bounded, so memory does not grow with the tasks.
 
     Args:
         tasks: Taken as needed.
@@ -260,7 +260,7 @@ def spread(tasks: Iterable[T], work: Callable[[T], R], workers: Sequence[Worker]
         ahead: How many tasks a worker has at a time, so that it need not wait for this process.
 
     Raises:
-        CancelledError: The work is not wanted any more.
+        CancelledError: The work was cancelled.
     """
     from concurrent.futures import Future
 
@@ -292,11 +292,11 @@ def spread(tasks: Iterable[T], work: Callable[[T], R], workers: Sequence[Worker]
 
 
 def await_answer(answer: Future[R]) -> R:
-    """Wait for the answer of a worker, asking meanwhile whether it is still wanted.
+    """Wait for the answer of a worker, and stop when the work is cancelled.
 
     Raises:
         OSError: The worker ended before it answered.
-        CancelledError: The answer is not wanted any more.
+        CancelledError: The work was cancelled.
     """
     while True:
         try:
@@ -316,13 +316,13 @@ _FOLDERS: list[tuple[int, Path]] = []
 
 
 def remove_at_end(folder: Path) -> None:
-    """Let a folder be removed at the end of this process."""
+    """Remove a folder when this process ends."""
     _FOLDERS.append((os.getpid(), folder))
 
 
 @atexit.register
 def leave() -> None:
-    """Remove the folders now; a copy of the process leaves those that are not its own."""
+    """Remove the folders now; a fork leaves those of its parent alone."""
     while _FOLDERS:
         process, folder = _FOLDERS.pop()
         if process == os.getpid():
@@ -330,20 +330,20 @@ def leave() -> None:
 
 
 Cancelled = Callable[[], bool]
-"""Asked often, in the thread that works; True ends the work with :class:`rye.errors.CancelledError`."""
+"""Called often, in the working thread; True ends the work with :class:`rye.errors.CancelledError`."""
 
-_ASKED: ContextVar[Cancelled | None] = ContextVar("rye_index_cancelled", default=None)
+_CANCELLED: ContextVar[Cancelled | None] = ContextVar("rye_index_cancelled", default=None)
 
 
 @contextmanager
 def stoppable(cancelled: Cancelled | None) -> Iterator[None]:
-    """Let what is done in this context by this thread be stopped."""
-    token = _ASKED.set(cancelled)
+    """Make the work of this thread in this context cancellable."""
+    token = _CANCELLED.set(cancelled)
     try:
         check_cancelled()
         yield
     finally:
-        _ASKED.reset(token)
+        _CANCELLED.reset(token)
 
 
 def check_cancelled() -> None:
@@ -352,7 +352,7 @@ def check_cancelled() -> None:
     Raises:
         CancelledError: ``cancelled``.
     """
-    cancelled = _ASKED.get()
+    cancelled = _CANCELLED.get()
     if cancelled is not None and cancelled():
         message = "the indexing was cancelled; what was indexed before still serves"
         raise CancelledError("cancelled", message, hint="ask again: the next search indexes what is missing")

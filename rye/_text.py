@@ -7,7 +7,7 @@ doing anything to either.
     >>> inline("two\nlines \x1b[31mred")
     'two lines \\x1b[31mred'
 
-:func:`find_envelope` is the only finder of the signature line of a file: where it is, not what it says.
+:func:`find_envelope` alone finds the signature line of a file; it does not judge it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def block(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return text for one line: as :func:`block`, every run of white space one space."""
+    """Return text for one line: escaped as by :func:`block`, and every run of white space as one space."""
     return _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip())
 
 

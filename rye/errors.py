@@ -1,4 +1,4 @@
-"""One base class for everything rye refuses, in families by whose fault it is.
+"""The errors of rye: one base class, and families by whose fault it is.
 
 Every error carries a stable ``code``, a message that says what was wrong and where, and a ``hint`` that says what to
 do about it. :meth:`RyeError.to_dict` is the JSON of every surface.
@@ -31,7 +31,7 @@ class RyeError(Exception):
         self.details = details
 
     def preceded(self, words: str) -> Self:
-        """Put words before the message, of one who knows where what was wrong came from; returns the error itself."""
+        """Put words before the message, for a caller that knows where the value came from; returns the error itself."""
         self.message = f"{words}{self.message}"
         return self
 
@@ -98,7 +98,7 @@ class ArgumentError(RyeError):
 
 
 class NotFoundError(RyeError):
-    """What the caller named does not exist; the hint names the nearest that does."""
+    """The thing that the caller named does not exist; the hint names the nearest that does."""
 
 
 class ItemError(RyeError):
@@ -114,7 +114,7 @@ class EnvironmentFault(RyeError):
 
 
 class CancelledError(RyeError):
-    """Who asked for the work does not want it any more; nothing was left half done."""
+    """The work was cancelled by its caller; nothing was left half done."""
 
 
 class UnavailableError(RyeError):

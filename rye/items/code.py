@@ -1,6 +1,6 @@
 """Reads tools that are code: Python by its syntax tree, other scripts by their text. Nothing is compiled or run.
 
-Header comments, simple constants, functions and classes are read; whatever the text, reading it is no error.
+Header comments, simple constants, functions and classes are read; no text is an error.
 """
 
 from __future__ import annotations
@@ -178,7 +178,7 @@ _ONE_AT_A_TIME = threading.Lock()
 
 
 def _parse(text: str) -> ast.Module | None:
-    """Return the syntax tree, or None for whatever keeps the parser from making one."""
+    """Return the syntax tree, or None when the parser makes none, for whatever reason."""
     with _ONE_AT_A_TIME, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the tool's own string escapes are not ours to warn about
         try:

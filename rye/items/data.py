@@ -7,7 +7,7 @@ from typing import Any
 
 from rye.errors import ItemError
 from rye.items.model import STATED_KEYS, Draft
-from rye.items.values import MAX_DIGITS, cut_blank_head, jsonable, line_of, too_deep
+from rye.items.values import cut_blank_head, integer, jsonable, line_of, too_deep
 
 # tomllib takes quadratic time over a dotted key; 65 parts are deeper than metadata may nest anyway
 _TOML_LONG_KEY = re.compile(
@@ -28,7 +28,7 @@ def read_json(text: str) -> Draft:
     import json
 
     try:
-        value = json.loads(text, parse_constant=lambda _: None, parse_int=_read_integer)
+        value = json.loads(text, parse_constant=lambda _: None, parse_int=integer)
     except json.JSONDecodeError as error:
         raise _unparsable("JSON", error.lineno, error.msg) from None
     except RecursionError:
@@ -62,10 +62,6 @@ def _draft(text: str, value: Any) -> Draft:
     body, line = cut_blank_head(text)
     stated = value if isinstance(value, dict) else {}
     return Draft(metadata=stated, body=body, body_line=line, paragraph=header(text, "#")[1])
-
-
-def _read_integer(digits: str) -> int | str:
-    return int(digits) if len(digits) <= MAX_DIGITS else digits
 
 
 def _unparsable(language: str, line: int, problem: str) -> ItemError:

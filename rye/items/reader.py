@@ -110,7 +110,7 @@ def _located(item_type: ItemType, item_id: str, suffix: str) -> Iterator[None]:
 
 
 def _text(data: bytes, item_type: ItemType, suffix: str) -> tuple[str, RawEnvelope | None]:
-    """Return the text of a file without its signature line, which stands beside it."""
+    """Return the text of a file without its signature line, and that line."""
     if len(data) > MAX_BYTES:
         raise ItemError(
             "too-large",

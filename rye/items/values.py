@@ -125,8 +125,7 @@ MAX_DEPTH = 64
 MAX_VALUES = 100_000
 """How many values the metadata of one file may hold, every use of an alias counted."""
 
-MAX_DIGITS = 4000
-"""How many digits an integer may be read from; the interpreter refuses to read or print many more."""
+_MAX_DIGITS = 4000  # the interpreter refuses to read or print many more
 _MAX_BITS = 14_000  # the same limit for an integer that is there already
 _DATE = re.compile(
     r"(\d{4})-(\d{1,2})-(\d{1,2})"
@@ -182,6 +181,11 @@ def _convert(value: Any, depth: int, budget: list[int]) -> Any:
         items = sorted(value, key=repr) if isinstance(value, set | frozenset) else value
         return [item for item in (_convert(entry, depth + 1, budget) for entry in items) if item is not _DROPPED]
     return _DROPPED
+
+
+def integer(digits: str) -> int | str:
+    """Return the integer that a text spells; the text itself when it is too long to be one."""
+    return int(digits) if len(digits) <= _MAX_DIGITS else digits
 
 
 def key_text(key: Any) -> str:

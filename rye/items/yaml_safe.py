@@ -18,7 +18,7 @@ from typing import Any
 import yaml
 
 from rye.errors import ItemError
-from rye.items.values import MAX_DEPTH, MAX_DIGITS, MAX_VALUES, clean, iso, key_text, too_deep, too_many
+from rye.items.values import MAX_DEPTH, MAX_VALUES, clean, integer, iso, key_text, too_deep, too_many
 
 MAX_CHARS = 1 << 20
 """How long a YAML text may be."""
@@ -229,7 +229,7 @@ def resolve(text: str) -> Any:
     if first not in _MAYBE_NUMBER:
         return text
     if _INTEGER.fullmatch(text):
-        return int(text) if len(text) <= MAX_DIGITS else text
+        return integer(text)
     if _RADIX.fullmatch(text):
         return int(text, 0)
     if _FLOAT.fullmatch(text):

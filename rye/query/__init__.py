@@ -1,9 +1,9 @@
-"""The query room: text → an immutable AST that prints itself canonically, or an error that says what to do.
+"""The query language: text → an immutable AST that prints itself canonically, or an error that says how to fix it.
 
-It knows the language (``grammar/query.lark``) and no schema: which fields there are and what a word matches is decided
-one room up. Every text is read to its end, and what is wrong with it is fixed and noted. Strict parsing then raises
-the first fault, with the fixed query as its suggestion; lenient parsing answers with the fixed query and lists what
-it did.
+This room knows the language (``grammar/query.lark``) and no schema: which fields exist and what a word matches is
+decided in :mod:`rye.search`. Every text is read to its end; each mistake is repaired and noted. Strict parsing then
+raises the first fault, with the repaired query as its suggestion; lenient parsing returns the repaired query and a list
+of the repairs.
 
     >>> from rye.query import parse
     >>> print(parse("deploy AND (title:k8s OR NOT draft)").ast)
@@ -54,19 +54,19 @@ def parse(text: str, *, lenient: bool = False) -> Parsed:
     """Parse the text of a query.
 
     Args:
-        text: What the user wrote; blank means every item.
-        lenient: Accept any text whatever and list what had to be left out or read differently.
+        text: The query as the user wrote it; blank means every item.
+        lenient: Accept any text, and list what was left out or read differently.
 
     Raises:
-        QueryError: The text is no query; never when ``lenient``.
+        QueryError: The text is not a correct query; never when ``lenient``.
     """
     return _parse_bare(text) or _parse(text, lenient)
 
 
 def _parse_bare(text: str) -> Parsed | None:
-    """Parse ASCII letters, digits and spaces, or one phrase of them; None where only the grammar can tell.
+    """Parse ASCII letters, digits and spaces, or one phrase of them, without the grammar; None for any other query.
 
-    Most queries are that. Importing Lark and building its tables takes 70 ms, a tenth of a short command.
+    Most queries are like that. Importing Lark and building its tables takes 70 ms, a tenth of a short command.
     """
     if len(text) > MAX_CHARS:
         return None
@@ -84,7 +84,7 @@ def _parse_bare(text: str) -> Parsed | None:
 
 @lru_cache(maxsize=256)
 def _parse(text: str, lenient: bool) -> Parsed:  # noqa: FBT001 - a key of the cache
-    """Parse by the grammar; an agent asks the same again, page by page, and a tree never changes."""
+    """Parse by the grammar; cached, since an agent repeats a query for every page and a tree never changes."""
     from rye.query.recovery import parse_leniently, parse_strictly
 
     return parse_leniently(text) if lenient else parse_strictly(text)

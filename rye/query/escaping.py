@@ -28,7 +28,7 @@ ODD_WORDS = {
     "stray-suffix": re.compile(r"[~^][\d.]*\Z"),
     "missing-field": re.compile(r"[<>]=?[0-9]"),
 }
-"""What the grammar takes for a word although it was most likely meant as something else: error code → its look."""
+"""Words to the grammar that are most likely mistakes: error code → the pattern of such a word."""
 
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
@@ -38,7 +38,7 @@ _JOINING = "|".join(word for word in OPERATORS if word != "TO")
 
 @dataclass(frozen=True, slots=True)
 class Spelling:
-    """How text is spelled at some place: what needs an escape, what not at the start, and what must not begin it."""
+    """How text is escaped at one place: characters to escape, those free at the start, and beginnings to escape."""
 
     specials: str
     free_at_start: str

@@ -1,7 +1,7 @@
 """The parser of ``grammar/query.lark``: Lark's tables, and one method per rule that makes its part of the AST.
 
-The tokens come from :mod:`rye.query.recovery`, which has checked them, so nothing here can fail. ``None`` stands for a
-hole, an operand that is missing: whatever takes one does without it, or becomes a hole itself.
+The tokens come from :mod:`rye.query.recovery`, which has checked them, so nothing here can fail. ``None`` is a hole, a
+missing operand: a node is built without it, or becomes a hole itself.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def conjunction(parts: Iterable[Part]) -> Part:
 
 
 def meaning(value: Token) -> str:
-    """Return the text that a value or an end of a range stands for, quoted or not."""
+    """Return the text that a value or an end of a range means, quoted or not."""
     return unquote(value) if value.type == "PHRASE" else plain(value)
 
 

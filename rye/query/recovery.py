@@ -15,7 +15,7 @@ parser never fails, and reading takes a time linear in the text. What is repaire
   comparison asks whether the field is there; without a field it is for the field of its group.
 - Ranges: the same. A range without its end is closed, a missing end open; ``..`` and ``to`` mean TO; a list of values
   is read as a group joined by OR.
-- NEAR: an exclusion or field at its start moves around it; if something is left that has no positions, AND joins all.
+- NEAR: an exclusion or field at its start moves around it; if an operand without positions is left, AND joins all.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def parse_strictly(text: str) -> ast.Parsed:
 
 
 def parse_leniently(text: str) -> ast.Parsed:
-    """Parse anything, and list what was repaired in the order of the text."""
+    """Parse any text, and list the repairs in the order of the text."""
     tree, faults = _read(text, lenient=True)
     dropped = [fault.dropped() for fault in faults]
     if loosen(tree) is not None:
@@ -58,7 +58,7 @@ def parse_leniently(text: str) -> ast.Parsed:
 
 
 def _read(text: str, *, lenient: bool) -> tuple[ast.Node, list[Fault]]:
-    """Return what any text is read as, and its faults: those of NEAR last, the others as they were met."""
+    """Return the tree of any text, and its faults: those of NEAR last, the others in the order of the text."""
     source, faults = text, []
     if len(text) > MAX_CHARS:
         source = text[:MAX_CHARS]
@@ -131,10 +131,15 @@ class _Group(NamedTuple):
 
 
 class _Reader:
-    """One pass over one text of a legal length.
+    """One pass over a text within the length limit.
 
-    The lexer is asked for the next token only when the last one has been dealt with, so that it always knows what may
-    stand next in the repaired query: a range begins only after a field that was fed, never after one that was not.
+    Its state is the last token that was fed, the open groups, the exclusions before the next operand, and the number of
+    leaves. The invariant: all that has been fed is the beginning of a correct query. Every repair keeps it, because it
+    feeds nothing, or a whole operand where one is wanted (a HOLE if there is none), or an operator directly behind an
+    operand. So the parser can always go on, and at the end only open groups have to be closed.
+
+    The lexer reads a token only when the one before has been handled. It is contextual, so it then knows what may come
+    next in the repaired query: a range begins only after a field that was fed, never after one that was left out.
     """
 
     def __init__(self, source: str, *, lenient: bool) -> None:
@@ -144,13 +149,13 @@ class _Reader:
         self._lenient = lenient
         self._session = parser().parse_interactive(self._text)
         self._previous = _START
-        self._condition = ""  # what ~ cannot follow, where that was just read
+        self._condition = ""  # the name of what was just fed, if no ~ may follow it
         self._groups: list[_Group] = []
-        self._exclusions = 0  # how many stand directly before what comes next: NOT NOT -a
+        self._exclusions = 0  # directly before the next operand, as in NOT NOT -a; each adds to the depth
         self._leaves = 0
 
     def read(self) -> Part:
-        """Return what the text was read as; None where nothing is left of it."""
+        """Return the tree of the text; None where nothing is left of it."""
         stopped = False
         try:
             for token in self._session.lexer_thread.lex(self._session.parser_state):  # type: ignore[no-untyped-call]
@@ -179,11 +184,11 @@ class _Reader:
         self.faults.append(Fault(code, start, self._source[start:end], facts))
 
     def _written(self, token: Token) -> str:
-        """Return what the writer wrote where ``token`` now stands."""
+        """Return the original text at the place of a token."""
         return self._source[token.start_pos : token.end_pos]
 
     def _continue_at(self, position: int) -> None:
-        """Let the lexer go on from there: behind what was read without it, or before what is to be read differently."""
+        """Move the lexer: behind text that was read without it, or back to text that is to be read differently."""
         assert self._session.lexer_thread.state
         self._session.lexer_thread.state.line_ctr.char_pos = position
 
@@ -193,7 +198,7 @@ class _Reader:
 
     @property
     def _waiting_field(self) -> Token | None:
-        """The field that stands directly before, its value still missing."""
+        """The field just fed, whose value is still missing."""
         return self._previous if self._previous.type == "FIELD" else None
 
     @property

@@ -55,7 +55,7 @@ def loosen(node: ast.Node) -> tuple[ast.Word, ...] | None:
 def without_question_marks(node: ast.Node, text: str) -> tuple[ast.Node, list[ast.Dropped]]:
     """Take the question marks at the end of words as punctuation, but not inside of groups and fields.
 
-    ``what's new?`` asks; it does not mean a word with one more letter.
+    ``what's new?`` is a question; it does not search for words with one more letter.
 
     Returns:
         The query without them, and one report for each word that lost some.
@@ -96,7 +96,7 @@ def dump(node: ast.Node) -> str:
 
 
 def _label(node: ast.Node) -> str:
-    """Return the kind of a node and what it itself says."""
+    """Return the kind of a node and its own values."""
     kind = type(node).__name__
     match node:
         case ast.Word(text) | ast.Wildcard(text) | ast.Fuzzy(text, None) | ast.Phrase(text, None):

@@ -100,7 +100,7 @@ _SKIPPED = frozenset({"__pycache__", "node_modules"})
 def system_roots(
     bundles: Sequence[Path | str] | None = None, *, environ: Mapping[str, str] | None = None
 ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-    """Return the roots of system space in the order in which they count, and sentences on what could not be used.
+    """Return the roots of system space, highest priority first, and warnings about bundles that could not be used.
 
     Args:
         bundles: None means rye's own items, every installed bundle, and the folders in ``RYE_BUNDLES``; an empty
@@ -130,14 +130,14 @@ def system_roots(
 def named_roots(
     folders: Iterable[Path | str], *, taken: Collection[str] = ()
 ) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-    """Return the roots of the bundles in folders, importing nothing, and sentences on folders that hold none.
+    """Return the roots of the bundles in folders, importing nothing, and warnings about folders that hold none.
 
     A folder may be a root itself, contain a ``.ai``, or contain packages that do, such as the target of
     ``pip install --target``.
 
     Args:
         folders: Where to look.
-        taken: Bundle ids that others have already.
+        taken: Bundle ids that are already in use.
 
     Raises:
         NotFoundError: ``bundle-not-found``.
@@ -162,7 +162,7 @@ def named_root(folder: Path) -> Root:
 
 
 class RootCollector:
-    """Roots found so far: each bundle id once, each folder once unless bundles share it out by categories."""
+    """Collects roots: each bundle id once, each folder once unless bundles divide it by categories."""
 
     def __init__(self, taken: Collection[str] = ()) -> None:
         self._roots: list[Root] = []
@@ -171,7 +171,7 @@ class RootCollector:
         self.warnings: list[str] = []
 
     def add(self, root: Root) -> None:
-        """Take a root; a second bundle of the same id gets a number, for an id decides which keys may speak."""
+        """Add a root; a second bundle of the same id gets a number, because keys are trusted for one bundle id."""
         place = os.path.realpath(root.path)
         shares = self._places.setdefault(place, set())
         if root.categories in shares or (shares and not root.categories):
@@ -186,7 +186,7 @@ class RootCollector:
         self._roots.append(replace(root, bundle=bundle))
 
     def add_folders(self, folders: Sequence[Path]) -> None:
-        """Take every root below the folders."""
+        """Add every root below the folders."""
         if missing := [folder for folder in folders if not os.path.isdir(folder)]:
             path = str(missing[0])
             message = f"there is no bundle folder {path!r}"
@@ -199,7 +199,7 @@ class RootCollector:
                 self.add(root)
 
     def result(self) -> tuple[tuple[Root, ...], tuple[str, ...]]:
-        """Return the roots, and sentences on folders that hold none."""
+        """Return the roots, and the warnings."""
         return tuple(self._roots), tuple(self.warnings)
 
 
@@ -234,7 +234,7 @@ def has_items(folder: Path) -> bool:
 
 
 def is_looked_into(name: str) -> bool:
-    """Return whether bundles and projects are looked for in folders of this name."""
+    """Return whether folders of this name are searched for bundles and projects."""
     return name[0] != "." and name not in _SKIPPED and not name.endswith((".dist-info", ".egg-info"))
 
 
@@ -247,7 +247,7 @@ def _installed(warnings: list[str]) -> Iterator[Root]:
     for entry in sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: (entry.name, entry.value)):
         try:
             yield _registered(entry.name, entry.load()())
-        except (Exception, SystemExit) as error:  # noqa: BLE001 - a stranger's code may raise anything
+        except (Exception, SystemExit) as error:  # noqa: BLE001 - foreign code may raise anything
             problem = f"{type(error).__name__}: {error}".rstrip(": ")
             warnings.append(f"the bundle {entry.name!r} ({entry.value}) is left out: {problem}")
 
@@ -273,8 +273,8 @@ def _registered(name: str, answer: Any) -> Root:
     """Make a root of what a bundle callable returned, a mapping or an object.
 
     Raises:
-        TypeError: It is neither, or says something that cannot be used.
-        ValueError: There are no items where it says.
+        TypeError: It is neither, or one of its values is of the wrong type.
+        ValueError: There are no items in its ``root_path``.
     """
     place = _value(answer, "root_path")
     if not isinstance(place, str | os.PathLike):
@@ -295,7 +295,7 @@ def _value(answer: Any, key: str) -> Any:
 
 
 def _stamp(path: Path, version: str, categories: Iterable[str]) -> str:
-    """Return what changes when a package is installed anew; empty for one that its author may be editing."""
+    """Return a text that changes when a package is installed again; empty for one that its author may be editing."""
     if not version or _INSTALLED.isdisjoint(path.parts):
         return ""
     folders = [path, *(path / item_type.folder for item_type in ItemType)]

@@ -1,4 +1,4 @@
-"""Find the project and the user space."""
+"""Finds the project and the user space."""
 
 # ruff: noqa: PTH110, PTH112, PTH114 - those of Path raise where a folder may not be entered
 from __future__ import annotations

@@ -21,8 +21,8 @@ class Layout:
         roots: All of them, highest priority first.
         project: The folder that holds the project's ``.ai``, if there is a project.
         user: The user space's ``.ai``; it need not exist.
-        warnings: Bundles that could not be used.
-        named: Bundles that a caller has named; the others were found.
+        warnings: About bundles that could not be used.
+        named: Bundles that the caller named; the others were found.
     """
 
     roots: tuple[Root, ...]
@@ -82,7 +82,7 @@ class Layout:
         return tuple(root for root in self.roots if space in ("all", root.space))
 
     def may_demand(self, root: Root) -> bool:
-        """Return whether a manifest may be demanded of a root: of the user's own, and of bundles that were named."""
+        """Return whether a manifest may be required of a root: those of the user, and bundles that were named."""
         return root.space != "system" or root in self.named
 
 

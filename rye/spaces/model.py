@@ -41,9 +41,9 @@ class Root:
         path: The folder, absolute, links in it as they are.
         bundle: Bundle id in system space, no two the same among the roots found together; also the name of a project
             that a caller named by its path; else empty.
-        version: What the bundle says, else empty.
+        version: The version that the bundle states, else empty.
         categories: The only namespaces whose items count; empty for all.
-        stamp: Changes whenever an installed bundle may have changed; empty for a root that must be walked to know.
+        stamp: Changes whenever an installed bundle may have changed; empty if only a walk can show that.
     """
 
     space: Space

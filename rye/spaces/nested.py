@@ -1,4 +1,8 @@
-"""Find the projects below a folder: each ``.ai`` in it, and folders that could not be read."""
+"""Finds the projects below a folder, each ``.ai`` in it, and reports folders that could not be read.
+
+Nothing below the folder may hide a project from verification: hence links are followed, folders that cannot be read are
+problems, and a limit on the number of folders ends the search with a problem rather than silently.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +33,7 @@ class ProjectsBelow:
 
     Attributes:
         roots: The project or bundle that the folder itself is, then the projects in it.
-        problems: What may be a project, or hold one, and could not be looked at, with its ``path``.
+        problems: Errors about folders that may be or hold a project and could not be read, each with its ``path``.
     """
 
     roots: tuple[Root, ...]
@@ -39,15 +43,15 @@ class ProjectsBelow:
 def look_below(folder: Path, *, taken: Collection[str] = (), most: int = MAX_FOLDERS) -> ProjectsBelow:
     """Return the projects in a folder, and the bundle that it may be itself, importing nothing.
 
-    Whatever has a ``.ai`` is a project, also when that holds no items; only a folder that has none, and is none, can be
-    a bundle. Projects are looked for beside and below others, too, so that none can hide one. Links are followed to
-    folders inside ``folder``, each real folder once; what one that leads out of it leads to is looked through, and a
-    project there is a problem. Hidden folders and what lies in a ``.ai`` are reached by links alone.
+    Every folder with a ``.ai`` is a project, even if that holds no items; only a folder without one can be a bundle.
+    The search goes on below projects, so that none can hide another. Links are followed, each real folder once; where
+    one leads out of ``folder``, that place is searched too, and a project there is a problem. Hidden folders and those
+    inside a ``.ai`` are entered by links only.
 
     Args:
         folder: Where to look.
-        taken: Names that others have already.
-        most: In how many folders to look.
+        taken: Names that are already in use.
+        most: How many folders are searched at most.
     """
     search = _Search(Path(os.path.abspath(folder)), taken, most)  # noqa: PTH100 - links stay
     search.run()
@@ -55,7 +59,7 @@ def look_below(folder: Path, *, taken: Collection[str] = (), most: int = MAX_FOL
 
 
 class _Place(NamedTuple):
-    """A folder to look into: its path, where it really is, and, outside, the link that leads out on the way there."""
+    """A folder to search: its path, its real path, and the link that leads out on the way there, if one does."""
 
     path: str
     real: str
@@ -63,7 +67,7 @@ class _Place(NamedTuple):
 
 
 class _Search:
-    """A walk by levels, first along the folders' own paths, then along links, at last outside."""
+    """A breadth-first search: along the folders' own paths first, then along links, and outside the folder last."""
 
     def __init__(self, folder: Path, taken: Collection[str], most: int) -> None:
         self._folder = folder
@@ -78,7 +82,7 @@ class _Search:
         self.problems: list[RyeError] = []
 
     def run(self) -> None:
-        """Look at the folder itself, then into it."""
+        """Check whether the folder itself is a project or bundle, then search it."""
         if self._folder.name == FOLDER:
             self._add_project(self._folder)
             return
@@ -111,13 +115,13 @@ class _Search:
         self.problems.append(ItemError("too-many-folders", message, hint=hint, path=path))
 
     def _closed(self, path: str, error: OSError) -> None:
-        message = f"{path!r} cannot be read, so what lies there is not known: {error.strerror}"
+        message = f"{path!r} cannot be read, so its content is not known: {error.strerror}"
         too_long = error.errno == errno.ENAMETOOLONG
         hint = "give the folders around it shorter names" if too_long else "check its permissions"
         self.problems.append(ItemError("unreadable", message, hint=hint, path=path))
 
     def _look_into(self, place: _Place) -> None:
-        """Take the ``.ai`` of a folder, and queue the folders in it; a link out to a project need lead to no other."""
+        """Add the ``.ai`` of a folder, and queue the folders in it; behind a link out, the first project is enough."""
         if place.out in self._escaped:
             return
         try:
@@ -144,7 +148,7 @@ class _Search:
             (self._outside if place.out else self._queue).append(place)
 
     def _follow(self, link: _Place) -> None:
-        """Go where a link leads; it may lead out, and one there may lead in again."""
+        """Follow a link; it may lead out, and a link there may lead in again."""
         inside = self._holds(link.real)
         out = "" if inside else link.out or link.path
         if os.path.basename(link.real) != FOLDER:
@@ -155,7 +159,7 @@ class _Search:
             self._escape(out, link.real)
 
     def _holds(self, real: str) -> bool:
-        """Return whether a real path is that of the folder, or of what lies in it."""
+        """Return whether a real path is that of the folder or of something in it."""
         return is_within(real, self._real)
 
     def _escape(self, link: str, project: str) -> None:
@@ -173,7 +177,7 @@ class _Search:
             self.roots.add(Root(Space.PROJECT, path, bundle=identify(path.parent)[0]))
 
     def _add_flat(self) -> None:
-        """Take the folder itself as a bundle; inside a ``.ai`` it is a part of a project all the same."""
+        """Add the folder itself as a bundle; inside a ``.ai`` it is part of a project instead."""
         root = Root(Space.SYSTEM, self._folder, *identify(self._folder))
         if FOLDER in Path(self._real).parts:
             root = replace(root, space=Space.PROJECT, version="")
@@ -181,7 +185,7 @@ class _Search:
 
 
 def _list(folder: str) -> list[tuple[str, bool]]:
-    """Return the names in a folder that are to be looked at, and whether they are links."""
+    """Return the names of the folders to search in a folder, and whether they are links."""
     names = []
     with os.scandir(folder) as entries:
         for entry in entries:
@@ -194,7 +198,7 @@ def _list(folder: str) -> list[tuple[str, bool]]:
 
 
 def _may_lead_to_folder(link: str) -> bool:
-    """Return whether a link leads to a folder, or may do so, as where a folder may not be entered."""
+    """Return whether a link leads to a folder, or may do so because its target cannot be examined."""
     try:
         return stat.S_ISDIR(os.stat(link).st_mode)
     except (FileNotFoundError, NotADirectoryError):

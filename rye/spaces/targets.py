@@ -28,9 +28,9 @@ _WILD = re.compile(r"[*?\[]")
 class Target:
     """One argument: its text, the roots to look in, and the files in them that it names.
 
-    ``covers`` returns whether the files it names may lie at a path below a root that could not be listed; ``problems``
-    are of what may be a project, or hold one, below a folder that was named; ``whole`` are the roots of which it names
-    everything.
+    ``covers`` returns whether files that it names may be at or below a path of a root that could not be listed;
+    ``problems`` are errors about folders, below the named one, that may be or hold a project; ``whole`` are the roots
+    that it names entirely.
     """
 
     text: str
@@ -144,7 +144,7 @@ def _path_target(text: str, path: Path, known: list[Root]) -> Target:
 
 
 def _inside(place: str, known: list[Root]) -> dict[Root, str]:
-    """Return the roots that a place lies in, each with the place as seen from it: as written, else where it leads."""
+    """Return the roots that contain a path, each with the path below it: as written, else as resolved."""
     written = {root: place for root in known if is_within(place, os.path.abspath(root.path))}  # noqa: PTH100 - as above
     if written:
         return written
@@ -160,8 +160,8 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
 def _below(path: Path, known: list[Root]) -> ProjectsBelow:
     """Return the known roots below a folder, and those that it alone names.
 
-    A ``.ai`` there is a project, for whose keys somebody must vouch; only a folder that is a root without being called
-    so is a bundle, whose own keys speak for its items.
+    A ``.ai`` there is a project, whose keys must be trusted by the user; only a folder that is a root under another
+    name is a bundle, whose own keys are trusted for its items.
     """
     if not path.is_dir():
         return ProjectsBelow(())

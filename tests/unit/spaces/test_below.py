@@ -184,7 +184,7 @@ def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr(os, "scandir", refuse)
     assert projects(tmp_path) == ["c"]
     (problem,) = look_below(tmp_path).problems
-    assert problem.message == f"'{tmp_path}/a' cannot be read, so what lies there is not known: Permission denied"
+    assert problem.message == f"'{tmp_path}/a' cannot be read, so its content is not known: Permission denied"
     assert (problem.code, problem.hint, problem.details["path"]) == (
         "unreadable",
         "check its permissions",
