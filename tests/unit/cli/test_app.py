@@ -285,16 +285,30 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
         ),
         (["search", "a", "--mode", "hybrid", "--min-keyword-score", "150%"], "--min-keyword-score is 150.0", "percent"),
         (["search", "a", "--sort", "x"], "--sort is 'x'", "score, name, date"),
+        (["search", "a", "--scope", "tols"], "[bad-scope]: 'tols'", "did you mean 'tool'?"),
+        (["search", "a", "--space", "projct"], "[bad-space]: --space is 'projct'", "project"),
+        (["search", "a", "--limit", "-1"], "[bad-limit]: --limit is -1", "from 1 to 1,000"),
+        (["search", "a", "--offset", "-1"], "[bad-offset]: --offset is -1", "0"),
+        (["search", "a", "--level", "3"], "[bad-level]: --level is 3", "1"),
+        (["search", "a", "--mode", "bogus"], "[bad-mode]: --mode is 'bogus'", "keyword"),
+        (["search", "a", "--mode", "semantic", "--threshold", "7"], "[bad-threshold]: --threshold is 7", "1"),
+        (["search", "a", "--fuzzy", "9"], "[bad-fuzzy]", "2"),
+        (["search", "a", "--proximity", "-1"], "[bad-proximity]", "0"),
         (["sections", "a", "--mode", "keyword", "--threshold", ".2"], "--threshold has no effect", "--mode semantic"),
     ],
 )
-def test_a_value_at_fault_is_told_by_the_option_that_was_typed(
+def test_an_error_names_the_option_that_was_typed(
     capsys: pytest.CaptureFixture[str], args: list[str], message: str, hint: str
 ) -> None:
-    """And not by the name that the argument has in Python, in the message and in the hint."""
+    """And not the name that the argument has in Python, in the message and in the hint; never an empty list."""
     assert main(args) == 2
-    told, _, hinted = capsys.readouterr().err.partition("\nhint: ")
-    assert message in told
+    captured = capsys.readouterr()
+    shown, _, hinted = captured.err.partition("\nhint: ")
+    assert (captured.out, shown[: len("error[")]) == ("", "error[")
+    assert message in shown
     assert hint in hinted
-    assert "_" not in told
+    assert "_" not in shown
     assert "mode=" not in hinted
+    assert main([*args, "--json"]) == 2
+    error = json.loads(capsys.readouterr().out)["error"]
+    assert shown.startswith(f"error[{error['code']}]: ")

@@ -21,7 +21,6 @@ from rye.keys.sign_items import SignedItem, SignReport
 from rye.query.ast import Dropped, Parsed, Word
 from rye.registry.reports import SpaceStatus
 from rye.signing import REASONS
-from rye.surface.text import plural
 from tests.unit.cli.samples import ESCAPED, HOSTILE, loaded, signature
 
 
@@ -179,9 +178,8 @@ def test_tables_align_by_cells() -> None:
     assert list(table(("ab", "n"), [("日本", "1"), ("x", "22")], numbers=1)) == ["ab     n", "日本   1", "x     22"]
 
 
-def test_small_words() -> None:
-    """One item, two items; sizes in the unit that reads best."""
-    assert [plural(count, "item") for count in (0, 1, 2)] == ["0 items", "1 item", "2 items"]
+def test_a_size_is_shown_in_the_unit_that_reads_best() -> None:
+    """Whole bytes below 1024, then one digit after the point."""
     assert [size(count) for count in (0, 1023, 1024, 5 << 20, 3 << 40)] == [
         "0 B",
         "1023 B",

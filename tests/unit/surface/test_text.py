@@ -32,7 +32,7 @@ ANSWER = {
 
 def test_a_noun_follows_its_number() -> None:
     """One item, two items."""
-    assert (plural(1, "item"), plural(0, "item")) == ("1 item", "0 items")
+    assert [plural(count, "item") for count in (0, 1, 2)] == ["0 items", "1 item", "2 items"]
 
 
 def test_the_header_counts() -> None:
