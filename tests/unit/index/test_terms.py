@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rye.index import terms
@@ -211,6 +211,7 @@ def test_nine_bytes_are_kept_of_each_term() -> None:
 PAIRS = st.tuples(*[st.lists(st.sampled_from(["aa", "bb", "aa-bb"]), max_size=3).map(" ".join)] * 2)
 
 
+@settings(max_examples=50)
 @given(st.lists(PAIRS, max_size=5))
 def test_a_document_counts_once_for_a_term(texts: list[tuple[str, str]]) -> None:
     """However many fields it stands in."""

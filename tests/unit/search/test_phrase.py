@@ -38,9 +38,8 @@ def refused(over: Reader, asked: str, effort: Effort | None = None) -> QueryErro
         (" NEAR/9 ".join("ab" * 120), " NEAR/9 ".join("ab" * 120)),
         (f'"{"a b " * 120}"', f'"{"a b " * 120}"'),
         ("x OR " + "-".join("ab" * 120), "-".join("ab" * 120)),
-        (" OR ".join(f'"a b"~{slop}' for slop in range(120)), '"a b"~104'),
     ],
-    ids=["near", "phrase", "word", "windows"],
+    ids=["near", "phrase", "word"],
 )
 def test_attack_by_positions_ends_in_an_error(repetitive: Reader, asked: str, part: str) -> None:
     """What would look at more positions than a query may is refused; the error shows the part, and what to do."""
@@ -51,6 +50,13 @@ def test_attack_by_positions_ends_in_an_error(repetitive: Reader, asked: str, pa
     assert "rarer or fewer" in error.hint
     if error.suggestion:
         query.parse(error.suggestion)
+
+
+def test_attack_by_several_parts_that_are_together_too_many(repetitive: Reader) -> None:
+    """What each of them looks at adds up; the error shows the part with which it is too much."""
+    asked = " OR ".join(f'"a b"~{slop}' for slop in range(9))
+    each = 2 * TIMES * 12
+    assert refused(repetitive, asked, Effort(positions=5 * each)).token.strip() == '"a b"~5'
 
 
 def test_attack_by_positions_reads_none_of_many(repetitive: Reader) -> None:
