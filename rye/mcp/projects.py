@@ -121,7 +121,8 @@ class Projects:
             if folder in self._open:
                 self._open.move_to_end(folder)
                 return self._open[folder]
-            changed = self._changed if named is None or folder == self._default() else _nothing
+            is_default = named is None or folder == self._default()
+            changed: Changed = self._changed if is_default else lambda *_: None  # resources are of the default project
             project = self._open[folder] = Project(folder, self._options, changed)
             self._places |= {root.path for root in project.registry.roots}
             for other in [key for key in self._open if key not in {*self._named, None, folder}][:-MAX_PROJECTS]:
@@ -205,7 +206,3 @@ def _checked(folder: Path) -> Path:
         details: dict[str, Any] = {"nearest": [str(around)] if around else []}
         raise NotFoundError("project-without-items", f"{str(folder)!r} has no folder .ai", hint=hint, **details)
     return folder
-
-
-def _nothing(_roots: Sequence[Root], _paths: Collection[Path]) -> None:
-    """Tell nobody: resources and prompts are those of the default project."""

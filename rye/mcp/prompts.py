@@ -10,7 +10,7 @@ from mcp import types
 
 from rye._text import block
 from rye.errors import ArgumentError, RyeError
-from rye.mcp.resources import described, shelf_page
+from rye.mcp.resources import described, item_page
 from rye.mcp.text import short, verdict
 from rye.mcp.tools.load import part_of_content, require_trusted
 from rye.parameters.tools import MAX_CONTENT
@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 _PLACE = re.compile(r"\{input:([^{}\s|:?]+)[^{}]*\}")
 
 
-def list_prompts(registry: Registry, options: Options, cursor: str | None) -> types.ListPromptsResult:
+def list_prompts(
+    registry: Registry, options: Options, params: types.PaginatedRequestParams | None
+) -> types.ListPromptsResult:
     """Return a page of the directives; of several with one id, that of the space that wins."""
-    page = shelf_page(registry, options, "directive", cursor)
+    page = item_page(registry, options, "directive", params)
     listed = []
     for hit in page.results:
         if hit.shadowed_by:
@@ -43,9 +45,7 @@ def list_prompts(registry: Registry, options: Options, cursor: str | None) -> ty
     )
 
 
-def get_prompt(
-    registry: Registry, options: Options, name: str, given: Mapping[str, str] | None
-) -> types.GetPromptResult:
+def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequestParams) -> types.GetPromptResult:
     """Return a directive with the values of its inputs put where it names them.
 
     Raises:
@@ -53,10 +53,10 @@ def get_prompt(
         NotFoundError: There is no such directive.
         ItemError: It cannot be read, or is not trusted where that is required.
     """
-    loaded = registry.load("directive", name)
+    loaded = registry.load("directive", params.name)
     require_trusted(options, loaded)
     inputs = _inputs(loaded)
-    values = _values(inputs, given or {})
+    values = _values(inputs, params.arguments or {})
     said = verdict(loaded.signature.to_dict())
     lines = [f"Follow the directive {short(loaded.item.id, 300)} ({said}: {short(loaded.signature.reason, 300)})."]
     if loaded.signature.verdict != "trusted":

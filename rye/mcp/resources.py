@@ -25,12 +25,15 @@ PAGE = 100
 _PLAIN = re.compile(r"[\w/.@+-]*")
 
 
-def shelf_page(registry: Registry, options: Options, scope: str, cursor: str | None) -> SearchResponse:
+def item_page(
+    registry: Registry, options: Options, scope: str, params: types.PaginatedRequestParams | None
+) -> SearchResponse:
     """Return one page of the items in a scope, by name.
 
     Raises:
         ArgumentError: ``bad-cursor``.
     """
+    cursor = params.cursor if params else None
     if cursor is not None and not re.fullmatch(r"\d{1,6}", cursor, re.ASCII):
         raise ArgumentError("bad-cursor", f"cursor is {cursor!r}", hint="use the nextCursor of the page before")
     return _listed(registry, options, scope, offset=int(cursor or 0))
@@ -88,9 +91,11 @@ TEMPLATES = tuple(
 """One template per item type; ``space`` and ``id`` can be completed."""
 
 
-def list_resources(registry: Registry, options: Options, cursor: str | None) -> types.ListResourcesResult:
+def list_resources(
+    registry: Registry, options: Options, params: types.PaginatedRequestParams | None
+) -> types.ListResourcesResult:
     """Return a page of all items; of those of one id in several bundles, the one that wins."""
-    page = shelf_page(registry, options, "*", cursor)
+    page = item_page(registry, options, "*", params)
     listed = [
         types.Resource(
             uri=_uri(hit.source, hit.type, hit.id),
@@ -110,7 +115,9 @@ def list_resources(registry: Registry, options: Options, cursor: str | None) -> 
     )
 
 
-def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadResourceResult:
+def read_resource(
+    registry: Registry, options: Options, params: types.ReadResourceRequestParams
+) -> types.ReadResourceResult:
     """Return the content of an item, harmless; of a long one the part from the offset on, and where the next is.
 
     Raises:
@@ -118,6 +125,7 @@ def read_resource(registry: Registry, options: Options, uri: str) -> types.ReadR
         NotFoundError: There is no such item.
         ItemError: It cannot be read, or is not trusted where that is required.
     """
+    uri = params.uri
     if uri == STATS:
         return _stats(registry, options)
     match = _URI.fullmatch(uri)

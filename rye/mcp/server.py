@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Collection, Mapping, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import cached_property, partial
 from pathlib import Path
@@ -24,15 +24,17 @@ from mcp.shared.exceptions import MCPError
 from mcp.shared.subscriptions import PromptsListChanged, ResourcesListChanged, ResourceUpdated, ServerEvent
 
 from rye.errors import NotFoundError
+from rye.mcp import prompts, resources
 from rye.mcp.calls import Asked, Call, Conversation
 from rye.mcp.projects import Projects
 from rye.mcp.startup import Options
 from rye.mcp.text import as_rye_error, failed_tool, protocol_error
+from rye.mcp.tools import TOOLS
+from rye.mcp.tools.tool import Tool, Work
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
 
-    from rye.mcp.tools.tool import Tool
     from rye.registry import Registry, Root
 
 MAX_CALLS = 64
@@ -43,6 +45,7 @@ _PATIENCE = 5
 _LOADING = threading.Lock()
 _LOG = logging.getLogger(__name__)
 _Answer = TypeVar("_Answer")
+_Params = TypeVar("_Params")
 _Context = ServerRequestContext[Any, Any]
 
 _INSTRUCTIONS = """\
@@ -88,12 +91,12 @@ class App:
             cache_hints={"tools/list": CacheHint(ttl_ms=3_600_000, scope="public")},
             on_list_tools=self._list_tools,
             on_call_tool=self._call_tool,
-            on_list_resources=self._list_resources,
-            on_list_resource_templates=self._list_templates,
-            on_read_resource=self._read_resource,
-            on_list_prompts=self._list_prompts,
-            on_get_prompt=self._get_prompt,
-            on_completion=self._complete,
+            on_list_resources=self._asking(resources.list_resources),
+            on_list_resource_templates=_list_templates,
+            on_read_resource=self._asking(resources.read_resource),
+            on_list_prompts=self._asking(prompts.list_prompts),
+            on_get_prompt=self._asking(prompts.get_prompt),
+            on_completion=self._asking(resources.complete),
             on_subscriptions_listen=ListenHandler(self._bus),
         )
         server.add_notification_handler("notifications/initialized", types.NotificationParams, self._initialized)
@@ -129,16 +132,12 @@ class App:
 
     @cached_property
     def _tools(self) -> Mapping[str, Tool]:
-        from rye.mcp.tools import TOOLS
-
         return {name: tool for name, tool in TOOLS.items() if self.options.may_write or not tool.destroys}
 
-    @cached_property
-    def _listing(self) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[tool.listed(self.options) for tool in self._tools.values()])
-
     async def _list_tools(self, _ctx: _Context, _params: object) -> types.ListToolsResult:
-        return await anyio.to_thread.run_sync(_loaded, lambda: self._listing)
+        tools = self._tools.values()
+        listed = await anyio.to_thread.run_sync(_loaded, lambda: [tool.listed(self.options) for tool in tools])
+        return types.ListToolsResult(tools=listed)
 
     async def _call_tool(
         self, ctx: _Context, params: types.CallToolRequestParams
@@ -149,8 +148,6 @@ class App:
             message, hint = f"there is no tool {params.name!r}", f"there are {', '.join(names)}"
             error = NotFoundError("unknown-tool", message, hint=hint, valid=names)
             raise protocol_error(error, self.projects.hide_paths)
-        from rye.mcp.tools.tool import Work
-
         conversation = Conversation(ctx, params)
         work = partial(Work, self.projects, self.options)
         try:
@@ -160,57 +157,24 @@ class App:
         except Exception as error:  # noqa: BLE001 - whatever it is, the client gets a well-formed error
             return failed_tool(as_rye_error(error), self.projects.hide_paths)
 
-    # resources, prompts, completion
+    def _asking(
+        self, question: Callable[[Registry, Options, _Params], _Answer]
+    ) -> Callable[[_Context, _Params], Awaitable[_Answer]]:
+        """Return a handler that asks the registry of the default project; its errors are those of the protocol."""
 
-    async def _list_resources(
-        self, ctx: _Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        from rye.mcp.resources import list_resources
+        async def handle(ctx: _Context, params: _Params) -> _Answer:
+            def put(call: Call) -> _Answer:
+                with self.projects.find().used_by(call) as registry:
+                    return question(registry, self.options, params)
 
-        return await self._ask(ctx, lambda registry: list_resources(registry, self.options, _cursor(params)))
+            try:
+                return await self._in_thread(Conversation(ctx), put)
+            except MCPError:
+                raise
+            except Exception as error:  # noqa: BLE001 - as above
+                raise protocol_error(as_rye_error(error), self.projects.hide_paths) from None
 
-    async def _list_templates(self, _ctx: _Context, _params: object) -> types.ListResourceTemplatesResult:
-        from rye.mcp.resources import TEMPLATES
-
-        return types.ListResourceTemplatesResult(resource_templates=list(TEMPLATES))
-
-    async def _read_resource(self, ctx: _Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        from rye.mcp.resources import read_resource
-
-        return await self._ask(ctx, lambda registry: read_resource(registry, self.options, params.uri))
-
-    async def _list_prompts(
-        self, ctx: _Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListPromptsResult:
-        from rye.mcp.prompts import list_prompts
-
-        return await self._ask(ctx, lambda registry: list_prompts(registry, self.options, _cursor(params)))
-
-    async def _get_prompt(self, ctx: _Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        from rye.mcp.prompts import get_prompt
-
-        return await self._ask(ctx, lambda registry: get_prompt(registry, self.options, params.name, params.arguments))
-
-    async def _complete(self, ctx: _Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        from rye.mcp.resources import complete
-
-        return await self._ask(ctx, lambda registry: complete(registry, self.options, params))
-
-    # work
-
-    async def _ask(self, ctx: _Context, question: Callable[[Registry], _Answer]) -> _Answer:
-        """Put a question to the registry of the default project, and tell errors as the protocol's."""
-
-        def put(call: Call) -> _Answer:
-            with self.projects.find().used_by(call) as registry:
-                return question(registry)
-
-        try:
-            return await self._in_thread(Conversation(ctx), put)
-        except MCPError:
-            raise
-        except Exception as error:  # noqa: BLE001 - as above
-            raise protocol_error(as_rye_error(error), self.projects.hide_paths) from None
+        return handle
 
     async def _in_thread(self, conversation: Conversation, work: Callable[[Call], _Answer]) -> _Answer:
         """Work in a thread while the client waits; when it no longer does, the thread stops at its next step."""
@@ -228,12 +192,10 @@ class App:
         self._sessions.append(ctx.session)
 
     def _files_changed(self, roots: Sequence[Root], paths: Collection[Path]) -> None:
-        """Called from the watching thread."""
-        from rye.mcp.resources import changed_uris
-
+        """Tell clients which resources changed; called from the watching thread."""
         loop = self._loop
         if loop is not None and not loop.is_closed():
-            asyncio.run_coroutine_threadsafe(self._tell_clients(changed_uris(roots, paths)), loop)
+            asyncio.run_coroutine_threadsafe(self._tell_clients(resources.changed_uris(roots, paths)), loop)
 
     async def _tell_clients(self, uris: Sequence[str]) -> None:
         events: list[ServerEvent] = [ResourcesListChanged(), PromptsListChanged(), *map(ResourceUpdated, uris)]
@@ -245,15 +207,15 @@ class App:
                 await session.send_prompt_list_changed()
 
 
+async def _list_templates(_ctx: _Context, _params: object) -> types.ListResourceTemplatesResult:
+    return types.ListResourceTemplatesResult(resource_templates=list(resources.TEMPLATES))
+
+
 def _loaded(work: Callable[[], _Answer]) -> _Answer:
     """Work once the registry is imported, by one thread: what several import at a time, one of them may find half."""
     with _LOADING:
         from rye.registry import Registry  # noqa: F401 - to have been imported is all
     return work()
-
-
-def _cursor(params: types.PaginatedRequestParams | None) -> str | None:
-    return None if params is None else params.cursor
 
 
 def _version() -> str:
