@@ -31,7 +31,7 @@ ENVIRONMENT = key_store.KEY_VARIABLE
 """Name under which the key of the environment is listed."""
 
 Passphrase = bytes | Callable[[str], bytes] | None
-"""A passphrase, or who is asked for one (with what it is for) when it is needed, or None for neither."""
+"""A passphrase, or a function that asks for one (given the purpose, in words), or None for neither."""
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,63}")
 _ENCRYPTED = b"-----BEGIN ENCRYPTED PRIVATE KEY-----"
@@ -72,7 +72,7 @@ class Keyring:
         passphrase: For encrypted keys, where ``RYE_KEY_PASSPHRASE`` is not set.
         named: Trust files that count as the user's own.
         environ: The environment; by default the process's own.
-        clock: Who knows the time.
+        clock: Returns the present moment.
     """
 
     def __init__(
@@ -340,6 +340,6 @@ def _check_name(name: str) -> None:
     if not _NAME.fullmatch(name) or name == ENVIRONMENT:
         raise ArgumentError(
             "bad-key-name",
-            f"{name!r} is no name for a key",
+            f"{name!r} is not a valid key name",
             hint="use up to 64 letters, digits, _ and -, such as release-2027",
         )

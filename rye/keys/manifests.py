@@ -84,8 +84,8 @@ def check_root(
         root: The space.
         trust: The keys of this run.
         now: The moment of checking.
-        observed: What is on disk where the caller has read it already; None reads it.
-        remember: Whether to compare with what was last seen and to keep what is seen now.
+        observed: The files on disk, if the caller has read them already; None reads them.
+        remember: Whether to compare with the record of the manifest last seen, and to replace that record.
 
     Raises:
         EnvironmentFault: The manifest or the state cannot be read.
@@ -99,7 +99,9 @@ def check_root(
         try:
             manifest.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
-            note = ManifestFinding("manifest-unsaved", f"what was seen could not be kept: {fault.message}")
+            note = ManifestFinding(
+                "manifest-unsaved", f"the record of this manifest could not be saved: {fault.message}"
+            )
             check = replace(check, findings=(note, *check.findings))
     return ManifestReport(root.source, str(root.path), check, tuple(observed.unread.values()), _digest(files))
 
@@ -166,15 +168,15 @@ def write_root(
     Args:
         root: The space.
         signers: Who signs.
-        trust: The keys of this run: the manifest that stands must be theirs to be built upon.
+        trust: The keys of this run; the present manifest must be signed by them.
         days: After how many days it expires.
         root_keys: Other keys or another threshold from now on.
         delegations: The namespaces that others list from now on.
-        new: Whether to begin anew, whatever stands.
+        new: Whether to begin anew, whatever manifest there is.
 
     Raises:
         ArgumentError: ``bad-expiry``, ``nothing-to-sign``.
-        SigningError: ``manifest-untrusted`` when what stands cannot be believed, ``unreadable-items``, and as
+        SigningError: ``manifest-untrusted`` when the present one cannot be believed, ``unreadable-items``, and as
             :func:`rye.manifest.write_manifest`.
         EnvironmentFault: ``project-elsewhere``, and where it cannot be written.
     """
@@ -190,7 +192,7 @@ def write_root(
             raise SigningError(
                 "manifest-untrusted",
                 f"there is no manifest in {root.path}, but one was seen before",
-                hint="restore config/manifest, or begin anew with --new; who has seen the old one must --reset",
+                hint="restore config/manifest, or begin anew with --new; its readers must then check with --reset",
             )
         files = {}  # without a root, which comes last, it never was a manifest
     changes = _changes(files, observed, trust) if files else ()
@@ -242,22 +244,18 @@ def _observe_all(root: Root) -> Observed:
 
 
 _FIXED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", "manifest-first-use"})
-"""What writing anew fixes: a manifest with these alone may be built upon."""
+"""Codes that writing the manifest anew fixes: one with only these may be extended."""
 
 
 def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[ManifestFinding, ...]:
-    """Return how the items differ from the present manifest.
-
-    Raises:
-        SigningError: ``manifest-untrusted``.
-    """
+    """Return how the items differ from the present manifest."""
     seen = manifest.load_seen(observed.root.path)
     check = _check(files, observed, trust=trust, now=signing.system_clock(), seen=seen)
     for one in check.errors:
         if one.code.startswith("manifest-") and one.code not in _FIXED:
             raise SigningError(
                 "manifest-untrusted",
-                f"the manifest that stands cannot be built upon: {one.message}",
+                f"the present manifest cannot be extended: {one.message}",
                 hint=f"{one.remedy}; or begin anew with --new",
                 finding=one.to_dict(),
             )
@@ -280,7 +278,9 @@ def find_root(layout: Layout, *, space: str = "project", bundle: Path | None = N
         roots = layout.in_space(space) if space in {"project", "user"} else ()
         if not roots:
             hint = "use project or user with --space, or name a bundle's folder with --bundle"
-            raise ParameterError("bad-space", [("space",)], "is", f"{space!r}, which is no one space here", hint=hint)
+            raise ParameterError(
+                "bad-space", [("space",)], "is", f"{space!r}, which is not a single space here", hint=hint
+            )
         return layout, roots[0]
     named = spaces.named_root(bundle)
     known = [root for root in layout.roots if root.path == named.path]
@@ -298,7 +298,7 @@ def read_delegation(text: str) -> Delegation:
     match = re.fullmatch(r"([^=]+)=(?:(\d{1,3}):)?([^:].*)", text, re.ASCII)
     if match is None:
         hint = "write NAMESPACE=FILE, as in 'rye/core/*=bea.toml', or NAMESPACE=2:FILE,FILE,FILE"
-        raise ArgumentError("bad-delegation", f"{text!r} is no delegation", hint=hint)
+        raise ArgumentError("bad-delegation", f"{text!r} is not a delegation", hint=hint)
     keys = tuple(read_public_key(Path(name)) for name in match[3].split(","))
     return Delegation(tuple(match[1].split(",")), keys, int(match[2] or 1))
 
@@ -331,7 +331,7 @@ def read_root_keys(paths: Sequence[Path], threshold: int | None, signers: Sequen
 
 
 def read_signers(layout: Layout, names: Sequence[str], *, passphrase: Passphrase = None) -> tuple[SigningKey, ...]:
-    """Return the private keys of these files or names; without any, the key that ``rye sign`` would take.
+    """Return the private keys of these files or names; if there are none, the default key of ``rye sign``.
 
     Raises:
         NotFoundError: ``no-signing-key``.

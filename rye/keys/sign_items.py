@@ -145,11 +145,7 @@ def _public(keyring: Keyring, key: str | Path | None, mode: SignMode) -> PublicK
 
 
 def _find(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[list[tuple[Root, ItemFile]], list[str]]:
-    """Return the files that the texts name, each once, and what could not be listed where such files may be.
-
-    Raises:
-        ArgumentError: ``bad-target`` or ``nothing-to-sign``.
-    """
+    """Return the files that the texts name, each once, and what could not be listed where such files may be."""
     files: dict[tuple[str, str], tuple[Root, ItemFile]] = {}
     problems: dict[str, None] = {}
     for target in read_targets(texts, layout, space):
@@ -247,11 +243,7 @@ def _format(name: str) -> EnvelopeFormat:
 
 
 def _read_all(files: Sequence[tuple[Root, ItemFile]], missed: Sequence[str], *, validate: bool = True) -> list[_Job]:
-    """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too.
-
-    Raises:
-        SigningError: ``invalid-items``.
-    """
+    """Read all files and, unless only their signatures matter, validate them; unlisted files are problems too."""
     jobs: list[_Job] = []
     problems = list(missed)
     for root, file in files:
@@ -303,11 +295,7 @@ def _sign(jobs: Sequence[_Job], key: SigningKey, form: EnvelopeFormat, *, force:
 
 
 def _write(signed: Sequence[tuple[_Job, bytes]]) -> list[SignedItem]:
-    """Write the signed files; one that changed since it was read is left as it is.
-
-    Raises:
-        ItemError: ``changed-meanwhile``.
-    """
+    """Write the signed files; one that changed since it was read is left as it is."""
     for folder in {(job.root.path / job.file.rel_path).parent for job, _ in signed}:
         signing.sweep(folder)
     rows = []

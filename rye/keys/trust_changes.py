@@ -112,8 +112,8 @@ def write_trust_file(path: Path, data: bytes, standing: Sequence[TrustEntry]) ->
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
     except OSError as fault:
-        message = f"{path.parent} cannot be made: {fault.strerror}"
-        raise EnvironmentFault("cannot-write", message, hint="a folder belongs in its place") from None
+        message = f"{path.parent} cannot be created: {fault.strerror}"
+        raise EnvironmentFault("cannot-write", message, hint="it must be a folder that you can write to") from None
     signing.write_atomically(path, data)
     for other in others:
         if not (other.exists() and other.samefile(path)):  # to some disks .toml and .TOML are one name
@@ -147,7 +147,7 @@ def refuse_link(path: Path) -> None:
         SigningError: ``not-a-file``.
     """
     if os.path.islink(path):  # noqa: PTH114 - False where it cannot be seen
-        message = f"{path} is a link; what it leads to is not written to"
+        message = f"{path} is a link; rye does not write through links"
         raise SigningError("not-a-file", message, hint="remove the link, or put the file in its place")
 
 

@@ -41,7 +41,7 @@ class Trust:
     Args:
         layout: The spaces.
         named: Trust files that count as the user's own.
-        clock: Who knows the time.
+        clock: Returns the present moment.
     """
 
     def __init__(self, layout: Layout, *, named: Sequence[Path] = (), clock: Clock = signing.system_clock) -> None:
@@ -217,11 +217,7 @@ class Trust:
         return TrustChange("endorsed", entry.fingerprint, entry.owner, (str(path),), self._not_counting(path))
 
     def _refuse_others(self, path: Path) -> None:
-        """Refuse to endorse what is not the project's own, though it may look so: links can lead to the user's files.
-
-        Raises:
-            SigningError: ``not-a-file``.
-        """
+        """Refuse to endorse a file that is not the project's own: links can lead to files of the user."""
         root = None if self._layout.project is None else self._layout.project / FOLDER
         inside = root is not None and path.is_relative_to(os.path.abspath(root))  # noqa: PTH100 - links stay
         if inside and root is not None:
@@ -233,15 +229,11 @@ class Trust:
             raise SigningError("not-a-file", message, hint="name a trust file of the project")
 
     def _refuse_unread(self, path: Path) -> None:
-        """Refuse to put a file in the place of one that may revoke its key, but cannot be read.
-
-        Raises:
-            SigningError: ``trust-exists``.
-        """
+        """Refuse to put a file in the place of one that may revoke its key, but cannot be read."""
         readable = {entry.source for entry in self.load().trust.entries if not entry.unread}
         if os.path.lexists(path) and str(path) not in readable:
             message = f"{path} cannot be read, and may revoke the key; it is not overwritten"
-            hint = "see what is the matter with rye trust list; fix it, or replace it with --force"
+            hint = "rye trust list says why; fix it, or replace it with --force"
             raise SigningError("trust-exists", message, hint=hint, path=str(path))
 
     def _not_counting(self, path: Path) -> tuple[str, ...]:

@@ -267,11 +267,7 @@ class _Check:
     def _role(
         self, name: str, kind: type[S], role: str, delegator: Root | Targets, *, version: int = 0
     ) -> SignedFile[S]:
-        """Load a file and check signatures, version and expiry of its role.
-
-        Raises:
-            Refused: It is not there, not signed by enough keys, or of another version than it must be.
-        """
+        """Load a file and check signatures, version and expiry of its role."""
         if name not in self.files:
             raise Refused(
                 "manifest-mixed", f"{name}, which the rest of the manifest names, is not there as a regular file", name

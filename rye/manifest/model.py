@@ -13,7 +13,7 @@ from rye._report import Report
 from rye.signing import Origin, PublicKey
 
 DAYS: Final = 90
-"""After how many days a manifest expires by default."""
+"""Days after which a manifest expires by default."""
 
 MAX_DAYS: Final = 3650
 """The longest time for which a manifest may be valid."""
@@ -35,7 +35,7 @@ MAX_DELEGATED_DEPTH: Final = 8
 
 
 TRUST: Final = "trust"
-"""What stands for the type of a trust file, whose id is the stem of its name."""
+"""The type under which a trust file is listed; its id is the stem of its name."""
 
 
 class Severity(StrEnum):
@@ -134,7 +134,7 @@ class ManifestFinding:
 
     @property
     def remedy(self) -> str:
-        """What fixes it."""
+        """The command that fixes it."""
         return FINDINGS[self.code].remedy
 
     def to_dict(self) -> dict[str, str]:

@@ -66,7 +66,7 @@ _REMEDIES: Final = MappingProxyType(
         errno.EFBIG: "remove what is no part of it",
     }
 )
-"""What to do about a manifest that cannot be read or written, by what is the matter."""
+"""Error number → the hint for a manifest that cannot be read or written."""
 
 _MOST_FILES: Final = MAX_ROOTS + 2 * MAX_ROLES
 _FORMAT: Final = 1
@@ -101,11 +101,7 @@ def read_manifest(root: Path) -> dict[str, bytes]:
 
 
 def _folder(root: Path) -> Path:
-    """Return the folder of a manifest.
-
-    Raises:
-        OSError: It is reached by a link that leads out of the root.
-    """
+    """Return the folder of a manifest."""
     folder = root / MANIFEST_FOLDER
     base = os.path.realpath(root)
     if not Path(os.path.realpath(folder)).is_relative_to(base):
@@ -130,11 +126,7 @@ def _listing(folder: Path) -> dict[str, tuple[int, ...]]:
 
 
 def _read_all(folder: Path, names: Iterable[str]) -> dict[str, bytes] | None:
-    """Return the files; None when one of them has gone since it was listed.
-
-    Raises:
-        OSError: They are too large.
-    """
+    """Return the files; None when one of them has gone since it was listed."""
     files: dict[str, bytes] = {}
     left = MAX_MANIFEST_BYTES
     for name in names:
@@ -290,7 +282,7 @@ def _load(path: Path) -> Seen | None:
         if os.name == "posix" and (path.parent.stat().st_mode | path.stat().st_mode) & (stat.S_IWGRP | stat.S_IWOTH):
             raise EnvironmentFault(
                 "state-unsafe",
-                f"others can write {path}, in which the last manifest seen is kept",
+                f"others can write {path}, the record of the manifest last seen",
                 hint=f"chmod -R go-w {path.parent}",
             )
         return _seen(json.loads(_read(path, MAX_MANIFEST_FILE)))
@@ -299,7 +291,7 @@ def _load(path: Path) -> Seen | None:
     except (OSError, ValueError, ArithmeticError, AttributeError, TypeError, KeyError, RecursionError) as fault:
         raise EnvironmentFault(
             "state-unreadable",
-            f"what was last seen of this manifest, {path}, cannot be read",
+            f"the record of the manifest last seen, {path}, cannot be read",
             hint="restore it, or check the version with its owner and: rye manifest check --reset",
         ) from fault
 

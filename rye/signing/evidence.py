@@ -1,4 +1,10 @@
-"""What the bytes of one file prove by themselves, before any key is asked: the line, and what its digest covers."""
+"""Evidence: what the bytes of one file prove by themselves, before any key is consulted.
+
+The idea: everything about a signature that needs no key is decided once, from the bytes alone, so that it can be kept
+in an index and judged under any trust set. The invariant: ``code`` is empty only if there is just one signature line,
+in its place, well formed, with a canonical signature and a digest that matches the bytes named by ``coverage``: all but
+those of the line itself, unless the digest proves that an older line signs a smaller part.
+"""
 
 from __future__ import annotations
 
@@ -100,7 +106,7 @@ def inspect(
         data: All bytes of the file.
         origin: Where they were found.
         declared: What the file says of itself: any of ``name``, ``category``, ``type`` and ``id``. A v2 line binds
-            type and id by itself, so there it only helps to tell where a file was moved from.
+            type and id by itself, so there it only helps to find where a file was moved from.
         suffix: Extension of the file, lower case, which says how its comments begin; empty accepts any comment mark.
         content_digest: What to state as the SHA-256 of ``data``, for a caller who has it already or needs none; no
             verdict depends on it. None computes it.
@@ -201,7 +207,7 @@ def disagreements(declared: Mapping[str, str], origin: Origin) -> tuple[str, ...
 
 
 def _shown(text: str) -> str:
-    # escapes tell letters apart that look the same
+    # escapes distinguish letters that look the same
     text = text if len(text) <= 80 else text[:79] + "…"
     return repr(text) if text.isascii() else f"{text!r} ({text!a})"
 

@@ -127,8 +127,8 @@ def _verifying(entries: tuple[TrustEntry, ...], case: _Case) -> tuple[tuple[Trus
     """Return the entries of the key under which the signature holds, and the ``type:id`` it was made for if not here.
 
     A v2 line does not spell out the type and id it was signed for. If the signature holds for another type, or for an
-    id that the file claims for itself, then it was moved, and that is proven. Otherwise a move and an altered line
-    cannot be told apart, and the graver is assumed.
+    id that the file claims for itself, then it was moved, and that is proven. Otherwise a move cannot be distinguished
+    from an altered line, and the graver is assumed.
     """
     evidence, origin = case.evidence, case.origin
     if found := _holding(entries, case, origin.item_type, origin.item_id):

@@ -269,6 +269,6 @@ def refuse_key_text(text: str) -> None:
     if "PRIVATE KEY" in text or "\n" in text or hide_keys(text) != text:
         raise ArgumentError(
             "key-text",
-            "what was given is the text of a key, not its name or file",
+            "this is the text of a key, not its name or file",
             hint="others can see what stands on a command line: use another key, in RYE_SIGNING_KEY or a file",
         )

@@ -56,7 +56,7 @@ REASONS: Final[Mapping[str, Reason]] = MappingProxyType(
         "trust-unread": Reason(
             Verdict.UNTRUSTED,
             "the signature holds, but the trust file {detail} cannot be read, and may revoke the key of {signer}",
-            "rye trust list  # says what is the matter with that file: fix it, or remove it if it is not yours",
+            "rye trust list  # says why that file cannot be read: fix it, or remove it if it is not yours",
         ),
         "expired": Reason(
             Verdict.UNTRUSTED,

@@ -42,7 +42,7 @@ class Revocation:
 
 @dataclass(frozen=True, slots=True)
 class TrustEntry:
-    """What one trust file says about one key, and where it was found.
+    """One trust file: its statements about one key, and where it was found.
 
     Attributes:
         public: The key.
@@ -54,7 +54,7 @@ class TrustEntry:
         revoked: Set when the file revokes the key.
         endorsed_by: For a project's file the fingerprint of the user's key that signed it, else empty.
         source: Where the file was found, for messages.
-        unread: Why the file cannot be read, where its name alone tells the key; it may then be one that revokes.
+        unread: Why the file cannot be read, if only its name states the key; it may then be one that revokes.
         fingerprint: That of the key.
         signer: Owner and short fingerprint, for sentences.
     """
@@ -80,7 +80,7 @@ class TrustEntry:
 
     @property
     def bars(self) -> bool:
-        """Whether the file revokes the key, or may do so as far as can be told."""
+        """Whether the file revokes the key, or may do so because it cannot be read."""
         return self.revoked is not None or bool(self.unread)
 
     def expired(self, now: datetime) -> bool:
@@ -88,7 +88,7 @@ class TrustEntry:
         return self.not_after is not None and as_utc(now) > as_utc(self.not_after)
 
     def allows(self, origin: Origin) -> bool:
-        """Return whether the key may sign what stands at ``origin``."""
+        """Return whether the key may sign the item at ``origin``."""
         return self.namespaces is None or in_namespaces(self.namespaces, origin.item_type, origin.item_id)
 
 
@@ -102,7 +102,7 @@ class TrustSet:
 
     Where several files name one key, the most authoritative that may speak decides alone, so a user can narrow a key
     that a bundle brings. Revocation is the exception: any file entitled to revoke does. So does one that cannot be
-    read, for the key that its name tells: what it says may be just that.
+    read, for the key that it is named after: it may be a revocation.
     """
 
     entries: tuple[TrustEntry, ...] = ()
@@ -134,7 +134,7 @@ class TrustSet:
         )
 
     def speaks(self, entry: TrustEntry, origin: Origin, now: datetime) -> bool:
-        """Return whether an entry has a say about what stands at ``origin``."""
+        """Return whether an entry may speak about the item at ``origin``."""
         if entry.unread:
             return False
         if entry.scope is _BUNDLE:

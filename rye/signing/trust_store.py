@@ -1,4 +1,12 @@
-"""Trust files on disk, and how a file is written; the only file of this room that reads or writes any."""
+"""Trust files on disk, and how a file is written; the only file of this room that reads or writes any.
+
+The idea: the trust files of all spaces make one set, each entry marked with the place of its file, and
+:class:`TrustSet` decides what a place may say. The invariant: no fault lets a key count for more. The file of a
+project or bundle is read only where no link leads out of its root. A file that cannot be read is a warning, and bars
+the key that its name states, as it could be the one that revokes it; one of the user's or the caller's own that names
+no key is kept as ``unreadable``, so that a verification can refuse to call itself complete. Files are replaced
+atomically: a temporary file beside the target, ``fsync``, ``rename``, ``fsync`` of the folder.
+"""
 
 from __future__ import annotations
 
@@ -56,7 +64,7 @@ class UnreadTrust:
         message: The sentence that warns of it.
         scope: As that of its entry would be; so are ``bundle`` and ``endorsed_by``.
         fault: Why it cannot be read.
-        name: The fingerprint that its name tells, else empty.
+        name: The fingerprint that is its name, else empty.
     """
 
     path: Path
@@ -68,7 +76,7 @@ class UnreadTrust:
     name: str = ""
 
     def entries(self, known: Iterable[TrustEntry]) -> Iterator[TrustEntry]:
-        """Yield what stands for the file in a trust set, if its key is among those that are known."""
+        """Yield the entries that stand for the file in a trust set, if its key is among those that are known."""
         for public in dict.fromkeys(entry.public for entry in known):
             if self.name in {public.fingerprint, public.fingerprint[:16], public.raw_fingerprint}:
                 yield TrustEntry(
@@ -89,8 +97,8 @@ class TrustLoad:
     Attributes:
         trust: The set.
         warnings: The sentences, also on named folders that hold no trust file.
-        unreadable: Named files and folders, and those of the user, that cannot be read and whose name does not
-            tell which key they are about: what they revoke is unknown.
+        unreadable: Named files and folders, and those of the user, that cannot be read and are not named after a
+            key: it is unknown which key they revoke.
     """
 
     trust: TrustSet
@@ -116,8 +124,8 @@ def load_trust(
 ) -> TrustLoad:
     """Read the trust files of all spaces.
 
-    A file that cannot be read is taken to revoke the key that its name tells, as far as it could: what was meant to
-    revoke or limit a key does not let it count by being broken.
+    A file that cannot be read is taken to revoke the key that it is named after, as far as it could: to break a file
+    that revokes or limits a key never lets it count.
 
     Args:
         user: Root of the user space: the folder that holds ``config/keys/trusted``.
@@ -155,7 +163,7 @@ class _Found:
         self._empty: list[str] = []
 
     def load(self) -> TrustLoad:
-        """Return all of it."""
+        """Return the trust set and the warnings."""
         barring = [entry for each in self._unread if each.name for entry in each.entries(self.entries)]
         warnings = [each.message for each in self._unread]
         unreadable = tuple(each for each in self._unread if each.scope.is_anchor and not each.name)
@@ -231,7 +239,7 @@ def leads_out(path: Path, root: Path) -> bool:
 
 
 def trust_paths(folder: Path) -> list[Path]:
-    """Return what counts as a trust file in a folder of them, by name: ``.toml`` at its end, in letters of any case.
+    """Return the trust files in a folder, by name: those that end with ``.toml``, in letters of any case.
 
     Raises:
         OSError: The folder is not there or cannot be listed.
@@ -258,7 +266,7 @@ def read_trust_bytes(path: Path) -> bytes:
 
 
 def refuse_links(path: Path) -> None:
-    """Refuse to write where a link leads that a stranger could have laid: the working directory is often a checkout.
+    """Refuse to write through a link that a stranger could have made: the working directory is often a checkout.
 
     The file itself may be no link, wherever it is, and no folder on the way to it a link that lies in that checkout.
 
@@ -270,7 +278,7 @@ def refuse_links(path: Path) -> None:
     whole = here / path
     for place in (whole, *whole.parents):
         if os.path.islink(place) and (place == whole or _is_within(place.parent, checkout)):  # noqa: PTH114 - never raises
-            message = f"{place} is a link; what it leads to is not written to"
+            message = f"{place} is a link; rye does not write through links"
             raise EnvironmentFault("cannot-write", message, hint="remove the link, or name another file")
 
 

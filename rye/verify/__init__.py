@@ -1,4 +1,4 @@
-"""What ``rye verify`` does beyond one signature: files on every core, policies, findings and their fixes.
+"""Verify many files, beyond one signature: on every core, under policies, with findings and their fixes.
 
 A search needs none of it, so nothing is imported here::
 

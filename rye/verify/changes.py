@@ -37,24 +37,24 @@ _ENVIRONMENT = {
 """A revision is what its name says: nothing in the repository stands in for a commit, a parent or a file."""
 
 _HASHES = {40: hashlib.sha1, 64: hashlib.sha256}
-"""What git names a content by, from the number of digits. Whoever can forge SHA-1 can forge the revision as well."""
+"""Number of digits → the hash by which git names a content. Whoever can forge SHA-1 can forge the revision, too."""
 
 
 def changed_since(
     revision: str, folder: Path, *, roots: Sequence[Root], named: Sequence[Root] = ()
 ) -> Callable[[Root, ItemFile], bool]:
-    """Return what tells whether the bytes of a file differ from those in a git revision, or are not in it at all.
+    """Return a function that says whether a file differs from its version in a git revision, or is not in it.
 
-    The repository is the one around ``folder``; what lies outside it has not changed, unless it is ``named``. What
-    stands behind a link, be it that of a root or above it, or in a repository of its own counts as changed. Where a
-    root's trust files have changed, so may the verdict on each of its items, so all of them count as changed.
+    The repository is the one around ``folder``; a file outside it has not changed, unless its root is ``named``. Those
+    reached by a link, in a root or above it, or in a repository of their own count as changed. Where a root's trust
+    files have changed, so may the verdict on each of its items, so all of them count as changed.
 
     Git only lists the revision: to compare the files itself, it would run the filters that its settings name, and
     believe an index that says of a file that it is unchanged. Where the files are is not asked of it either.
 
     Raises:
         ArgumentError: ``bad-revision``: there is no such revision, its name has two meanings, there is no repository,
-            or nothing that is looked at is in it.
+            or none of the selected spaces is in it.
         EnvironmentFault: ``no-git``: git is not installed, failed, or refuses to work there.
     """
     git = find_program("git")
@@ -64,7 +64,7 @@ def changed_since(
     commit = repository.commit(revision)
     where = {root.source: _locate(root.path, repository.top) for root in roots}
     if not named and not any(where.values()):
-        message = f"nothing that is looked at is in the git repository {repository.top!r}"
+        message = f"none of the selected spaces is in the git repository {repository.top!r}"
         raise ArgumentError("bad-revision", message, hint="leave out --changed-since, or name another --space")
     places = {source: place for source, place in where.items() if place and os.path.realpath(place) == place}
     committed = repository.files(commit, list(places.values()))
@@ -85,7 +85,7 @@ def changed_since(
 def staged(folder: Path) -> dict[str, str]:
     """Return the digest that git's index has of each regular file below a folder, by its path below that.
 
-    Empty where there is no git, no repository, or it cannot be read: it only tells what git could bring back.
+    Empty where there is no git, no repository, or it cannot be read: it only says which files git could restore.
     """
     git = find_program("git")
     try:
@@ -99,7 +99,7 @@ def staged(folder: Path) -> dict[str, str]:
 
 
 def is_blob(content: bytes, name: str) -> bool:
-    """Return whether git names a content so."""
+    """Return whether ``name`` is the digest that git gives to a content."""
     return _HASHES[len(name)](b"blob %d\0%b" % (len(content), content)).hexdigest() == name
 
 
@@ -113,7 +113,7 @@ def _locate(root: Path, top: str) -> str:
 
 
 def _is_same(root: Root, rel_path: str, place: str, committed: Mapping[str, str]) -> bool:
-    """Tell whether a file is the regular one of the revision, byte for byte, and no link leads to it."""
+    """Return whether a file is the regular one of the revision, byte for byte, and not reached by a link."""
     name = committed.get(place)
     if name is None or os.path.realpath(place) != place:
         return False
@@ -142,7 +142,7 @@ class _Repository:
 
     @classmethod
     def find(cls, git: str, folder: Path) -> _Repository:
-        """Return the nearest one; where its files are is told by where ``.git`` is, not by its settings.
+        """Return the nearest one; its work tree is the folder that holds ``.git``, whatever its settings say.
 
         Raises:
             ArgumentError: ``bad-revision``.

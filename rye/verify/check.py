@@ -1,4 +1,4 @@
-"""One file from its bytes to its verdict, by the code that search and show use; what the processes of a run share."""
+"""The verdict on one file from its bytes, by the code that search and show use; shared by all processes of a run."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ _SHEBANGS = (b"#!", BOM + b"#!")
 
 @dataclass(frozen=True, slots=True)
 class Verifier:
-    """What each verdict of a run depends on besides the file, and whether trusted items too are to have a ``digest``.
+    """Judges files under the trust set and the moment of one run; ``digests`` gives trusted items a ``digest`` too.
 
     What the file says of itself (name, category, type, id) is read only where it could change the verdict. Where the
-    bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to tell a file that was moved
+    bytes are at fault, it cannot. A v2 line binds type and id, so there it only helps to know a file that was moved
     from one whose line was altered. An unsigned file is read too: what is no item at all is not
     an item that lacks a signature.
     """
@@ -105,11 +105,7 @@ def _unchecked(error: ItemError, path: str) -> Unchecked:
 
 
 def _with_declared(evidence: Evidence, data: bytes, file: ItemFile, origin: Origin) -> Evidence:
-    """Read what a file says of itself, too.
-
-    Raises:
-        ItemError: It is no item.
-    """
+    """Return the evidence with the name, category, type and id that the file states."""
     declared = items.declared(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
     return signing.with_declared(evidence, declared, origin)
 
@@ -151,7 +147,7 @@ def with_duplicates(walked: Iterable[ItemFile | ItemError]) -> Iterator[ItemFile
 def _ambiguous(group: Mapping[tuple[ItemType, str], list[str]]) -> Iterator[ItemError]:
     for (item_type, item_id), paths in group.items():
         if len(paths) > 1:
-            # letters that only look the same are told apart by their escapes
+            # escapes distinguish letters that only look the same
             names = ", ".join(path if path.isascii() else f"{path} ({path!a})" for path in paths)
             message = f"{item_type} {item_id!r} is in {len(paths)} files: {names}"
             hint = "keep one of them; it is not clear which one is meant"
@@ -187,7 +183,7 @@ class Shadowing:
         return cut_short(self._said, self._more)
 
     def look(self, item: VerifiedItem) -> None:
-        """Note it if an item hides one that another key signed."""
+        """Record a warning if an item hides one that another key signed."""
         category, _, stem = item.id.rpartition("/")
         for root, folder, names in self._below(item.space, item.bundle, item.type, category):
             for name in names if root.holds(item.id) else ():

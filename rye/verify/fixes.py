@@ -1,4 +1,4 @@
-"""The command that fixes a finding, as it can be copied into a shell, with a comment where a command is not all.
+"""The command that fixes a finding, ready to be copied into a shell, with a comment where it needs one.
 
 Where no command can fix it, the whole is a comment that says what to do.
 
@@ -43,7 +43,7 @@ _OF_POLICY: Final[Mapping[str, str]] = MappingProxyType(
         "dated-ahead": "rye sign --force {ref}  # once the clocks are right",
     }
 )
-"""What fixes an item that a policy refuses, by code; templates as those of :data:`rye.signing.REASONS`."""
+"""Code of a policy fault → the command that fixes the item; templates as those of :data:`rye.signing.REASONS`."""
 
 _COMMITTED: Final = frozenset(
     {
@@ -72,11 +72,11 @@ class Fixes:
     here: str
     project: str = ""
     _staged: dict[str, Mapping[str, str]] = field(default_factory=dict, repr=False, compare=False)
-    """What git could bring back below each root that something was found in."""
+    """Root → the files that git could restore below it."""
 
     @classmethod
     def find(cls) -> Fixes:
-        """Return it for the working directory."""
+        """Return one for the working directory."""
         try:
             here = Path.cwd()
             project = spaces.find_project(here, user=spaces.user_space())
@@ -138,10 +138,10 @@ class Fixes:
         literal = " --literal-pathspecs" if _PATTERN.search(path) or "\\" in path else ""
         back = f"git{literal} -C {quote(folder)} checkout -- {quote(name)}"
         if fix.startswith("# "):
-            return f"{back}  # what git has of it; or {fix.removeprefix('# ')}"
+            return f"{back}  # the version in git; or {fix.removeprefix('# ')}"
         command, _, said = fix.partition("  # ")
         when = said.partition(";")[0] or "once it is reviewed"
-        return f"{back}  # what git has of it, if that is good; or {when}: {command}"
+        return f"{back}  # the version in git, if it is good; or {when}: {command}"
 
     def _is_restorable(self, root: str, path: str) -> bool:
         """Return whether git has another content for a file, or any file of the manifest."""
@@ -162,7 +162,7 @@ class Fixes:
 
 
 def _why_unsignable(item: VerifiedItem, root: str) -> str:
-    """Say what keeps an item from being signed as it is, as signing itself would; empty where nothing does."""
+    """Return why signing would refuse an item as it is; empty if it would not."""
     from rye.keys.validate import faults, link_problems
     from rye.spaces.read import read_item
 

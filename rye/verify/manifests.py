@@ -1,4 +1,4 @@
-"""What the manifests of the spaces under verification say against them, as findings beside those of single items."""
+"""Check the manifests of the spaces under verification, as findings beside those of single items."""
 
 from __future__ import annotations
 
@@ -22,9 +22,8 @@ if TYPE_CHECKING:
 class Manifests:
     """The manifests of one verification: watches its outcomes; iterate over it once when they have ended.
 
-    What an item's bytes were found to be when it was judged is what its manifest is compared with: no file is read
-    twice, and none can be another one by then. Only of roots that have or had a manifest, and where one is demanded, is
-    anything kept: what a manifest says of each item, no contents.
+    A manifest is compared with the digests of the bytes that were judged: no file is read twice, or could change in
+    between. Facts are kept only of roots that have or had a manifest, or must have one; contents are not.
 
     Attributes:
         stream: Whose roots are looked at.
@@ -50,7 +49,7 @@ class Manifests:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader should know and does not fail the check."""
+        """Findings that do not fail the check, as sentences."""
         return tuple(
             f"{report.source}: {found.message} [{found.code}]"
             for report in self.reports
@@ -59,7 +58,7 @@ class Manifests:
         )
 
     def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
-        """Yield the outcomes, and note what they say of roots that a manifest is about."""
+        """Yield the outcomes, and record those below roots that have a manifest."""
         places = [(f"{observed.root.path}/", observed) for observed in self._observed]
         for outcome in outcomes:
             for prefix, observed in places:
@@ -83,7 +82,7 @@ class Manifests:
                     self._missed.append(Unchecked(why, "unreadable-items", "fix or remove it", path))
 
     def __iter__(self) -> Iterator[tuple[Violation, ManifestFinding] | Unchecked]:
-        """Yield what each manifest has something against and why, and what could not be read."""
+        """Yield each violation of a manifest with its finding, and what could not be read."""
         yield from self._missed
         for observed in self._observed:
             root, verifier = observed.root, self.stream.verifier

@@ -1,4 +1,4 @@
-"""What is demanded of items besides a verdict: whose signature, in which format, how old, by scope.
+"""Policies: demands on items besides a verdict, by scope: whose signature, in which format, how old.
 
 A policy is a YAML file that is named, never one that is found:
 
@@ -37,7 +37,7 @@ MAX_POLICY_FILE: Final = 65_536
 WELL: Final[Mapping[str, frozenset[str]]] = MappingProxyType(
     {"trusted": frozenset({"trusted"}), "signed": frozenset({"trusted", "untrusted"})}
 )
-"""What ``require`` asks → the verdicts that meet it."""
+"""Value of ``require`` → the verdicts that meet it."""
 
 POLICY_REASONS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -65,7 +65,7 @@ class PolicyFault(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Demand:
-    """What one item must meet. Empty or None demands nothing of the kind.
+    """The demands on one item. An empty value or None demands nothing of the kind.
 
     Attributes:
         require: ``trusted`` or ``signed``.
@@ -109,7 +109,7 @@ class Demand:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What is demanded of every item, what of those in a scope, and what the caller demands on top of either."""
+    """The demands on every item, those on items of a scope in their place, and those of the caller in addition."""
 
     default: Demand = Demand()
     scoped: tuple[tuple[tuple[Scope, ...], Demand], ...] = ()
@@ -122,7 +122,7 @@ class Policy:
         return all(replace(demand, require="trusted") == Demand() for demand in demands)
 
     def demands(self, item: VerifiedItem) -> tuple[Demand, ...]:
-        """Return all that an item must meet."""
+        """Return the demands on an item: each must be met."""
         fitting = (demand for scopes, demand in self.scoped if any(each.holds(item.type, item.id) for each in scopes))
         demand = next(fitting, self.default)
         return (demand,) if self.also is None else (demand, self.also)

@@ -1,4 +1,4 @@
-"""What a verification answers with: verdicts, findings, and what could not be checked."""
+"""The answer of a verification: verdicts, findings, and files that could not be checked."""
 
 from __future__ import annotations
 
@@ -129,12 +129,12 @@ class Unchecked(Report):
 
 
 Outcome = VerifiedItem | Unchecked
-"""What reading one file comes to."""
+"""The result of reading one file."""
 
 
 @dataclass(frozen=True, slots=True)
 class VerifyReport(Report):
-    """What a verification came to.
+    """The result of a verification.
 
     An item may be trusted and yet not be the one that is listed: all is well if no manifest has ``errors``.
 

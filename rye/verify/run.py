@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rye.errors import ArgumentError, NotFoundError
+from rye.keys.manifests import ManifestReport
 from rye.parameters import COMMANDS, check
 from rye.signing import refuse_links, system_clock, write_atomically
 from rye.spaces.layout import Layout
@@ -29,7 +30,7 @@ _LAYOUT: Final = 1
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Findings that are accepted as they are. Each is bound to the bytes of the file: a change makes a new finding."""
+    """Accepted findings. Each is bound to the bytes of the file: a change makes a new finding."""
 
     keys: frozenset[str] = frozenset()
 
@@ -111,6 +112,11 @@ class Verification:
         return self.outcomes.warnings + self.checks.notes
 
     @property
+    def manifests(self) -> tuple[ManifestReport, ...]:
+        """The results of the manifests that were checked; known in the end."""
+        return self.checks.reports
+
+    @property
     def status(self) -> int:
         """0 all well, 1 findings, 2 something could not be checked, or there was nothing to check."""
         if self.unchecked or not (self.items or self.outcomes.passed_over):
@@ -156,7 +162,7 @@ class Verification:
         return finding
 
     def report(self) -> VerifyReport:
-        """Return what it came to so far, but for the items."""
+        """Return the result so far, without the items."""
         return VerifyReport(
             items=(),
             counts=dict(self.counts),
@@ -164,15 +170,15 @@ class Verification:
             baselined=self.baselined,
             unchecked=tuple(self.unchecked),
             warnings=self.warnings,
-            manifests=self.checks.reports,
+            manifests=self.manifests,
             status=self.status,
         )
 
     def complete(self, each: Callable[[], None] = lambda: None) -> VerifyReport:
-        """Verify everything and return what it came to, without a command that fixes each finding.
+        """Verify everything and return the result, without a command that fixes each finding.
 
         Args:
-            each: Called after each entry; what it raises ends the verification.
+            each: Called after each entry; an exception from it ends the verification.
         """
         self._fixes = None
         items = []
@@ -204,7 +210,7 @@ def start_verification(
     processes: int | None = 1,
     progress: Progress | None = None,
 ) -> Verification:
-    """Prepare what :meth:`rye.Registry.check` returns; the arguments are its, and those of :func:`stream_outcomes`."""
+    """Prepare the result of :meth:`rye.Registry.check`; the same arguments, and those of :func:`stream_outcomes`."""
     check(COMMANDS["verify"]["space"], space)
     demanded = policy if isinstance(policy, Policy) else load_policy(policy) if policy else Policy()
     folder = layout.project or Path.cwd()

@@ -1,4 +1,4 @@
-"""The verdicts on what some texts name, from the bytes of the files and without the index, as a stream."""
+"""The verdicts on the files that some texts name, from their bytes and without the index, as a stream."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ LeftOut = Callable[[Root, ItemFile], None]
 
 @dataclass(slots=True)
 class OutcomeStream:
-    """What the texts name: iterate over it once for a verdict, or the reason for none, on each file.
+    """The files that the texts name: iterate over it once for a verdict, or the reason for none, on each.
 
     Attributes:
         layout: The spaces, with those that a path among the texts added.
         targets: What the texts name.
-        verifier: What judges the files: trust set and moment.
+        verifier: Judges the files: trust set and moment.
         warnings: Keys and bundles that could not be used; in the end, items that hide one of another signer.
         self_vouched: A sentence on each bundle, named by a caller or a path, whose keys only itself vouches for.
         passed_over: Number of files that were named but, being unchanged, left out; known at the end.
-        wanted: Tells which of the named files to verify; None for all.
+        wanted: Says which of the named files to verify; None for all.
         processes: How many may work.
         progress: Called while it goes on.
     """
@@ -135,14 +135,14 @@ def stream_outcomes(
     processes: int | None = 1,
     progress: Progress | None = None,
 ) -> OutcomeStream:
-    """Prepare the verification of what the texts name; nothing but trust files is read before it is iterated over.
+    """Prepare the verification of the files that the texts name; before it is iterated over, only trust files are read.
 
     Args:
         texts: Paths, references or scopes; none means everything.
         layout: The spaces.
         space: Which of them to look in.
         named_trust: Trust files that count as the user's own.
-        wanted: Given the roots, returns what tells which of the named files to verify; None for all.
+        wanted: Given the roots, returns a function that says which of the named files to verify; None for all.
         digests: Whether trusted items have a ``digest``, too.
         processes: How many may work; None for one on each processor.
         progress: Called while it goes on.

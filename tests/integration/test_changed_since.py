@@ -182,7 +182,7 @@ def test_a_folder_named_elsewhere_is_verified(shop: Workshop, tmp_path: Path) ->
     done = shop.run("verify", str(evil.parents[2]), "--changed-since", "HEAD")
     assert (done.status, "tool:demo/evil" in done.out) == (1, True)
     done = shop.run("verify", "--space", "user", "--changed-since", "HEAD")
-    assert (done.status, "nothing that is looked at" in done.err) == (2, True)
+    assert (done.status, "none of the selected spaces" in done.err) == (2, True)
 
 
 def test_what_git_refuses_is_said_in_its_own_words(shop: Workshop) -> None:

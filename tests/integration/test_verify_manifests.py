@@ -195,7 +195,7 @@ def test_the_python_api_answers_alike(sim: SpaceSim) -> None:
     assert isinstance(last, Finding)
     assert isinstance(last.item, Violation)
     assert (last.code, last.item.verdict, run.status, run.violations) == ("item-removed", "violation", 1, 1)
-    assert [report.source for report in run.checks.reports] == ["project"]
+    assert [report.source for report in run.manifests] == ["project"]
 
 
 States = Callable[[SpaceSim], None]

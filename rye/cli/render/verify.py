@@ -46,7 +46,7 @@ def render_text(
             yield _head(entry, terminal)
     for text in run.warnings:
         complain(note_line("warning", text, terminal))
-    for report in run.checks.reports:
+    for report in run.manifests:
         yield outcome(report, terminal)
     yield _summary(run, terminal)
 
