@@ -15,7 +15,7 @@ from click.core import ParameterSource
 
 from rye.cli.terminal import IndexProgress
 from rye.errors import NotFoundError
-from rye.parameters import COMMANDS, Parameter, ParameterError, described, parameters_of
+from rye.parameters import COMMANDS, Parameter, ParameterError, described, metavar, parameters_of
 
 if TYPE_CHECKING:
     from rye.registry import Layout, Registry
@@ -64,14 +64,14 @@ def _option(each: Parameter, *, unset: bool = False) -> click.Option:
         multiple=several,
         default=None if unset else default,
         show_default=default not in {None, (), ""} and (str(default) if unset else True),
-        metavar=each.metavar or None,
+        metavar=None if each.form in {"choice", "range"} else metavar(each),
         help=text,
         shell_complete=partial(_completed, each.choices or each.words),
     )
 
 
 def _click_type(each: Parameter) -> Any:
-    if each.choices and not each.metavar:
+    if each.form == "choice" or (each.choices and each.flags == "argument"):
         return click.Choice(each.choices)
     if each.form == "range":
         return click.IntRange(int(each.low or 0), int(each.high or 0))

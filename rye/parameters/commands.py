@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from functools import partial
-from typing import Annotated, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from rye.parameters.model import Parameter, parameters_of
 from rye.parameters.search import (
@@ -16,10 +16,19 @@ from rye.parameters.search import (
 )
 
 MAX_RELATIONS = 1_000
+_Table = dict[str, Parameter]
 _flag = partial(Parameter, default=False, kind="boolean")
 _path = partial(Parameter, kind="path")
+_folder = partial(_path, metavar="DIR")
+_file = partial(_path, metavar="FILE")
 _many = partial(Parameter, default=(), kind="array")
 _argument = partial(Parameter, flags="argument", required=True)
+_words = partial(_many, flags="argument")
+
+
+def _choice(text: str, *choices: str, **more: Any) -> Parameter:
+    """Return an option with these values, the first being its default; they are checked as the line is read."""
+    return Parameter(text, **{"default": choices[0], "choices": choices, "form": "choice"} | more)
 
 
 class RefsOptions(TypedDict, total=False):
@@ -27,14 +36,13 @@ class RefsOptions(TypedDict, total=False):
 
     direction: Annotated[
         str,
-        Parameter(
+        _choice(
             "`out`: what it refers to; `in`: what refers to it",
-            "both",
-            choices=("both", "out", "in"),
+            *("both", "out", "in"),
             brief="out: from the item; in: to it.",
         ),
     ]
-    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.", metavar="N")]
+    depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.")]
     limit: Annotated[
         int,
         Parameter(
@@ -44,12 +52,8 @@ class RefsOptions(TypedDict, total=False):
             high=MAX_RELATIONS,
             brief="Relations listed.",
             flags="--limit -n",
-            metavar="N",
         ),
     ]
-
-
-_Table = Mapping[str, Parameter]
 
 
 def _named(**parameters: Parameter) -> _Table:
@@ -57,14 +61,14 @@ def _named(**parameters: Parameter) -> _Table:
 
 
 _PLACES = _named(
-    project=_path("The project; by default found upwards from the working directory", metavar="DIR"),
+    project=_folder("The project; by default found upwards from the working directory"),
     bundles=_many(
         "A further bundle of items in system space; repeatable", flags="--bundle", metavar="DIR", form="folder"
     ),
     trust=_many(
         "Trust this key file, or all in this folder, for this one run; repeatable", metavar="PATH", form="path"
     ),
-    cache_dir=_path("Where the index is kept", metavar="DIR"),
+    cache_dir=_folder("Where the index is kept"),
     max_staleness=Parameter(
         "Skip the check for changed files if the last one is at most this old, 0 or more; `inf`: check only without "
         "an index",
@@ -94,10 +98,10 @@ _DATES = _named(
     date_from=Parameter("Keep items of this date or later (2026, 2026-02, 2026-02-18)", metavar="DATE", form="filters"),
     date_to=Parameter("Keep items of this date or earlier", metavar="DATE", form="filters"),
 )
-_FORMAT = partial(Parameter, flags="--format")
-_TARGETS = _named(target=_many("What is meant", flags="argument"))
+_format = partial(_choice, flags="--format")
+_TARGETS = _named(target=_words("What is meant"))
 _NAME = _named(name=Parameter("The key", flags="argument"))
-_KEYS = _named(key=_many("The keys", flags="argument", required=True))
+_KEYS = _named(key=_words("The keys", required=True))
 _OWNER = _named(owner=Parameter("Who the trust file says it belongs to; by default your login", metavar="NAME"))
 _LIMITS = _named(
     namespaces=_many("It may sign only such ids; repeatable", flags="--namespace", metavar="PATTERN"),
@@ -109,17 +113,16 @@ _OWN_TRUST = _named(
     )
 )
 _REPLACE = _named(force=_flag("Replace a file that is there; a key that is replaced is lost"))
-_DRY_RUN = _named(dry_run=_flag("Say what would be signed and change nothing"))
 
 
-def _space(text: str, choices: tuple[str, ...], hint: str = "") -> _Table:
+def _space(text: str, *choices: str, hint: str = "") -> Parameter:
     """Return the space of a command, the first choice being its default."""
-    return _named(space=_SPACE["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint))
+    return _SPACE["space"]._replace(default=choices[0], choices=choices, help=text, hint=hint)
 
 
-_TRUSTING = "a bundle's trust files are its publisher's"
-_TRUST_SPACE = _space(
-    "`user`; or `project`, where it counts for others once endorsed", ("user", "project"), hint=_TRUSTING
+_trust_space = partial(_space, hint="a bundle's trust files are its publisher's")
+_TRUST_SPACE = _named(
+    space=_trust_space("`user`; or `project`, where it counts for others once endorsed", "user", "project")
 )
 
 
@@ -128,212 +131,184 @@ def _of(*places: str, forms: tuple[str, ...] = ("as_json",)) -> _Table:
 
 
 COMMANDS: Mapping[str, _Table] = {
-    "search": {
-        **_named(query=_many("The query", flags="argument")),
-        **parameters_of(SearchOptions),
-        **_DATES,
-        **_of(*_EVERY_PLACE, forms=tuple(_FORMS)),
-    },
-    "sections": {
-        **_named(query=_many("The query", flags="argument", required=True)),
-        **parameters_of(SectionOptions),
-        **_named(snippets=_flag("Show the best passage of each section instead of all of it")),
-        **_of(*_EVERY_PLACE),
-    },
-    "similar": {
-        **_ITEM,
-        **parameters_of(SimilarOptions),
-        **_of(*_EVERY_PLACE, forms=("as_json", "as_ids")),
-    },
-    "why": {
-        **_named(query=_argument("The query")),
-        **_ITEM,
-        **parameters_of(WhyOptions),
-        **_DATES,
-        **_of(*_EVERY_PLACE),
-    },
-    "query": {
-        **_named(
-            text=_many("The query", flags="argument", required=True),
+    "search": (
+        _named(query=_words("The query"))
+        | parameters_of(SearchOptions)
+        | _DATES
+        | _of(*_EVERY_PLACE, forms=tuple(_FORMS))
+    ),
+    "sections": (
+        _named(query=_words("The query", required=True))
+        | parameters_of(SectionOptions)
+        | _named(snippets=_flag("Show the best passage of each section instead of all of it"))
+        | _of(*_EVERY_PLACE)
+    ),
+    "similar": _ITEM | parameters_of(SimilarOptions) | _of(*_EVERY_PLACE, forms=("as_json", "as_ids")),
+    "why": _named(query=_argument("The query")) | _ITEM | parameters_of(WhyOptions) | _DATES | _of(*_EVERY_PLACE),
+    "query": (
+        _named(
+            text=_words("The query", required=True),
             lenient=_flag("Leave out what cannot be read instead of refusing it"),
-        ),
-        **_of(),
-    },
-    "show": {
-        **_ITEM,
-        **_space("Where to look; `all`: the space that wins", SPACES),
-        **_of("project", "bundles", "trust", "cache_dir"),
-        **_named(raw=_flag("Only the content, as it stands in the file")),
-    },
-    "list": {
-        **_named(scope=Parameter("Types and namespaces", "*", flags="argument")),
-        **_SPACE,
-        **_named(
-            limit=Parameter("Items at most", kind="integer", low=1, shown="all", flags="--limit -n", metavar="N"),
-            offset=Parameter("Items to skip", 0, low=0, high=MAX_OFFSET, kind="integer", metavar="N"),
-            sort=Parameter(
-                "`id` (by space, then id), `name`, or `date` (newest first)", "id", choices=("id", "name", "date")
+        )
+        | _of()
+    ),
+    "show": (
+        _ITEM
+        | _named(
+            space=_space("Where to look; `all`: the space that wins", *SPACES),
+            raw=_flag("Only the content, as it stands in the file"),
+        )
+        | _of("project", "bundles", "trust", "cache_dir")
+    ),
+    "list": (
+        _named(scope=Parameter("Types and namespaces", "*", flags="argument"))
+        | _SPACE
+        | _named(
+            limit=Parameter("Items at most", kind="integer", low=1, shown="all", flags="--limit -n"),
+            offset=Parameter("Items to skip", 0, low=0, high=MAX_OFFSET, kind="integer"),
+            sort=_choice(
+                "`id` (by space, then id), `name`, or `date` (newest first)", *("id", "name", "date"), metavar="ORDER"
             ),
             include_superseded=_flag("Also list items marked superseded, deprecated or yanked"),
-        ),
-        **_of(*_EVERY_PLACE[:-1], forms=tuple(_FORMS)),
-    },
-    "refs": {
-        **_ITEM,
-        **parameters_of(RefsOptions),
-        **_named(
-            form=_FORMAT(
-                "`text`, `json`, `dot` (Graphviz) or `mermaid`", "text", choices=("text", "json", "dot", "mermaid")
-            )
-        ),
-        **_of(*_EVERY_PLACE[:-1]),
-    },
-    "stats": {**_SPACE, **_of(*_EVERY_PLACE[:-1])},
-    "index": {
-        **_named(action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear"))),
-        **_of("project", "bundles", "cache_dir", "embedder"),
-    },
-    "sign": {
-        **_TARGETS,
-        **_space(
-            "The space of the items: `project` or `user`",
-            ("project", "user"),
-            hint="a bundle's items are signed with rye sign --bundle DIR --new-key",
-        ),
-        **_named(
+        )
+        | _of(*_EVERY_PLACE[:-1], forms=tuple(_FORMS))
+    ),
+    "refs": (
+        _ITEM
+        | parameters_of(RefsOptions)
+        | _named(form=_format("`text`, `json`, `dot` (Graphviz) or `mermaid`", *("text", "json", "dot", "mermaid")))
+        | _of(*_EVERY_PLACE[:-1])
+    ),
+    "stats": _SPACE | _of(*_EVERY_PLACE[:-1]),
+    "index": (
+        _named(action=_argument("What to do", choices=("status", "rebuild", "vectors", "clear")))
+        | _of("project", "bundles", "cache_dir", "embedder")
+    ),
+    "sign": (
+        _TARGETS
+        | _named(
+            space=_space(
+                "The space of the items: `project` or `user`",
+                *("project", "user"),
+                hint="a bundle's items are signed with rye sign --bundle DIR --new-key",
+            ),
             every=_flag("Every item of the space instead of targets", flags="--all"),
             key=Parameter("The key; by default `RYE_SIGNING_KEY`, else `private_key` of the user", metavar="NAME|FILE"),
-            form=_FORMAT(
+            form=_format(
                 "Form of the line",
-                "v2",
-                choices=("v2", "v1"),
+                *("v2", "v1"),
                 notes="`v1` is for readers that know no better; see `rye/signature-formats`",
             ),
-        ),
-        **_DRY_RUN,
-        **_named(
+            dry_run=_flag("Say what would be signed and change nothing"),
             check=_flag("Only say what this key has not validly signed; exit 1 if there is any"),
             force=_flag("Sign again what is validly signed"),
-        ),
-        **_of("project", forms=()),
-        **_named(
-            root=_path("Sign what is not validly signed in this bundle", flags="--bundle", metavar="DIR"),
+            root=_folder("Sign what is not validly signed in this bundle", flags="--bundle"),
             new_key=_flag("With `--bundle`: make a key, write its trust file, discard the private half"),
             owner=Parameter(
                 "With `--bundle`: the owner in the trust file; by default the folder's name", metavar="NAME"
             ),
-        ),
-        **_of(),
-    },
-    "verify": {
-        **_TARGETS,
-        **_SPACE,
-        **_named(
-            require=Parameter(
+        )
+        | _of("project")
+    ),
+    "verify": (
+        _TARGETS
+        | _SPACE
+        | _named(
+            require=_choice(
                 "`trusted`: signed by a trusted key; `signed`: also by a key that is unknown or does not count. By "
                 "default `trusted`, or what `--policy` says",
-                choices=("trusted", "signed"),
+                *("trusted", "signed"),
+                default=None,
+                metavar="LEVEL",
             ),
             signers=_many("Accept only this key (64 or 16 hex digits); repeatable", flags="--signer", metavar="FP"),
-            policy=_path(
-                "Demand what this YAML file says",
-                notes="see `rye/ci`; `--require` and `--signer` come on top",
-                metavar="FILE",
+            policy=_file(
+                "Demand what this YAML file says", notes="see `rye/ci`; `--require` and `--signer` come on top"
             ),
             changed_since=Parameter("Only items that differ from this git revision", metavar="REV"),
-            baseline=_path("Accept the findings in this file; new ones count", metavar="FILE"),
+            baseline=_file("Accept the findings in this file; new ones count"),
             write_baseline=_flag("Write the findings to the `--baseline` FILE, to accept them"),
             require_manifest=_flag("A project, user space or named bundle without a signed manifest is a finding"),
-        ),
-        **_of("project", "bundles", "trust", forms=()),
-        **_named(
-            form=_FORMAT("Form of the answer", "text", choices=("text", "json", "jsonl", "sarif", "junit", "github"))
-        ),
-        **_of(),
-        **_named(verbose=_flag("Also list the items that passed", flags="--verbose -v")),
-    },
-    "keys generate": {
-        **_NAME,
-        **_OWNER,
-        **_LIMITS,
-        **_OWN_TRUST,
-        **_named(
+            form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit", "github")),
+            verbose=_flag("Also list the items that passed", flags="--verbose -v"),
+        )
+        | _of("project", "bundles", "trust")
+    ),
+    "keys generate": (
+        _NAME
+        | _OWNER
+        | _LIMITS
+        | _OWN_TRUST
+        | _named(
             encrypt=_flag(
                 "Protect it with `RYE_KEY_PASSPHRASE`, or one you are asked for; by default when that is set",
                 default=None,
                 flags="--passphrase/--no-passphrase",
             )
-        ),
-        **_REPLACE,
-        **_of(),
-    },
+        )
+        | _REPLACE
+        | _of()
+    ),
     "keys list": _of(),
-    "keys show": {**_NAME, **_of()},
-    "keys export": {
-        **_NAME,
-        **_named(
-            form=_FORMAT(
+    "keys show": _NAME | _of(),
+    "keys export": (
+        _NAME
+        | _named(
+            form=_format(
                 "Of the public half: `trust` (a trust file), `pem`, or `base64` (`ed25519:…`)",
-                "trust",
-                choices=("trust", "pem", "base64"),
+                *("trust", "pem", "base64"),
             ),
             owner=Parameter("Who the trust file says it belongs to", metavar="NAME"),
             private=_flag("The private key instead, as its file holds it; never to a terminal"),
-            output=_path("Write it there instead of to standard output", flags="--output -o", metavar="FILE"),
-        ),
-        **_REPLACE,
-    },
-    "keys import": {
-        **_named(file=_argument("The file", kind="path", form="dash")),
-        **_NAME,
-        **_OWNER,
-        **_OWN_TRUST,
-        **_REPLACE,
-        **_of(),
-    },
+            output=_file("Write it there instead of to standard output", flags="--output -o"),
+        )
+        | _REPLACE
+    ),
+    "keys import": (
+        _named(file=_argument("The file", kind="path", form="dash")) | _NAME | _OWNER | _OWN_TRUST | _REPLACE | _of()
+    ),
     "trust list": _of("project", "bundles", "trust"),
-    "trust add": {
-        **_KEYS,
-        **_named(owner=Parameter("Who it belongs to; by default as its file says", metavar="NAME")),
-        **_LIMITS,
-        **_TRUST_SPACE,
-        **_named(force=_flag("Replace the trust file that names the key already")),
-        **_of("project"),
-    },
-    "trust remove": {
-        **_KEYS,
-        **_space("`user` or `project`", ("user", "project"), hint=_TRUSTING),
-        **_named(force=_flag("Also a trust file that revokes its key, which may then count again")),
-        **_of("project"),
-    },
-    "trust revoke": {
-        **_KEYS,
-        **_named(
+    "trust add": (
+        _KEYS
+        | _named(owner=Parameter("Who it belongs to; by default as its file says", metavar="NAME"))
+        | _LIMITS
+        | _TRUST_SPACE
+        | _named(force=_flag("Replace the trust file that names the key already"))
+        | _of("project")
+    ),
+    "trust remove": (
+        _KEYS
+        | _named(
+            space=_trust_space("`user` or `project`", "user", "project"),
+            force=_flag("Also a trust file that revokes its key, which may then count again"),
+        )
+        | _of("project")
+    ),
+    "trust revoke": (
+        _KEYS
+        | _named(
             reason=Parameter("Why, in a line; every verdict repeats it", "", metavar="TEXT"),
             date=Parameter("When it became unsafe; by default today. It limits nothing", "", metavar="DATE"),
-        ),
-        **_TRUST_SPACE,
-        **_of("project"),
-    },
-    "trust endorse": {
-        **_named(
-            file=_many("The trust files", flags="argument", required=True),
+        )
+        | _TRUST_SPACE
+        | _of("project")
+    ),
+    "trust endorse": (
+        _named(
+            file=_words("The trust files", required=True),
             signer=Parameter("Your key; by default that of `rye sign`", flags="--key -k", metavar="NAME|FILE"),
             dry_run=_flag("Say whose key it is and change nothing"),
-        ),
-        **_of("project"),
-    },
-    "manifest": {
-        **_named(action=_argument("What to do", choices=("write", "check"))),
-        **_space("The space: `project` or `user`; for check also `system` or `all`", SPACES[1:] + SPACES[:1]),
-        **_named(bundle=_path("The bundle in this folder instead of a space", metavar="DIR")),
-        **_of("project", "trust", forms=()),
-        **_named(
+        )
+        | _of("project")
+    ),
+    "manifest": (
+        _named(
+            action=_argument("What to do", choices=("write", "check")),
+            space=_space("The space: `project` or `user`; for check also `system` or `all`", *SPACES[1:], "all"),
+            bundle=_folder("The bundle in this folder instead of a space"),
             key=_many("With write: sign with this key, by default the user's; repeatable", metavar="NAME|FILE"),
             expires=Parameter("With write: for how many days it is valid", 90, kind="integer", metavar="DAYS"),
-            threshold=Parameter(
-                "With write: how many of the keys, 1 or more, must sign the list", kind="integer", metavar="N"
-            ),
+            threshold=Parameter("With write: how many of the keys, 1 or more, must sign the list", kind="integer"),
             root_key=_many(
                 "With write: the manifest's keys from now on, as trust files; enough old ones must sign; repeatable",
                 metavar="FILE",
@@ -348,23 +323,20 @@ COMMANDS: Mapping[str, _Table] = {
             new=_flag("With write: begin anew, whatever manifest stands"),
             cosign=_flag("With write: add a signature to the manifest that stands"),
             reset=_flag("With check: forget the version last seen and trust the one there is"),
-        ),
-        **_of(),
-    },
-    "mcp": {
-        **_named(
+        )
+        | _of("project", "trust")
+    ),
+    "mcp": (
+        _named(
             projects=_many(
                 "A project that callers may name, the first being the default; repeatable. Without it, the one found "
                 "upwards from the working directory, and over standard input any that the caller names",
                 flags="--project",
                 metavar="DIR",
                 form="path",
-            )
-        ),
-        **_of("bundles", "trust", "cache_dir", "embedder", forms=()),
-        **_named(
-            require=Parameter(
-                "`trusted`: leave out every item that is not signed by a trusted key", choices=("trusted",)
+            ),
+            require=_choice(
+                "`trusted`: leave out every item that is not signed by a trusted key", "trusted", default=None
             ),
             read_only=_flag("Offer nothing that writes: no `rye_sign`, no `copy_to`"),
             http=_flag("Listen for streamable HTTP instead of using standard input and output"),
@@ -375,25 +347,26 @@ COMMANDS: Mapping[str, _Table] = {
                 low=0,
                 high=65_535,
                 kind="integer",
-                metavar="N",
                 form="range",
             ),
-            token_file=_path(
-                "With `--http`: demand the token in this file; by default that in `RYE_MCP_TOKEN`, if it is set",
-                metavar="FILE",
+            token_file=_file(
+                "With `--http`: demand the token in this file; by default that in `RYE_MCP_TOKEN`, if it is set"
             ),
             allowed_hosts=_many(
                 "With `--http`: a further name by which callers reach the server, with or without a port; repeatable",
                 flags="--allow-host",
                 metavar="NAME",
             ),
-            client=Parameter(
+            client=_choice(
                 "Print what this client needs in its configuration for a server with these options, and end",
-                choices=("claude", "cursor", "vscode", "codex"),
+                *("claude", "cursor", "vscode", "codex"),
+                default=None,
+                metavar="CLIENT",
                 flags="--print-config",
             ),
-        ),
-    },
+        )
+        | _of("bundles", "trust", "cache_dir", "embedder", forms=())
+    ),
     "completion": _named(shell=_argument("The shell", choices=("bash", "zsh", "fish"))),
 }
 """Every command, or action of one, and its parameters."""

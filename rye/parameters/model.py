@@ -77,8 +77,8 @@ class Parameter(NamedTuple):
         required: Whether it must be given.
         flags: The names of the option, by default made of ``name``; ``argument`` for a word of the command line.
         words: Values to complete on the command line, where there are others as well.
-        metavar: The value in the help of the command line. Without one, choices are checked as the line is read.
-        form: How the command line reads it, if not by its type.
+        metavar: The value in the help of the command line, if :func:`metavar` does not say it well.
+        form: How the command line reads it, if not by its type; ``choice``: choices are checked as the line is read.
     """
 
     help: str
@@ -107,7 +107,7 @@ class Parameter(NamedTuple):
 
 
 @cache
-def parameters_of(options: type) -> Mapping[str, Parameter]:
+def parameters_of(options: type) -> dict[str, Parameter]:
     """Return the parameters that a TypedDict of ``name: Annotated[type, Parameter(…)]`` declares, by name."""
     hints = get_type_hints(options, include_extras=True)
     return {name: _typed(name, *get_args(hint)) for name, hint in hints.items()}
@@ -123,7 +123,8 @@ def _typed(name: str, hint: Any, parameter: Parameter) -> Parameter:
     kind = hint
     if isinstance(hint, UnionType):
         kind = next(each for each in get_args(hint) if each is not type(None))
-    return parameter._replace(name=name, kind=_KINDS[get_origin(kind) or kind], type=hint)
+    default = False if kind is bool and parameter.default is None else parameter.default
+    return parameter._replace(name=name, kind=_KINDS[get_origin(kind) or kind], type=hint, default=default)
 
 
 class ParameterError(ArgumentError):
@@ -186,6 +187,13 @@ def spelled(text: Text, setting: Callable[[Setting], str] = _assignment) -> str:
 def refuse(path: tuple[str, ...], verb: str, rest: Text, hint: Text = "", **details: Any) -> NoReturn:
     """Raise the error of a parameter, or of a part of it, with the code ``bad-…`` and its name."""
     raise ParameterError(f"bad-{path[0].replace('_', '-')}", [path], verb, rest, hint=hint, **details)
+
+
+def metavar(parameter: Parameter) -> str:
+    """Return what the value of an option is called in its help, such as ``N``; nothing for a flag."""
+    named = (parameter.flags or parameter.name).split()[0].strip("-").replace("_", "-").rpartition("-")[2]
+    short = {"integer": "N", "number": "X", "boolean": ""}
+    return parameter.metavar or short.get(parameter.kind, named.upper())
 
 
 def guess(name: object, valid: Iterable[str]) -> str:

@@ -6,6 +6,7 @@ documentation follow.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Annotated, Any, TypedDict
 
 from rye.parameters.model import Only, Parameter, Setting
@@ -16,17 +17,20 @@ SPACES = ("all", "project", "user", "system")
 _RANKED = Only("mode", ("semantic", "hybrid"))
 _BOOSTED = Only("mode", ("semantic",), "keyword and hybrid scores are never boosted")
 _WEIGHTED = Only("fusion", ("weighted",))
+_limit = partial(Parameter, default=10, low=1, flags="--limit -n")
+_share = partial(Parameter, default=0.0, low=0, high=1)
+_distance = partial(Parameter, shown="off", form="max_distance")
+
+
+def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
+    """Return a parameter with these values, the first being its default."""
+    return Parameter(text, choices[0], choices=choices, **more)
 
 
 class SpaceOptions(TypedDict, total=False):
     """In which spaces something is looked for."""
 
-    space: Annotated[
-        str,
-        Parameter(
-            "`project`, `user`, `system` or `all`", "all", choices=SPACES, brief="Where to look.", metavar="SPACE"
-        ),
-    ]
+    space: Annotated[str, _one_of("`project`, `user`, `system` or `all`", *SPACES, brief="Where to look.")]
 
 
 class _Scope(TypedDict, total=False):
@@ -41,7 +45,6 @@ class _Scope(TypedDict, total=False):
             notes="see `rye/fields-and-filters`",
             flags="--scope -s",
             words=("directive", "tool", "knowledge"),
-            metavar="SCOPE",
         ),
     ]
 
@@ -63,8 +66,7 @@ class _Filters(TypedDict, total=False):
         ),
     ]
     include_superseded: Annotated[
-        bool,
-        Parameter("Also show items marked superseded, deprecated or yanked", False, brief="Superseded items, too."),
+        bool, Parameter("Also show items marked superseded, deprecated or yanked", brief="Also superseded.")
     ]
 
 
@@ -72,26 +74,12 @@ class _Page(TypedDict, total=False):
     """Which of the hits are shown."""
 
     limit: Annotated[
-        int,
-        Parameter(
-            "Hits on the page",
-            10,
-            low=1,
-            high=MAX_LIMIT,
-            brief="Hits a page.",
-            notes="in semantic mode to 100",
-            flags="--limit -n",
-            metavar="N",
-        ),
+        int, _limit("Hits on the page", high=MAX_LIMIT, brief="Hits a page.", notes="in semantic mode to 100")
     ]
-    offset: Annotated[
-        int, Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.", metavar="N")
-    ]
+    offset: Annotated[int, Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.")]
     explain: Annotated[
         bool,
-        Parameter(
-            "Show how each hit got its score", False, brief="Explain each score.", notes="see `rye/looking-around`"
-        ),
+        Parameter("Show how each hit got its score", brief="Explain scores.", notes="see `rye/looking-around`"),
     ]
 
 
@@ -105,17 +93,15 @@ class _Ranked(TypedDict, total=False):
             low=0,
             high=1,
             only=_RANKED,
-            brief="Least similarity; default: by model.",
+            brief="Least similarity; else by model.",
             hint="write a similarity such as 0.15",
             shown="the model's",
-            metavar="X",
         ),
     ]
     lenient: Annotated[
         bool,
         Parameter(
             "Leave out what cannot be read in the query instead of refusing it",
-            False,
             brief="Skip what does not parse.",
             notes="a warning says what",
         ),
@@ -151,29 +137,25 @@ class BoostParts(TypedDict, total=False):
 
 def _weight(scores: str, default: float) -> Parameter:
     text, hint = f"Weight of {scores} in hybrid mode", "only their ratio counts"
-    return Parameter(text, default, low=0, high=100, only=_WEIGHTED, hint=hint, metavar="W")
+    return Parameter(text, default, low=0, high=100, only=_WEIGHTED, hint=hint)
 
 
 def _least(scores: str) -> Parameter:
-    return Parameter(f"Least {scores} score, 0 to 1 or percent; hybrid", 0, low=0, high=100, percent=True, metavar="X")
+    return Parameter(f"Least {scores} score, 0 to 1 or percent; hybrid", 0, low=0, high=100, percent=True)
 
 
 class HybridParts(TypedDict, total=False):
     """``hybrid``; each part is an option of its own on the command line."""
 
-    fusion: Annotated[
-        str, Parameter("`weighted` or `rrf`; hybrid", "weighted", choices=("weighted", "rrf"), metavar="NAME")
-    ]
-    rrf_k: Annotated[
-        int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=Only("fusion", ("rrf",)), metavar="K")
-    ]
+    fusion: Annotated[str, _one_of("`weighted` or `rrf`; hybrid", "weighted", "rrf")]
+    rrf_k: Annotated[int, Parameter("The constant of `rrf`", 60, low=1, high=1_000, only=Only("fusion", ("rrf",)))]
     semantic_weight: Annotated[float, _weight("similarity", 0.72)]
     keyword_weight: Annotated[float, _weight("keyword scores", 0.28)]
     min_semantic_score: Annotated[float, _least("semantic")]
     min_keyword_score: Annotated[float, _least("keyword")]
     min_combined_score: Annotated[float, _least("combined")]
-    require_keyword_match: Annotated[bool, Parameter("Only items with a word of the query; hybrid", False)]
-    require_semantic_match: Annotated[bool, Parameter("Only items that are near; hybrid", False)]
+    require_keyword_match: Annotated[bool, Parameter("Only items with a word of the query; hybrid")]
+    require_semantic_match: Annotated[bool, Parameter("Only items that are near; hybrid")]
 
 
 class _Hits(_Filters, _Ranked, total=False):
@@ -181,10 +163,9 @@ class _Hits(_Filters, _Ranked, total=False):
 
     sort_by: Annotated[
         str,
-        Parameter(
+        _one_of(
             "`score`, `date` (newest first, undated last) or `name`",
-            "score",
-            choices=("score", "name", "date"),
+            *("score", "name", "date"),
             brief="date: newest first.",
             flags="--sort",
             metavar="ORDER",
@@ -203,38 +184,32 @@ class _Hits(_Filters, _Ranked, total=False):
     ]
     fuzzy: Annotated[
         Mapping[str, Any] | None,
-        Parameter(
+        _distance(
             "Let words differ by a few letters: automatic by their length, or at most N, 0 to 2",
             parts=FuzzyParts,
             brief="Forgive typos.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, 0 to 2; '
             '`{"enabled": false}`: never, not even when matched more loosely',
-            shown="off",
             metavar="[N]",
-            form="max_distance",
         ),
     ]
     proximity: Annotated[
         Mapping[str, Any] | None,
-        Parameter(
+        _distance(
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
             brief="Words near each other; distance 5.",
             data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
-            shown="off",
             metavar="N",
-            form="max_distance",
         ),
     ]
     mode: Annotated[
         str,
-        Parameter(
+        _one_of(
             "`keyword`, `semantic` (by meaning) or `hybrid` (both)",
-            "keyword",
-            choices=("keyword", "semantic", "hybrid"),
+            *("keyword", "semantic", "hybrid"),
             brief="Words, meaning, or both.",
             notes="where meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
-            metavar="MODE",
         ),
     ]
     level: Annotated[
@@ -245,15 +220,13 @@ class _Hits(_Filters, _Ranked, total=False):
             brief="1: names; 2: body; else both.",
             hint="1 is title, name, id, description, category and tags; 2 is body, headings and symbols",
             shown="both",
-            metavar="N",
         ),
     ]
     prefix: Annotated[
         bool,
         Parameter(
             "Take the last word also as the beginning of one, as while it is typed",
-            False,
-            brief="The last word may be unfinished.",
+            brief="Last word is a prefix.",
         ),
     ]
     relax: Annotated[
@@ -261,7 +234,7 @@ class _Hits(_Filters, _Ranked, total=False):
         Parameter(
             "Do not try a looser reading when nothing has all words",
             True,
-            brief="Loosen words that find nothing.",
+            brief="Loosen if nothing matches.",
             data="Plain words that find nothing are matched more loosely, step by step",
             flags="--no-relax",
         ),
@@ -272,7 +245,7 @@ class _Hits(_Filters, _Ranked, total=False):
             "Factor of similarities by source: `project` (1.2), `user` (1.1), `system` (0.85); repeatable; semantic",
             parts=BoostParts,
             only=_BOOSTED,
-            brief='Semantic; default: {"project": 1.2, "user": 1.1, "system": 0.85}.',
+            brief="Semantic; default: {project 1.2, user 1.1, system 0.85}.",
             data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
             "above 0, up to 10; over the user's settings",
             shown="1.2, 1.1, 0.85",
@@ -327,12 +300,10 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
 
     mode: Annotated[
         str,
-        Parameter(
+        _one_of(
             "`keyword`: by shared words; `semantic`: by meaning; `hybrid`: by both",
-            "keyword",
-            choices=("keyword", "semantic", "hybrid"),
+            *("keyword", "semantic", "hybrid"),
             notes="where meaning cannot be searched, shared words answer, with a warning",
-            metavar="MODE",
         ),
     ]
 
@@ -340,24 +311,17 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
 class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     """Whole sections to read or cite."""
 
-    limit: Annotated[int, Parameter("Sections", 10, low=1, high=50, brief="Sections.", flags="--limit -n", metavar="N")]
+    limit: Annotated[int, _limit("Sections", high=50, brief="Sections.")]
     mode: Annotated[
         str,
-        Parameter(
+        _one_of(
             "`hybrid`, `semantic` (meaning) or `keyword` (words)",
-            "hybrid",
-            choices=("hybrid", "semantic", "keyword"),
+            *("hybrid", "semantic", "keyword"),
             brief="Meaning, words or both.",
             notes="without an embedder words do, and a warning says so",
-            metavar="MODE",
         ),
     ]
-    recency_weight: Annotated[
-        float,
-        Parameter(
-            "Share of the score that age decides", 0.0, low=0, high=1, brief="Share of age in the score.", metavar="W"
-        ),
-    ]
+    recency_weight: Annotated[float, _share("Share of the score that age decides", brief="Share of age.")]
     half_life_days: Annotated[
         float,
         Parameter(
@@ -373,14 +337,10 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     ]
     authority_weight: Annotated[
         float,
-        Parameter(
+        _share(
             "Share of the score that authority decides",
-            0.0,
-            low=0,
-            high=1,
             brief="Share of the signer.",
             notes="all of it for a trusted item with `authoritative: true`, half for any other trusted one",
-            metavar="W",
         ),
     ]
     max_chars: Annotated[
@@ -391,6 +351,5 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
             high=1_000_000,
             brief="Characters in all.",
             notes="what does not fit is cut or left out",
-            metavar="N",
         ),
     ]

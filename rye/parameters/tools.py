@@ -15,7 +15,7 @@ _ITEM = Parameter(
     "`type:id`, or an id that only one type has", brief="type:id; or id, if only one type has it.", required=True
 )
 _PROJECT = Parameter(
-    "The absolute path of the folder that holds `.ai`", brief="Absolute; default: the server's.", shown="the server's"
+    "The absolute path of the folder that holds `.ai`", brief="Absolute; else the server's.", shown="the server's"
 )
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)

@@ -147,6 +147,7 @@ SEARCHES: tuple[dict[str, Any], ...] = (
     {"query": "threed orchestratr", "relax": True},
     {"query": "threed orchestratr", "relax": False},
     {"query": "(thread OR", "lenient": True},
+    {"query": "thread orch", "prefix": True},
     {"query": "rye/file-system/read", "mode": "keyword"},
     {"query": "*", "limit": 1, "facets": ["type", "tag:1", "verdict", "signer"]},
     {"query": "read", "mode": "semantic", "threshold": 0.1, "source_boosts": {"system": 1}},

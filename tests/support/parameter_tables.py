@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 from rye import Registry
-from rye.parameters import COMMANDS, Parameter, SearchOptions, described, parameters_of
+from rye.parameters import COMMANDS, Parameter, SearchOptions, described, metavar, parameters_of
 from rye.parameters.tools import TOOLS
 
 PAGES = Path(__file__).resolve().parents[2] / "items" / "knowledge" / "rye"
@@ -63,16 +63,11 @@ def tool_rows(parameters: Mapping[str, Parameter]) -> Iterator[list[str]]:
         yield [f"`{name}`", shown(each) or "none", meaning(each, "mcp")]
 
 
-VALUES = {"form": "FORMAT", "sort": "ORDER", "require": "LEVEL"}
-"""What the values of options are called whose help lists them all."""
-
-
 def flags(each: Parameter) -> str:
     """Return the names of an option, the long one with its value."""
     names = (each.flags or f"--{each.name.replace('_', '-')}").replace("/", " ").split()
     names.sort(key=lambda name: not name.startswith("--"))
-    value = each.metavar or ("" if each.kind == "boolean" else VALUES.get(each.name) or each.name.upper())
-    value = each.choices[0] if len(each.choices) == 1 else value
+    value = each.choices[0] if len(each.choices) == 1 else metavar(each)
     line = ", ".join(f"`{name} {value}`" if value and name[1] == "-" else f"`{name}`" for name in names)
     return line.replace("|", "\\|")
 
