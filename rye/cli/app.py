@@ -1,4 +1,4 @@
-"""The root command, and what every command shares: exit codes, errors, closed pipes, interrupts."""
+"""The root command, and exit codes, errors, closed pipes and interrupts of every command."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _HELP = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
 
 
 class _Commands(click.Group):
-    """The commands of the table, in its order, and what to write instead of a name that is not among them."""
+    """The commands in the order of the table; an unknown name gets a suggestion."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 - click's signature
         return list(COMMANDS)
@@ -94,7 +94,7 @@ _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 
 class _Terminated(BaseException):
-    """A signal to end has arrived."""
+    """SIGTERM or SIGHUP arrived."""
 
 
 def _until_signalled(work: Callable[[], int]) -> int:
@@ -148,7 +148,7 @@ def _exit_status(words: list[str]) -> int:
 
 
 def _guarded(words: list[str]) -> int:
-    """Run the command; turn whatever it raises into an answer and an exit status."""
+    """Run the command; report any exception and return the exit status."""
     try:
         return _run(words)
     except click.exceptions.Exit as leave:

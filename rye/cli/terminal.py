@@ -68,12 +68,12 @@ class Terminal:
         return click.style(text, dim=True) if self.colour and text else text
 
     def mark(self, verdict: str, word: str = "") -> str:
-        """Return the mark of a verdict, or of what stands for one, in its colour; with a word behind it."""
+        """Return the mark of a verdict in its colour, followed by a word; ``!`` for an unknown verdict."""
         mark, plain, colour = VERDICT_MARKS.get(verdict, _OTHER_MARKS)
         return self.style(f"{mark if self.unicode else plain}{word}", colour)
 
     def verdict(self, verdict: str, *, width: int = 0) -> str:
-        """Return mark and word of a verdict in its colour, filled up to ``width``."""
+        """Return mark and word of a verdict in its colour, padded to ``width``."""
         return self.mark(verdict, f" {verdict:<{width}}")
 
 
@@ -148,14 +148,14 @@ def _shows_marks(stream: TextIO) -> bool:
 
 
 def is_interactive() -> bool:
-    """Return whether a person sits at a terminal on which search as you type can be drawn."""
+    """Return whether input and output are a terminal that can show search as you type."""
     if os.environ.get("TERM", "") in {"", "dumb"}:
         return False
     return all(stream is not None and stream.isatty() for stream in (sys.stdin, sys.stdout))
 
 
 def prepare_streams() -> None:
-    """Let no character stop the output: what the encoding lacks is written as an escape."""
+    """Write characters that the encoding lacks as escapes, instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         reconfigure = getattr(stream, "reconfigure", None)
         if reconfigure is not None:
@@ -185,9 +185,9 @@ def answer(
     """Write a result as JSON, or as lines with notes on standard error.
 
     Args:
-        result: What a question was answered with.
+        result: The answer.
         render: Makes lines of it.
-        notes: Makes lines of what there is to say besides; None for its warnings alone.
+        notes: Makes lines of the messages about it; None for its warnings alone.
         as_json: Whether a program reads it.
     """
     if as_json:
@@ -206,12 +206,12 @@ _LABEL_COLOURS = {"warning": "yellow", "not checked": "red", "fix": "cyan", "hin
 def note_line(label: str, text: str, terminal: Terminal) -> str:
     """Return one line about an answer, its label in colour."""
     colour = "red" if label.startswith("error[") else _LABEL_COLOURS.get(label.partition("[")[0])
-    said = terminal.style(inline(text), bold=label == "did you mean")
-    return f"{terminal.style(f'{label}:', colour, bold=colour == 'red')} {said}" if label else said
+    shown = terminal.style(inline(text), bold=label == "did you mean")
+    return f"{terminal.style(f'{label}:', colour, bold=colour == 'red')} {shown}" if label else shown
 
 
 def warning_lines(warnings: Sequence[str], terminal: Terminal, *, stale: bool = False) -> Iterator[str]:
-    """Yield what there is to be warned of, a line each."""
+    """Yield a line for each warning."""
     yield from (note_line(label, text, terminal) for label, text in warning_notes(warnings, stale=stale))
 
 
@@ -238,7 +238,7 @@ def say_json(value: Any, *, lines: bool = False) -> None:
 
 
 def json_text(value: Any, *, indent: int | None = 2, ascii_only: bool = False) -> str:
-    """Return JSON that is safe to look at: no control, invisible or lone surrogate character stands in it raw."""
+    """Return JSON in which every control, invisible and lone surrogate character is escaped."""
     import json
 
     return verbatim_json(json.dumps(value, ensure_ascii=ascii_only, indent=indent, default=str))
@@ -253,7 +253,7 @@ def note(text: str) -> None:
 
 
 def silence(*streams: TextIO | None) -> None:
-    """Point streams at nothing, so that the interpreter's own flush at its end cannot fail aloud."""
+    """Redirect streams to the null device, so that the flush when the interpreter ends cannot fail."""
     nothing = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         try:
@@ -281,7 +281,7 @@ class IndexProgress:
     """The ``progress`` callback of a registry: one line on standard error, cleared away at the end of the context.
 
     Args:
-        watched: Whether someone looks at standard error.
+        watched: Whether standard error is a terminal; None finds out.
         clock: Seconds that only grow.
         doing: What the line says is going on.
     """

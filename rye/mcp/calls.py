@@ -18,18 +18,18 @@ from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from rye.errors import CancelledError
 
 _PACE = 0.05
-"""Seconds between two steps that are told."""
+"""Least seconds between two reports of progress."""
 
 
 class ReportProgress(Protocol):
-    """Tells the client of a call how far it is; may be called from any thread."""
+    """Reports progress to the client of a call; may be called from any thread."""
 
     def __call__(self, done: float, total: float | None, message: str) -> None:
-        """Say that ``done`` of ``total`` is done."""
+        """Report that ``done`` of ``total`` is done."""
 
 
 Confirm = Callable[[str, str], bool]
-"""Asks the user of the client a question, given what the answer is bound to; waits for it."""
+"""Asks the user of the client a question and waits; the second argument is what the answer is bound to."""
 
 
 class Asked(Exception):
@@ -68,7 +68,7 @@ class Call:
         self.confirm = confirm
         self._before = 0.0
         self._last: tuple[str, float] = ("", 0.0)
-        self._told, self._next = -1.0, 0.0
+        self._reported, self._next = -1.0, 0.0
 
     @property
     def is_wanted(self) -> bool:
@@ -76,7 +76,7 @@ class Call:
         return not self._gone.is_set()
 
     def abandon(self) -> None:
-        """Say that nobody waits any more."""
+        """Record that nobody waits for the answer any more."""
         self._gone.set()
 
     def check(self) -> None:
@@ -86,10 +86,10 @@ class Call:
             CancelledError: ``cancelled``: nobody does.
         """
         if self._gone.is_set():
-            raise CancelledError("cancelled", "the call was cancelled", hint="what it had not begun was not done")
+            raise CancelledError("cancelled", "the call was cancelled", hint="steps that had not started were not done")
 
-    def tell(self, done: int, total: int, source: str) -> None:
-        """ReportProgress that ``done`` of ``total`` files of a source are read; what is reported only grows."""
+    def report_files(self, done: int, total: int, source: str) -> None:
+        """Report that ``done`` of ``total`` files of a source are read; the reported number only grows."""
         if self._report is None or self._gone.is_set():
             return
         last_source, last = self._last
@@ -97,9 +97,9 @@ class Call:
             self._before += last
         self._last = (source, float(done))
         now, reached = self._clock(), self._before + done
-        if reached <= self._told or now < self._next:
+        if reached <= self._reported or now < self._next:
             return
-        self._told, self._next = reached, now + _PACE
+        self._reported, self._next = reached, now + _PACE
         whole = f"{done} of {total} files" if total else f"{done} files"
         self._report(reached, self._before + total if total else None, f"{source}: {whole}".lstrip(": "))
 
@@ -123,7 +123,7 @@ class Conversation:
 
     @asynccontextmanager
     async def progress(self) -> AsyncIterator[ReportProgress | None]:
-        """Give what tells the client how far its call is; None where it did not ask to be told."""
+        """Give the function that reports progress; None where the client did not ask for progress."""
         if (self._ctx.meta or {}).get("progress_token") is None:
             yield None
             return

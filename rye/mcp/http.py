@@ -1,4 +1,4 @@
-"""Serving over streamable HTTP, to those who reach the port, name the right host, and show the token."""
+"""Serving over streamable HTTP, to clients that name an allowed host and show the token."""
 
 from __future__ import annotations
 
@@ -59,20 +59,20 @@ async def serve_http(app: App, http: Http) -> None:
     host = f"[{http.host}]" if ":" in http.host else http.host
     _LOG.info("rye listens on http://%s:%d%s", host, port, PATH)
     for name in ("mcp.server.streamable_http", "uvicorn.error"):
-        logging.getLogger(name).addFilter(_tell_of_leaving)
+        logging.getLogger(name).addFilter(_shorten_disconnect)
     await _Server(config, app).serve(sockets=[listening])
 
 
-def _tell_of_leaving(record: logging.LogRecord) -> bool:
-    """Say in a line that a client left while its request was taken, which is no fault that needs a traceback."""
+def _shorten_disconnect(record: logging.LogRecord) -> bool:
+    """Shorten the log record of a client that left during its request to one line: that needs no traceback."""
     fault = record.exc_info[1] if record.exc_info else None
     if isinstance(fault, _LEFT) or (fault is not None and isinstance(fault.__context__, _LEFT)):
-        record.msg, record.args, record.exc_info = "a client has left while its request was taken", (), None
+        record.msg, record.args, record.exc_info = "a client left during its request", (), None
     return True
 
 
 class _Server(uvicorn.Server):
-    """Ends what is done when a signal says so, and then well, rather than by the signal."""
+    """Cancels all calls on a signal and then exits normally, rather than by the signal."""
 
     def __init__(self, config: uvicorn.Config, app: App) -> None:
         super().__init__(config)

@@ -1,4 +1,4 @@
-"""Which project a call means, and the registries of those in use: opened once, watched, closed when others come."""
+"""The open projects of a server: found by their path, opened once, watched, and closed when too many are open."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ABSOLUTE = re.compile(r"(?<![\w:/.~-])(?:[A-Za-z]:[\\/]|/)[^\s'\"`,;:)]+")
 
 
 Changed = Callable[["Sequence[Root]", Collection[Path]], None]
-"""Told of files that have changed, and of the roots below which they lie."""
+"""Called with the roots of a project and the files below them that changed."""
 
 
 class Project:
@@ -48,7 +48,7 @@ class Project:
             trust=options.trust,
             cache_dir=options.cache_dir,
             embedder=options.embedder,
-            progress=self._tell,
+            progress=self._report,
             cancelled=self._is_unwanted,
         )
         self._watch: Watch = Watch(self.registry, partial(changed, self.registry.roots))
@@ -56,7 +56,7 @@ class Project:
 
     @contextmanager
     def used_by(self, call: Call) -> Iterator[Registry]:
-        """Lend the registry to a call, which is told of all indexing meanwhile, whoever does it."""
+        """Give a call the registry; until the end of the block it gets all progress of indexing."""
         self._calls.add(call)
         try:
             yield self.registry
@@ -69,20 +69,20 @@ class Project:
         finally:
             self._calls.discard(call)
 
-    def _tell(self, done: int, total: int, source: str) -> None:
+    def _report(self, done: int, total: int, source: str) -> None:
         for call in list(self._calls):
-            call.tell(done, total, source)
+            call.report_files(done, total, source)
 
     def _is_unwanted(self) -> bool:
-        """Tell whether to stop indexing: all calls that waited for it are gone.
+        """Return whether to stop indexing: every call that waited for it was cancelled.
 
-        What goes on between calls, for files that have changed, nobody waits for.
+        Indexing between calls, for changed files, goes on until the project is closed.
         """
         calls = list(self._calls)
         return not any(call.is_wanted for call in calls) if calls else self._closed.is_set()
 
     def abandon(self) -> None:
-        """Stop what is done, for whomever."""
+        """Cancel every call."""
         self._closed.set()
         for call in list(self._calls):
             call.abandon()
@@ -139,12 +139,12 @@ class Projects:
         return _ABSOLUTE.sub(shown, text)
 
     def abandon(self) -> None:
-        """Stop what is done in any of them."""
+        """Cancel every call in all projects."""
         for project in list(self._open.values()):
             project.abandon()
 
     def close(self) -> None:
-        """Stop what is done in them, and watching."""
+        """Cancel every call and stop watching."""
         self.abandon()
         with self._lock:
             while self._open:
@@ -158,7 +158,7 @@ class Projects:
         try:
             right = isinstance(named, str) and "\0" not in named and Path(named).is_absolute()
             folder = Path(named).resolve() if right else None
-        except (OSError, RuntimeError):  # links that lead round in a circle
+        except (OSError, RuntimeError):  # a cycle of links
             folder = None
         if folder is None:
             hint = "give the absolute path of the folder that holds .ai, or leave it out"
@@ -179,7 +179,7 @@ class Projects:
 
 
 def _nearest(folder: Path) -> Path | None:
-    """Return the project around a folder; none also where it cannot be used, which only who asks for it is told."""
+    """Return the project around a folder; None also where that one cannot be used."""
     from rye.registry import find_project, user_space
 
     try:

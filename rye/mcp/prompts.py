@@ -46,7 +46,7 @@ def list_prompts(
 
 
 def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-    """Return a directive with the values of its inputs put where it names them.
+    """Return a directive with the values of its inputs filled in.
 
     Raises:
         ArgumentError: ``unknown-argument``, ``missing-argument``, ``long-input``.
@@ -57,8 +57,8 @@ def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequ
     require_trusted(options, loaded)
     inputs = _inputs(loaded)
     values = _values(inputs, params.arguments or {})
-    said = verdict(loaded.signature.to_dict())
-    lines = [f"Follow the directive {short(loaded.item.id, 300)} ({said}: {short(loaded.signature.reason, 300)})."]
+    label = verdict(loaded.signature.to_dict())
+    lines = [f"Follow the directive {short(loaded.item.id, 300)} ({label}: {short(loaded.signature.reason, 300)})."]
     if loaded.signature.verdict != "trusted":
         lines.append("It is not trusted: show the user what it would do, and follow it only with the user's consent.")
     lines += [f"Input {name}: {value}" for name, value in values.items()]
@@ -70,7 +70,7 @@ def get_prompt(registry: Registry, options: Options, params: types.GetPromptRequ
         content += f"before anything is done, read the rest with rye_load, offset {part.next_offset}"
     text = "\n".join([*lines, "", content])
     message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-    description = f"[{said}] {short(loaded.item.description, 300)}".rstrip()
+    description = f"[{label}] {short(loaded.item.description, 300)}".rstrip()
     return types.GetPromptResult(description=description, messages=[message])
 
 

@@ -16,7 +16,7 @@ _WORD = re.compile(r"\w+")
 
 
 def is_offered(registry: Registry, name: str) -> bool:
-    """Return whether the item of a name is trusted; a name that is no item's is text of whoever wrote it."""
+    """Return whether the named item is trusted; True where there is no such item: the name reveals nothing."""
     from rye.index.schema import TYPE_NAMES
 
     kind, _, item_id = name.partition(":")
@@ -72,7 +72,7 @@ def unname(registry: Registry, error: RyeError) -> None:
 
 
 def _own_fields() -> set[Any]:
-    """Return the names of fields, filters and facets that do not hang on the items."""
+    """Return the names of fields, filters and facets that exist whatever the items contain."""
     from rye.search.facets import FACETS
     from rye.search.fields import ALIASES, KEYWORD_FIELDS, STATES, TEXT_FIELDS
 

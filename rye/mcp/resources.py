@@ -45,18 +45,18 @@ def _listed(registry: Registry, options: Options, scope: str, *, offset: int = 0
 
 
 def described(hit: SearchResult) -> str:
-    """Return what a list says of an item: its verdict first."""
-    said: str = tidy(hit.description or hit.preview, longest=300)
-    return f"[{verdict(hit.signature.to_dict())}] {said}".rstrip()
+    """Return the description of an item in a list, after its verdict."""
+    text: str = tidy(hit.description or hit.preview, longest=300)
+    return f"[{verdict(hit.signature.to_dict())}] {text}".rstrip()
 
 
-def ids_like(registry: Registry, options: Options, kind: str, begun: str, *, space: str = "all") -> dict[str, Any]:
-    """Return the ids of a type that begin so, as a client completes them."""
-    if not _PLAIN.fullmatch(begun):
+def ids_like(registry: Registry, options: Options, kind: str, prefix: str, *, space: str = "all") -> dict[str, Any]:
+    """Return the ids of a type that begin with a text, as completions."""
+    if not _PLAIN.fullmatch(prefix):
         return {"values": [], "total": 0, "has_more": False}
-    dotted = "." in begun and "/" not in begun
-    answer = _listed(registry, options, kind if dotted or not begun else f"{kind}.{begun}*", space=space)
-    values = list(dict.fromkeys(hit.id for hit in answer.results if hit.id.startswith(begun)))
+    dotted = "." in prefix and "/" not in prefix
+    answer = _listed(registry, options, kind if dotted or not prefix else f"{kind}.{prefix}*", space=space)
+    values = list(dict.fromkeys(hit.id for hit in answer.results if hit.id.startswith(prefix)))
     return {"values": tidy(values), "total": answer.total, "has_more": answer.next_offset is not None}
 
 
@@ -147,7 +147,7 @@ def read_resource(
 
 
 def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
-    """Return what there is, in figures; to those who are offered trusted items only, nothing that names a file."""
+    """Return the statistics; a server of trusted items leaves out the warnings, which name files."""
     found = registry.stats().to_dict()
     found["warnings"] = [] if options.only_trusted else found["warnings"]
     text = json.dumps(tidy(found), ensure_ascii=False)
@@ -156,7 +156,7 @@ def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
 
 
 def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
-    """Return the resources that these files are or were, no more than a page of them."""
+    """Return the URIs of changed files that are or were items, at most one page of them."""
     from rye.registry import ItemType, split_name
 
     kinds = {kind.folder: kind for kind in ItemType}
@@ -180,15 +180,15 @@ def _media(path: str) -> str:
 
 
 def complete(registry: Registry, options: Options, params: types.CompleteRequestParams) -> types.CompleteResult:
-    """Return how what was begun may go on; nothing where that is not known."""
+    """Return completions of an argument; none where they are not known."""
     kinds = {template.uri_template: template.name for template in TEMPLATES}
     kind = kinds.get(params.ref.uri) if isinstance(params.ref, types.ResourceTemplateReference) else None
-    name, begun = params.argument.name, params.argument.value
+    name, prefix = params.argument.name, params.argument.value
     if kind and name == "space":
-        return _result([space for space in _SPACES if space.startswith(begun)])
+        return _result([space for space in _SPACES if space.startswith(prefix)])
     if kind and name == "id":
         chosen = (params.context.arguments or {}).get("space", "") if params.context else ""
-        found = ids_like(registry, options, kind, begun, space=chosen if chosen in _SPACES else "all")
+        found = ids_like(registry, options, kind, prefix, space=chosen if chosen in _SPACES else "all")
         return types.CompleteResult(completion=types.Completion(**found))
     return _result([])
 

@@ -1,4 +1,4 @@
-"""What a server is started with, and the pipe to its client, which is kept for the protocol alone."""
+"""The options of a server, and the pipe to its client, which carries nothing but the protocol."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Options:
 
 
 def take_wire() -> tuple[BinaryIO, BinaryIO]:
-    """Return what the client is read from and written to; nothing else in this process has either any more.
+    """Return the streams to and from the client, and take them away from the rest of this process.
 
     From here on, to the end of the process, whatever is printed goes to standard error, also by a library in C or a
     child, and standard input is empty.
@@ -84,5 +84,5 @@ def take_wire() -> tuple[BinaryIO, BinaryIO]:
 
 
 def text_of(stream: BinaryIO) -> io.TextIOWrapper:
-    """Return a stream as text of the protocol, in which bytes that are none do not end the server."""
+    """Return a stream as text; invalid UTF-8 is replaced and does not end the server."""
     return io.TextIOWrapper(stream, encoding="utf-8", errors="replace", newline="\n")

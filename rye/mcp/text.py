@@ -1,4 +1,4 @@
-"""What a model reads: one line per hit, harmless and bounded, whatever the items say; errors included."""
+"""The text of answers and errors for a model: one line per hit, escaped and cut, whatever the items contain."""
 
 from __future__ import annotations
 
@@ -89,10 +89,10 @@ def search_text(answer: Mapping[str, Any]) -> str:
 
 def _facet_lines(facets: Mapping[str, Any]) -> Iterator[str]:
     for name, facet in facets.items():
-        said = [f"{short(row['value'])} {row['count']}" for row in facet["values"]]
-        said += [f"and {facet['other_values']} more values"] if facet["other_values"] else []
-        said += [f"none {facet['missing']}"] if facet["missing"] else []
-        yield f"by {short(name)}: {', '.join(said)}"
+        counts = [f"{short(row['value'])} {row['count']}" for row in facet["values"]]
+        counts += [f"and {facet['other_values']} more values"] if facet["other_values"] else []
+        counts += [f"none {facet['missing']}"] if facet["missing"] else []
+        yield f"by {short(name)}: {', '.join(counts)}"
 
 
 def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
@@ -105,13 +105,13 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
         facts.append(f"({match['total']:g}% total)")
     elif hit.get("similarity") is not None:
         facts.append(f"similarity {hit['similarity']:.4f}")
-    said = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
-    line = f"{'  '.join(facts)} | {' | '.join(said[:2])}"
+    texts = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
+    line = f"{'  '.join(facts)} | {' | '.join(texts[:2])}"
     return line + "".join(f"\n   {each}" for each in (*_hybrid(match), *_shares(hit.get("explain"))))
 
 
 def _hybrid(match: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield what else a hybrid search says of a hit."""
+    """Yield the scores of a hit of a hybrid search."""
     return (short(line) for line in hybrid_lines(match)) if match is not None else iter(())
 
 
@@ -141,7 +141,7 @@ def _why_lines(why: Mapping[str, Any]) -> Iterator[str]:
 def _notes(answer: Mapping[str, Any]) -> Iterator[str]:
     # warnings about this search come after those about files
     yield from _lines(warning_notes((), stale=answer["stale"]))
-    yield from said_of("warning", answer["warnings"][::-1], "rye_verify names unreadable files")
+    yield from listed_notes("warning", answer["warnings"][::-1], "rye_verify names unreadable files")
     yield from _lines(search_notes(answer, "mcp"))
 
 
@@ -151,7 +151,7 @@ def _lines(notes: Iterable[Note], longest: int = MAX_TEXT) -> Iterator[str]:
 
 
 def sections_text(answer: Mapping[str, Any]) -> str:
-    """Return sections with their texts, each under a line that says where it stands and what proves it.
+    """Return sections with their texts, each below a line with its name, verdict and place.
 
     Args:
         answer: The response as :meth:`SectionResponse.to_dict` gives it, tidied.
@@ -169,15 +169,15 @@ def sections_text(answer: Mapping[str, Any]) -> str:
     return "\n".join([*lines, *_notes(answer)])
 
 
-def said_of(word: str, texts: Sequence[str], where: str) -> Iterator[str]:
-    """Return the first few of several sentences, a line each, and how many more there are and where."""
+def listed_notes(word: str, texts: Sequence[str], where: str) -> Iterator[str]:
+    """Return the first few of several messages, a line each, then how many more there are and where to find them."""
     yield from (f"{word}: {short(text, 500)}" for text in texts[:_LISTED])
     if len(texts) > _LISTED:
         yield f"and {len(texts) - _LISTED} more: {where}"
 
 
 def error_text(error: RyeError) -> str:
-    """Return an error as a model reads it: code, message, the place in the query, what to do, what is valid."""
+    """Return an error as text: code, message, the place in the query, and what to do."""
     lines = list[str]()
     for label, text in error_notes(error):
         if label == "place":
@@ -196,20 +196,20 @@ _OTHER = re.compile(r"\brye (?:index|keys|manifest|sign|trust|verify)\b")
 
 
 def for_client(text: str) -> str:
-    """Return a hint or warning with the tools in it that a client can call.
+    """Return a hint or warning that names tools of this server instead of commands.
 
     >>> for_client("rye search finds items by what they say")
     'rye_search finds items by what they say'
     >>> for_client("make one with rye keys generate")
     'make one with rye keys generate (a command that the user runs)'
     """
-    said = _COMMAND.sub(lambda match: _TOOLS[match[1]], text)
-    return f"{said} (a command that the user runs)" if _OTHER.search(said) else said
+    text = _COMMAND.sub(lambda match: _TOOLS[match[1]], text)
+    return f"{text} (a command that the user runs)" if _OTHER.search(text) else text
 
 
 _LOG = logging.getLogger(__name__)
 _CALLERS_OWN = ("item-not-found", "project-not-found", "project-without-items")
-"""Codes of errors that name a path only because the caller did."""
+"""Codes of errors whose only path is one that the caller gave."""
 
 HidePaths = Callable[[str], str]
 """Leaves out the paths that lie outside the spaces."""

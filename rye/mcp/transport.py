@@ -22,20 +22,20 @@ from rye.mcp.server import App
 from rye.mcp.startup import text_of
 
 GRACE = 3.0
-"""Seconds that the process has left from when it is to end: a thread that waits for a client or a disk may wait on."""
+"""Seconds until the process exits once it should end, even if a thread still waits for a client or a disk."""
 
 _SIGNALS = (signal.SIGTERM, signal.SIGINT)
 
 
 def end_soon() -> None:
-    """Let this process end within :data:`GRACE`, even if a thread does not."""
+    """End this process within :data:`GRACE`, even if a thread does not end."""
     last = threading.Timer(GRACE, os._exit, (0,))
     last.daemon = True
     last.start()
 
 
 async def signalled() -> None:
-    """Wait for a signal to end; where signals cannot be waited for, they end the process themselves."""
+    """Wait for SIGTERM or SIGINT; for ever where the platform cannot wait: there they end the process themselves."""
     try:
         with anyio.open_signal_receiver(*_SIGNALS) as signals:
             async for _ in signals:
@@ -45,7 +45,7 @@ async def signalled() -> None:
 
 
 _AHEAD = 16
-"""Lines that are read before the first of them is taken."""
+"""Lines that are read ahead."""
 
 
 class Lines:
@@ -79,14 +79,14 @@ class Lines:
 _TOKEN = re.compile(r'"(?:[^"\\]+|\\.)*"?|[{}\[\]:,]|[^\s"{}\[\]:,]+', re.DOTALL)
 _NUMBER = re.compile(r"-?\d{1,18}", re.ASCII)
 _TOO_DEEP = "recursion limit"
-"""What pydantic says of more than 200 levels."""
+"""Part of the message of pydantic for more than 200 levels."""
 
 
 def refusal_of(fault: Any) -> types.JSONRPCError | None:
     """Return the error that answers a line; None for a blank one, a notification or an answer, which get none.
 
     Args:
-        fault: What pydantic says of the line.
+        fault: The error of pydantic for the line.
     """
     try:
         found = fault.errors(include_url=False)
@@ -98,26 +98,26 @@ def refusal_of(fault: Any) -> types.JSONRPCError | None:
             return None
         deep = _TOO_DEEP in found[0]["msg"]
         code = types.INVALID_REQUEST if deep else types.PARSE_ERROR
-        said = "the request is nested too deep: 200 levels at most" if deep else "the request cannot be read as JSON"
-        return _error(_outermost(line), code, said)
+        message = "the request is nested too deep: 200 levels at most" if deep else "the request cannot be read as JSON"
+        return _error(_outermost(line), code, message)
     whole = next((each["input"] for each in found if each["type"] == "missing" and len(each["loc"]) == 2), None)
     return _error(whole if isinstance(whole, dict) else {}, types.INVALID_REQUEST, "the line is no JSON-RPC request")
 
 
-def _error(message: Mapping[str, Any], code: int, said: str) -> types.JSONRPCError | None:
-    if {"result", "error"} & set(message) or ("method" in message and "id" not in message):
+def _error(request: Mapping[str, Any], code: int, message: str) -> types.JSONRPCError | None:
+    if {"result", "error"} & set(request) or ("method" in request and "id" not in request):
         return None
-    wanted = message.get("id")
+    wanted = request.get("id")
     right = isinstance(wanted, int) and not isinstance(wanted, bool)
     if isinstance(wanted, str):
         right = wanted.isprintable()  # half a surrogate pair cannot be sent back
     return types.JSONRPCError(
-        jsonrpc="2.0", id=wanted if right else None, error=types.ErrorData(code=code, message=said)
+        jsonrpc="2.0", id=wanted if right else None, error=types.ErrorData(code=code, message=message)
     )
 
 
 def _outermost(line: str) -> dict[str, Any]:
-    """Return the keys of the outermost object with their values, as far as those are plain, however deep it goes."""
+    """Return the plain values of the outermost object of a line, however deeply the line is nested."""
     found: dict[str, Any] = {}
     for key, value in _pairs(line):
         if value.startswith('"'):
@@ -168,12 +168,12 @@ async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.Ca
             await server.run(receive, outgoing, server.create_initialization_options())
             group.cancel_scope.cancel()
     except* BrokenPipeError:
-        _LOG.info("the client has gone without a word")
+        _LOG.info("the client closed its end of the pipe")
     whole.cancel()
 
 
 async def _readable(incoming: Any, send: Any, outgoing: Any) -> None:
-    """Hand on what can be read, and answer the rest, for which a client would wait for ever."""
+    """Forward valid messages and answer invalid lines: a client would wait for ever for that answer."""
     async with send:
         async for message in incoming:
             if not isinstance(message, ValueError):

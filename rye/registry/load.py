@@ -1,4 +1,4 @@
-"""One item, read and verified from its bytes, with what the other spaces have to do with it."""
+"""One item, read and verified from its bytes, with the copies in other spaces that it shadows or is shadowed by."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ _SPACES = ("project", "user")
 
 @dataclass(frozen=True, slots=True)
 class CopiedItem(Report):
-    """Where a copy is; ``written`` is False where the same bytes stood there already."""
+    """Where a copy is; ``written`` is False where the same file was there already."""
 
     space: str
     path: str
@@ -127,7 +127,7 @@ def _check_folder(root: Root, rel_path: str) -> None:
     there = next(folder for folder in place.parents if os.path.lexists(folder))
     try:
         inside = root.path.is_relative_to(there) or there.resolve().is_relative_to(root.path.resolve())
-    except (OSError, RuntimeError):  # links that lead round in a circle
+    except (OSError, RuntimeError):  # a cycle of links
         inside = False
     if not inside:
         raise ItemError("link-escape", f"{rel_path} would lie outside its space", hint="remove the link above it")

@@ -469,12 +469,12 @@ class Registry:
         Raises:
             SigningError: A key has no part in the manifest, or the one that stands cannot be believed.
         """
-        from rye.keys import manifests as inventory
+        from rye.keys import manifests
 
-        layout, root = inventory.find_root(self._layout, space=space)
-        signers = inventory.read_signers(layout, keys)
+        layout, root = manifests.find_root(self._layout, space=space)
+        signers = manifests.read_signers(layout, keys)
         trust = layout.load_trust(self._named_trust).trust
-        return inventory.write_root(root, signers=signers, trust=trust, days=days)
+        return manifests.write_root(root, signers=signers, trust=trust, days=days)
 
     def refresh(self) -> RefreshReport:
         """Scan the spaces now and index what changed."""

@@ -1,4 +1,4 @@
-"""What an item refers to and what refers to it, as far away as is asked, each item with its verdict."""
+"""Relations around an item: what it refers to and what refers to it, each item with its verdict."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
-from typing import Any, Final
+from typing import Final
 
 from rye import signing
+from rye._report import Report
 from rye.errors import ItemError
 from rye.index.reader import Part
 from rye.index.relations import KINDS, MAX_REFERENCES, edges_of
@@ -25,12 +26,12 @@ MAX_RELATIONS: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class Relation:
+class Relation(Report):
     """One reference: ``item`` refers to ``target``.
 
     Attributes:
         item: ``type:id`` of the item that refers.
-        target: ``type:id`` of what it refers to; empty where that is not there, or cannot be told.
+        target: ``type:id`` of what it refers to; empty where that does not exist or is ambiguous.
         kind: One of :data:`rye.index.relations.KINDS`.
         written: The reference as it is written.
         line: Line of the item's file on which it stands.
@@ -48,13 +49,9 @@ class Relation:
     candidates: tuple[str, ...]
     distance: int
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the eight attributes."""
-        return {name: getattr(self, name) for name in Relation.__slots__} | {"candidates": list(self.candidates)}
-
 
 @dataclass(frozen=True, slots=True)
-class RelatedItem:
+class RelatedItem(Report):
     """An item at one end of a relation, read and verified at this moment.
 
     ``states`` are those of ``superseded``, ``deprecated`` and ``yanked`` that it is in, and ``successor`` is what takes
@@ -77,13 +74,9 @@ class RelatedItem:
         """``type:id``."""
         return f"{self.type}:{self.id}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the ten attributes."""
-        return {name: getattr(self, name) for name in RelatedItem.__slots__} | {"states": list(self.states)}
-
 
 @dataclass(frozen=True, slots=True)
-class Relations:
+class Relations(Report):
     """The relations around one item, nearest first; ``items`` has every item in them, the one asked about first.
 
     ``total`` counts all relations within ``depth``; where ``truncated``, only the first of them are listed.
@@ -98,13 +91,6 @@ class Relations:
     truncated: bool
     stale: bool = False
     warnings: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the JSON object of every surface."""
-        data = {name: getattr(self, name) for name in Relations.__slots__}
-        data["relations"] = [each.to_dict() for each in self.relations]
-        data["items"] = [each.to_dict() for each in self.items]
-        return data | {"warnings": list(self.warnings)}
 
 
 def relations_of(state: State, item: str, *, direction: str, depth: int, limit: int) -> Relations:

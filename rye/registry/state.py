@@ -39,8 +39,8 @@ class State:
     Attributes:
         refreshed: One per root, in order of priority.
         trust: The trusted keys, and what was wrong with their files.
-        ranking: What the settings of the user and of bundles say of it.
-        warnings: What to tell the caller of every search.
+        ranking: The settings of the user and of bundles for it.
+        warnings: Those of every search.
         when: Monotonic time of the scan.
     """
 
@@ -139,7 +139,7 @@ class Indexes:
         return cache_folder.folder_for(place, root.path, root.source, project=self._layout.project)
 
     def _or_beside(self, index: SpaceIndex, refresh: Callable[[SpaceIndex], RefreshReport]) -> RefreshReport:
-        """Return what a refresh comes to; where there is no index and it cannot be written, one in a temporary folder.
+        """Refresh an index; one that does not exist and cannot be written is made in a temporary folder.
 
         Raises:
             EnvironmentFault: It cannot be written there either, or another process is making it.
@@ -171,7 +171,7 @@ class Indexes:
             return state
 
     def answer(self, work: Callable[[State], T], max_age: float) -> T:
-        """Return what a function makes of the current state, or of a fixed one where that turns out to be damaged.
+        """Call a function with the current state, and once more with a rebuilt one if that turns out to be damaged.
 
         Args:
             work: Only reads.
@@ -187,10 +187,10 @@ class Indexes:
         return work(fixed)
 
     def _fixed(self, state: State, error: Exception) -> State | None:
-        """Return a state with every index made anew that is damaged; None where the error does not come of damage.
+        """Return a state with every damaged index rebuilt; None where the error is not due to damage.
 
-        Where the error may be one of the program as well, and all bytes are as they were written, everything is made
-        anew once: who wrote nonsense with right checksums is not believed.
+        Where all checksums are right the error may be a bug, or the index was written with wrong contents:
+        everything is rebuilt once.
         """
         with self._lock:
             before = {root.source: one.snapshot for root, one in state.refreshed if one.snapshot is not None}

@@ -1,4 +1,4 @@
-"""The vectors of all roots of a registry under the embedder that is chosen, made when a search needs them."""
+"""The vectors of all roots of a registry by the chosen embedder, made when a search needs them."""
 
 from __future__ import annotations
 
@@ -82,11 +82,11 @@ class VectorIndexes:
 
     @cached_property
     def _settings(self) -> Choice:
-        """How the user's settings say that a server be asked; where they cannot be read, as if they said nothing."""
+        """The user's settings of embedding servers; the defaults where they cannot be read."""
         try:
             return read_choice(self._layout.user)
         except UnavailableError as error:
-            if "part" in error.details:  # else whatever reads the file tells of it
+            if "part" in error.details:  # else whatever reads the file reports it
                 self._warnings.append(error.message)
             return Choice()
 

@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 _LOG = logging.getLogger(__name__)
 _STEP_MS = 20
-"""A change is acted on when nothing more has changed for so long."""
+"""Milliseconds without a further change after which a change is indexed."""
 _GROUP_MS = 500
-"""While changes go on, they are acted on this often."""
+"""Milliseconds after which changes are indexed though further ones follow."""
 _TICK_MS = 1_000
-"""How often to look for spaces that have come into being or were replaced."""
+"""Milliseconds between two looks for spaces that were created or replaced."""
 _DISTRUST = 60.0
-"""Seconds after which the files are scanned all the same, as some file systems do not tell of changes."""
+"""Seconds after which the files are scanned all the same, as some file systems do not report changes."""
 
 _PATIENCE = 2.0
 """Seconds to wait for the thread when it is to end."""
@@ -57,15 +57,15 @@ class Watch:
         self._scanned = 0.0
 
     def start(self) -> None:
-        """Begin in a thread of its own, which indexes nothing before :meth:`resume`."""
+        """Start a thread, which indexes nothing before :meth:`resume`."""
         self._thread.start()
 
     def resume(self) -> None:
-        """Index from now on, until that is cancelled: someone was answered, so an index is wanted."""
+        """Index changes from now on, until indexing is cancelled."""
         self._paused = False
 
     def stop(self) -> None:
-        """End; from then on each search scans again. What is being indexed is waited for, but not for long."""
+        """Stop watching; from then on each search scans. Waits up to two seconds for indexing to end."""
         self._registry.max_staleness = 0.0
         self._stop.set()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -128,7 +128,7 @@ class Watch:
                     self._changed(tuple(Path(path) for _, path in change))
 
     def _refresh(self) -> RefreshReport | None:
-        """Index what has changed and return what that was; None where it could not be done, or is not wanted now."""
+        """Index what has changed and return a report; None if that failed or indexing is paused."""
         if self._paused:
             return None
         self._scanned = time.monotonic()
@@ -145,7 +145,7 @@ class Watch:
         found = {}
         for root in self._registry.roots:
             try:
-                status = os.stat(root.path)  # noqa: PTH116 - one call tells both
+                status = os.stat(root.path)  # noqa: PTH116 - one call for both
             except OSError:
                 continue
             found[root.path] = (status.st_dev, status.st_ino)
@@ -153,7 +153,7 @@ class Watch:
 
 
 def _matters(places: Collection[Path], _change: object, path: str) -> bool:
-    """Tell whether a search may answer otherwise after a change of this path."""
+    """Return whether a change of this path may change the answer of a search."""
     changed = Path(path)
     below = [changed.relative_to(place).parts for place in places if changed.is_relative_to(place)]
     return any(not parts or parts[0] in _FOLDERS for parts in below)

@@ -9,7 +9,7 @@ from rye._text import inline
 from rye.errors import QueryError, RyeError
 
 Note: TypeAlias = tuple[str, str]
-"""What a line says besides the answer itself: a label such as ``warning``, or nothing, and the text."""
+"""A message about an answer: a label such as ``warning``, or nothing, and the text."""
 
 Surface: TypeAlias = Literal["cli", "mcp"]
 """Decides how a parameter is written: ``--offset 10`` or ``offset 10``."""
@@ -64,7 +64,7 @@ def warning_notes(warnings: Sequence[str], *, stale: bool = False) -> Iterator[N
 
 
 def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
-    """Yield what there is to say about a search, or a retrieval of sections, besides its hits and warnings.
+    """Yield the messages about a search, or a retrieval of sections, other than its warnings.
 
     Args:
         answer: The ``to_dict`` of the response.
@@ -94,7 +94,7 @@ def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:
 
 
 def error_notes(error: RyeError) -> Iterator[Note]:
-    """Yield what to say of an error: its code and message, each problem, then what to do about it.
+    """Yield the lines of an error: its code and message, each problem, then what to do about it.
 
     The place in a query comes behind the problems; a surface draws it where it meets the label ``place``.
     """

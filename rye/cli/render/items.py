@@ -89,7 +89,7 @@ def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
     rows = [_columns(hit) for hit in response.results]
     widths = [min(max(map(cells, column)), _LONGEST) for column in zip(*rows, strict=True)]
     marks = max((len(word) for word in VERDICT_MARKS), default=0)
-    for hit, (name, version, source, said) in zip(response.results, rows, strict=True):
+    for hit, (name, version, source, description) in zip(response.results, rows, strict=True):
         shown = terminal.style(pad(name, widths[0]), "cyan", bold=True)
         verdict = terminal.verdict(str(hit.signature.verdict), width=marks)
         used = max(cells(name), widths[0]) + widths[1] + widths[2] + marks + 2 + 8
@@ -97,7 +97,7 @@ def render_list(response: SearchResponse, terminal: Terminal) -> Iterator[str]:
         used += cells(state) + 2 if state else 0
         room = None if terminal.width is None else max(terminal.width - used, _LEAST)
         facts = [pad(version, widths[1]), verdict, pad(source, widths[2]), terminal.style(state, "magenta")]
-        yield "  ".join([shown, *facts[: None if state else 3], cut(said, room)]).rstrip()
+        yield "  ".join([shown, *facts[: None if state else 3], cut(description, room)]).rstrip()
 
 
 def _columns(hit: SearchResult) -> tuple[str, str, str, str]:

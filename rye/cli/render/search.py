@@ -41,7 +41,7 @@ def render_search(
 ) -> Iterator[str]:
     """Yield the header, every hit of the page and the facets.
 
-    An explained hit has its score taken apart, and what puts it before the next one; with ``shared_words`` only the
+    An explained hit shows the parts of its score, and why it comes before the next one; with ``shared_words`` only the
     words that it shares with the item it is similar to.
     """
     hits = response.results
@@ -58,8 +58,8 @@ def render_search(
             if hit.explain and at + 1 < len(hits):
                 from rye.registry import contrast
 
-                apart = _contrast(contrast(hit, hits[at + 1], sort_by=sort_by), sort_by=sort_by)
-                yield _INDENT + terminal.dim(f"before {rank + 1}.: {apart}")
+                difference = _contrast(contrast(hit, hits[at + 1], sort_by=sort_by), sort_by=sort_by)
+                yield _INDENT + terminal.dim(f"before {rank + 1}.: {difference}")
     yield from _facets(response.facets, terminal)
 
 
@@ -79,7 +79,7 @@ def render_ids(response: SearchResponse, _terminal: Terminal = PLAIN) -> Iterato
 
 
 def render_notes(response: SearchResponse | SectionResponse, terminal: Terminal) -> Iterator[str]:
-    """Yield what there is to say about the search besides its hits."""
+    """Yield the messages about the search: warnings, hidden hits, a suggestion, the next page."""
     yield from warning_lines(response.warnings, terminal, stale=response.stale)
     yield from (note_line(label, text, terminal) for label, text in search_notes(response.to_dict(), "cli"))
 
@@ -155,7 +155,7 @@ _COMPARED = {"score": "scores", "date": "dates", "name": "names"}
 
 
 def _explained(hit: SearchResult, terminal: Terminal, indent: str) -> Iterator[str]:
-    """Yield for each part of the query that matched a bar, and below it the fields and words that it is made of."""
+    """Yield a bar for each matching part of the query, and below it its share by field and word."""
     traces = hit.explain or ()
     if not traces:
         yield indent + terminal.dim(f"no part of the query contributes to the score: {hit.score:.4f}")
@@ -177,8 +177,8 @@ def _clause_bar(name: str, fields: list[ClauseTrace], terminal: Terminal, indent
     yield f"{indent}{name}  {given:.4f}  {terminal.style(drawn, 'green')}{terminal.dim(rest)}  {terminal.dim(facts)}"
     for trace in sorted(fields, key=lambda trace: -trace.contribution):
         share = f"{trace.contribution:.4f}"
-        said = _words(trace.words, terminal)
-        yield f"{indent}{' ' * cells(name)}  {terminal.dim(f'{share}  {inline(trace.field)}: ')}{said}".rstrip()
+        words = _words(trace.words, terminal)
+        yield f"{indent}{' ' * cells(name)}  {terminal.dim(f'{share}  {inline(trace.field)}: ')}{words}".rstrip()
 
 
 def _words(words: Mapping[str, int], terminal: Terminal) -> str:
@@ -191,7 +191,7 @@ def _words(words: Mapping[str, int], terminal: Terminal) -> str:
 
 
 def _contrast(found: Contrast, *, sort_by: str = "score") -> str:
-    """Return why one hit comes before another in the order that was asked for."""
+    """Return why one hit comes before another in the requested order."""
     if found.decided_by != "score":
         return _DECIDED[found.decided_by].format(_COMPARED[sort_by])
     shares = [f"{_short(each.clause)} in {inline(each.field)} {each.difference:+.4f}" for each in found.shares]
@@ -204,7 +204,7 @@ def _short(text: str, longest: int = 32) -> str:
 
 
 def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
-    """Yield whether the item is a hit, then every part of the query, then what sets it apart from its neighbours."""
+    """Yield whether the item is a hit, then every part of the query, then how it differs from its neighbours."""
     name = terminal.style(inline(f"{why.type}:{why.id}"), "cyan", bold=True)
     hit = why.hit
     if hit is not None:
@@ -238,22 +238,21 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
     mark, colour = (yes, "green") if clause.matched else (no, "red")
     if clause.kind == "dropped":
         mark, colour = left, "yellow"
-    said = "; ".join(f"{inline(field)}: {_words(words, terminal)}" for field, words in clause.words.items())
-    note = terminal.dim(f"  {said or inline(clause.note)}") if said or clause.note else ""
+    found = "; ".join(f"{inline(field)}: {_words(words, terminal)}" for field, words in clause.words.items())
+    note = terminal.dim(f"  {found or inline(clause.note)}") if found or clause.note else ""
     yield f"{indent}{terminal.style(mark, colour)} {inline(clause.text)}{note}"
     for below in clause.clauses:
         yield from _clause(below, terminal, f"{indent}  ")
 
 
-def _meaning(meant: SimilarityReport, terminal: Terminal) -> str:
-    """Return how near the item is, and what similarity and words give its score."""
-    near = "no vector" if meant.similarity is None else f"similarity {meant.similarity:.4f}"
-    where = f" at {inline(meant.section)}" if meant.section else ""
-    gives = f", threshold {meant.threshold:g}, contributes {meant.by_meaning:.4f}"
-    words = (
-        "" if meant.method == "embedding" else f"; keyword score {meant.keyword:.4f} contributes {meant.by_words:.4f}"
-    )
-    return f"{near}{where}{terminal.dim(gives)}{terminal.dim(words)}"
+def _meaning(report: SimilarityReport, terminal: Terminal) -> str:
+    """Return how similar the item is, and how much similarity and keywords contribute to its score."""
+    near = "no vector" if report.similarity is None else f"similarity {report.similarity:.4f}"
+    where = f" at {inline(report.section)}" if report.section else ""
+    gives = f", threshold {report.threshold:g}, contributes {report.by_meaning:.4f}"
+    if report.method != "embedding":
+        gives += f"; keyword score {report.keyword:.4f} contributes {report.by_words:.4f}"
+    return f"{near}{where}{terminal.dim(gives)}"
 
 
 def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:
@@ -303,7 +302,7 @@ def render_parsed(parsed: Parsed, tree: str, terminal: Terminal) -> Iterator[str
 
 
 def render_dropped(parsed: Parsed, terminal: Terminal) -> Iterator[str]:
-    """Yield what lenient parsing left out or read differently."""
+    """Yield a warning for each part of the query that lenient parsing dropped or changed."""
     for drop in parsed.dropped:
         what = f"{inline(drop.text)!r} " if drop.text else ""
         yield note_line("warning", f"at {drop.position}: {what}{drop.reason}", terminal)

@@ -11,7 +11,7 @@ from rye._text import block
 from rye.errors import ItemError
 from rye.mcp.redact import is_offered, unname_successors
 from rye.mcp.startup import Options
-from rye.mcp.text import reference, said_of, short, tidy, verdict
+from rye.mcp.text import listed_notes, reference, short, tidy, verdict
 from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work
 from rye.parameters.tools import MAX_CONTENT
 from rye.surface.text import header, source_name, standing
@@ -96,9 +96,9 @@ def part_of_content(loaded: LoadedItem, offset: int = 0, limit: int = MAX_CONTEN
 
 def _text(data: Mapping[str, Any]) -> str:
     source = source_name(data["space"], data["bundle"])
-    said = verdict(data["signature"])
-    lines = [f"{reference(data)}  {said}  {short(source)}  {short(data['path'], 500)}"]
-    lines.append(f"{said}: {short(data['signature']['reason'], 500)}")
+    label = verdict(data["signature"])
+    lines = [f"{reference(data)}  {label}  {short(source)}  {short(data['path'], 500)}"]
+    lines.append(f"{label}: {short(data['signature']['reason'], 500)}")
     if data["shadowed_by"]:
         lines.append(f"shadowed by {short(', '.join(data['shadowed_by']))}")
     lines += filter(None, [standing(data["states"], data["successor"])])
@@ -106,7 +106,7 @@ def _text(data: Mapping[str, Any]) -> str:
     if data["copied"]:
         done = "copied to" if data["copied"]["written"] else "is there already, with the same bytes:"
         lines.append(f"{done} {short(data['copied']['path'], 500)}")
-        lines.append("the copy has a verdict of its own, which rye_verify tells")
+        lines.append("the copy has a verdict of its own: see rye_verify")
     content, offset = data["content"], data["offset"]
     mark = hashlib.sha256(content.encode()).hexdigest()[:12]
     length = data["characters"]
@@ -186,7 +186,7 @@ def _refs_text(data: Mapping[str, Any]) -> str:
         lines.append(
             f"{name}  {item['verdict'] or 'unreadable'}  {short(item['source'])}{state} | {short(item['title'])}"
         )
-    lines += said_of("warning", data["warnings"], "the structured answer lists them")
+    lines += listed_notes("warning", data["warnings"], "the structured answer lists them")
     return "\n".join(lines)
 
 

@@ -22,13 +22,13 @@ _QUERY = 5_000
 """Characters of the query, which the answer repeats: all that a query may have."""
 
 _DEEP = 200
-"""Levels of a query taken apart; more than a query may have."""
+"""Levels of an explained query; more than a query may have."""
 
 _ALIKE = ("scope", "space", "limit", "offset", "filters", "mode", "include_superseded", "explain")
-"""What goes with ``like``."""
+"""Arguments that are valid with ``like``."""
 
 _OF_THE_PAGE = ("limit", "offset", "facets", "explain")
-"""What does not decide which items are hits."""
+"""Arguments that do not decide which items are hits."""
 
 _OF_SECTIONS = """\
 Get whole sections on a subject, verified and ready to cite.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rye.registry import Registry, SignReport
 
 _OF_BUNDLES = "removed"
-"""The key of a report that says something of bundles alone, which no tool signs."""
+"""The key of a report that concerns only bundles, which no tool signs."""
 
 _DESCRIPTION = """\
 Sign items with the user's key, so that they verify as trusted.
@@ -56,14 +56,14 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
 
 
 def _is_there(registry: Registry, target: str, space: str) -> bool:
-    """Tell whether anything matches one of several targets: a scope may name types of which there is no item."""
+    """Return whether a target matches any item: a scope may name types without items."""
     kind, _, ids = target.partition(":")
     scope = kind if ids == "*" else f"{kind}.{ids}"
     return registry.search(scope=scope, space=space, limit=1, include_superseded=True).total > 0
 
 
 def _confirm(work: Work, plan: SignReport, space: str, wanted: list[Path]) -> None:
-    """Ask the user where the client can, and see that the files are still those that were asked about.
+    """Ask the user if the client can, then check that the files have not changed meanwhile.
 
     Raises:
         SigningError: ``not-confirmed``.
@@ -82,7 +82,7 @@ def _confirm(work: Work, plan: SignReport, space: str, wanted: list[Path]) -> No
 
 
 def _digest(paths: list[Path]) -> str:
-    """Return one digest of all the files, so that an agreement is about just these bytes."""
+    """Return one digest of all the files: the user agrees to exactly these bytes."""
     whole = hashlib.sha256()
     for path in paths:
         whole.update(hashlib.sha256(path.read_bytes()).digest() + os.fsencode(path))

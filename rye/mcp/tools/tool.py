@@ -93,7 +93,7 @@ class Tool:
         }
         given = input_schema(self.parameters(options))
         answered = schema_of(getattr(rye.registry, self.shape), **more)
-        needless = {*self.less, *given["properties"]}  # what repeats an argument goes without saying
+        needless = {*self.less, *given["properties"]}  # an argument that is repeated needs no second schema
         named = {key: schema for key, schema in answered["properties"].items() if key not in needless}
         return types.Tool(
             name=self.name,

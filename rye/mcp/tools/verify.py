@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rye.errors import NotFoundError
-from rye.mcp.text import MAX_ENTRIES, reference, said_of, short, tidy, verdict
+from rye.mcp.text import MAX_ENTRIES, listed_notes, reference, short, tidy, verdict
 from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, read_target
 from rye.surface.text import header, source_name
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from rye.registry import Registry, VerifyReport
 
 _LEFT_OUT = ("findings", "baselined", "unchecked", "status")
-"""What only matters where something is demanded: a tool call has neither policy nor baseline."""
+"""Keys that only matter with a policy or a baseline, which a tool call does not have."""
 
 _DESCRIPTION = """\
 Verify signatures of one item, a namespace or, with signed manifests, all.
@@ -89,8 +89,8 @@ def _text(data: Mapping[str, Any]) -> str:
         source = source_name(item["space"], item["bundle"])
         why = "" if item["verdict"] == "trusted" else f" | {short(item['reason'])}"
         lines.append(f"{reference(item)}  {verdict(item)}  {short(source)}{why}")
-    lines += said_of("problem", data["problems"], "the structured answer lists them")
-    lines += said_of("warning", data["warnings"], "the structured answer lists them")
+    lines += listed_notes("problem", data["problems"], "the structured answer lists them")
+    lines += listed_notes("warning", data["warnings"], "the structured answer lists them")
     if data["next_offset"] is not None:
         lines.append(f"next page: offset {data['next_offset']}")
     return "\n".join(lines)
@@ -100,8 +100,8 @@ def _manifest_lines(manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for manifest in manifests:
         source = short(manifest["source"])
         errors = [found for found in manifest["findings"] if found["severity"] == "error"]
-        said = [f"{source}: {found['message']} [{found['code']}]" for found in errors]
-        yield from said_of("violation", said, "the structured answer lists them")
+        violations = [f"{source}: {found['message']} [{found['code']}]" for found in errors]
+        yield from listed_notes("violation", violations, "the structured answer lists them")
         what = f"version {manifest['version']}, {manifest['listed']} items listed" if manifest["version"] else "none"
         yield f"manifest of {source}: {what} -- violations: {manifest['violations']}"
 

@@ -8,7 +8,7 @@ import sys
 import anyio
 import pytest
 
-from rye.mcp.http import _tell_of_leaving
+from rye.mcp.http import _shorten_disconnect
 
 
 @pytest.mark.parametrize(("fault", "told"), [(anyio.ClosedResourceError(), False), (ValueError("odd"), True)])
@@ -24,5 +24,5 @@ def test_a_client_that_leaves_is_no_fault(fault: Exception, *, told: bool, answe
             raise
     except Exception:  # noqa: BLE001 - whichever it is
         record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "failed", None, sys.exc_info())
-    assert _tell_of_leaving(record)
+    assert _shorten_disconnect(record)
     assert (record.exc_info is not None) == told

@@ -156,7 +156,7 @@ def test_progress_only_grows_and_ends_with_the_call() -> None:
     reported: list[tuple[float, float | None, str]] = []
     call = Call(lambda done, total, message: reported.append((done, total, message)), clock=lambda: next(clock))
     for done, total, source in [(0, 5, "project"), (5, 5, "project"), (0, 3, "user"), (3, 3, "user"), (1, 0, "")]:
-        call.tell(done, total, source)
+        call.report_files(done, total, source)
     assert reported == [
         (0, 5, "project: 0 of 5 files"),
         (5, 5, "project: 5 of 5 files"),
@@ -164,7 +164,7 @@ def test_progress_only_grows_and_ends_with_the_call() -> None:
         (9, None, "1 files"),
     ]
     call.abandon()
-    call.tell(9, 9, "user")
+    call.report_files(9, 9, "user")
     assert len(reported) == 4
     with pytest.raises(CancelledError):
         call.check()
