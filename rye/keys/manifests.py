@@ -8,49 +8,31 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rye import manifest, signing, spaces
+from rye import signing, spaces
 from rye.errors import ArgumentError, EnvironmentFault, SigningError
 from rye.keys.keyring import Keyring, Passphrase
-from rye.manifest.model import DAYS, MAX_DAYS, Delegation, ManifestFinding, RootKeys, Seen, SignedRoles, SpaceName
-from rye.manifest.space import Observed, observe
+from rye.manifest import store
+from rye.manifest.model import (
+    DAYS,
+    MAX_DAYS,
+    Delegation,
+    ManifestFinding,
+    ManifestReport,
+    RootKeys,
+    Seen,
+    SignedRoles,
+    SpaceName,
+)
+from rye.manifest.space import Observed, compare, observe
 from rye.parameters import ParameterError
 from rye.signing import SigningKey, TrustSet
 from rye.spaces import Root
 from rye.spaces.layout import Layout
 
 if TYPE_CHECKING:
-    from rye.manifest import ManifestCheck, ManifestUpdate
-
-
-@dataclass(frozen=True, slots=True)
-class ManifestReport:
-    """The result of checking one space's manifest.
-
-    Attributes:
-        source: ``project``, ``user`` or ``system:<bundle>``.
-        root: The folder.
-        check: Version, expiry, signers and findings.
-        problems: Files that could not be read, so they could not be checked.
-        digest: SHA-256 of all files of the manifest, names and bytes, hex; empty where there is none.
-    """
-
-    source: str
-    root: str
-    check: ManifestCheck
-    problems: tuple[str, ...] = ()
-    digest: str = ""
-
-    @property
-    def errors(self) -> tuple[ManifestFinding, ...]:
-        """The findings that fail the check."""
-        return self.check.errors
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return everything as JSON-able values."""
-        place = {"source": self.source, "root": self.root}
-        return place | self.check.to_dict() | {"problems": list(self.problems)}
+    from rye.manifest.write import ManifestUpdate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,18 +74,19 @@ def check_root(
     """
     if observed is None:
         observed = observe(root)
-    seen = manifest.load_seen(root.path) if remember else None
-    files = manifest.read_manifest(root.path)
+    seen = store.load_seen(root.path) if remember else None
+    files = store.read_manifest(root.path)
     check = _check(files, observed, trust=trust, now=now, seen=seen)
     if remember and check.seen is not None and check.seen != seen:
         try:
-            manifest.save_seen(root.path, check.seen)
+            store.save_seen(root.path, check.seen)
         except EnvironmentFault as fault:
             note = ManifestFinding(
                 "manifest-unsaved", f"the record of this manifest could not be saved: {fault.message}"
             )
             check = replace(check, findings=(note, *check.findings))
-    return ManifestReport(root.source, str(root.path), check, tuple(observed.unread.values()), _digest(files))
+    problems = tuple(observed.unread.values())
+    return replace(check, source=root.source, root=str(root.path), problems=problems, digest=_digest(files))
 
 
 def _digest(files: Mapping[str, bytes]) -> str:
@@ -113,9 +96,11 @@ def _digest(files: Mapping[str, bytes]) -> str:
 
 def _check(
     files: Mapping[str, bytes], observed: Observed, *, trust: TrustSet, now: datetime, seen: Seen | None
-) -> ManifestCheck:
+) -> ManifestReport:
     place, unread = SpaceName(str(observed.root.space), observed.root.bundle), observed.unread.keys()
-    return manifest.check_manifest(files, observed.all, place=place, trust=trust, now=now, seen=seen, unread=unread)
+    from rye.manifest.check import check_manifest
+
+    return check_manifest(files, observed.all, place=place, trust=trust, now=now, seen=seen, unread=unread)
 
 
 def check_manifests(
@@ -148,7 +133,7 @@ def check_manifests(
 def concerns(root: Root) -> bool:
     """Return whether a root has a manifest or had one before, without reading it; True if that cannot be seen."""
     try:
-        return (root.path / manifest.MANIFEST_FOLDER).is_dir() or manifest.was_seen(root.path)
+        return (root.path / store.MANIFEST_FOLDER).is_dir() or store.was_seen(root.path)
     except OSError:
         return True
 
@@ -177,7 +162,7 @@ def write_root(
     Raises:
         ArgumentError: ``bad-expiry``, ``nothing-to-sign``.
         SigningError: ``manifest-untrusted`` when the present one cannot be believed, ``unreadable-items``, and as
-            :func:`rye.manifest.write_manifest`.
+            :func:`rye.manifest.write.write_manifest`.
         EnvironmentFault: ``project-elsewhere``, and where it cannot be written.
     """
     if not 1 <= days <= MAX_DAYS:
@@ -186,9 +171,9 @@ def write_root(
         raise ArgumentError("nothing-to-sign", "no key was given", hint="give the key to sign with")
     spaces.check_writable(root)
     observed = _observe_all(root)
-    files = {} if new else manifest.read_manifest(root.path)
+    files = {} if new else store.read_manifest(root.path)
     if not new and not any(name.endswith(".root.json") for name in files):
-        if manifest.was_seen(root.path):
+        if store.was_seen(root.path):
             raise SigningError(
                 "manifest-untrusted",
                 f"there is no manifest in {root.path}, but one was seen before",
@@ -196,7 +181,9 @@ def write_root(
             )
         files = {}  # without a root, which comes last, it never was a manifest
     changes = _changes(files, observed, trust) if files else ()
-    written = manifest.write_manifest(
+    from rye.manifest.write import write_manifest
+
+    written = write_manifest(
         files,
         observed.all,
         signers=signers,
@@ -216,13 +203,15 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
         SigningError: ``manifest-differs`` when they are not, ``manifest-untrusted``, ``unreadable-items``.
     """
     spaces.check_writable(root)
-    files = manifest.read_manifest(root.path)
+    files = store.read_manifest(root.path)
     if not files:
         raise ArgumentError("nothing-to-sign", f"there is no manifest in {root.path}", hint="rye manifest write")
-    written = manifest.cosign_manifest(files, signers=signers)
+    from rye.manifest.write import cosign_manifest
+
+    written = cosign_manifest(files, signers=signers)
     observed = _observe_all(root)
     _changes(written.files, observed, trust)
-    if changes := manifest.compare(written.items, observed.all):
+    if changes := compare(written.items, observed.all):
         raise SigningError(
             "manifest-differs",
             f"the items are not those that the manifest lists: {changes[0].message}",
@@ -249,7 +238,7 @@ _FIXED = frozenset({"manifest-expired", "manifest-mixed", "manifest-threshold", 
 
 def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) -> tuple[ManifestFinding, ...]:
     """Return how the items differ from the present manifest."""
-    seen = manifest.load_seen(observed.root.path)
+    seen = store.load_seen(observed.root.path)
     check = _check(files, observed, trust=trust, now=signing.system_clock(), seen=seen)
     for one in check.errors:
         if one.code.startswith("manifest-") and one.code not in _FIXED:
@@ -263,7 +252,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
 
 
 def _save(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], listed: int) -> ManifestWritten:
-    folder = manifest.replace_manifest(root.path, written.files)
+    folder = store.replace_manifest(root.path, written.files)
     roles = {each.name: getattr(written, each.name) for each in fields(SignedRoles)}
     return ManifestWritten(source=root.source, folder=str(folder), changes=changes, listed=listed, **roles)
 

@@ -4,10 +4,13 @@ The list is TUF metadata (root, timestamp, snapshot, targets, roles for delegate
 python-tuf. What anchors it is rye's own trust set: the first root that trusted keys have signed; each later one must be
 signed by the keys of the one before. :func:`write_manifest` and :func:`check_manifest` take bytes, keys, a moment and
 what was last seen, and touch no disk; :mod:`rye.manifest.store` alone reads and writes files, and needs no python-tuf,
-which is loaded when a manifest is first made or checked: most runs only ask whether there is one.
+which is loaded with ``check`` and ``write``, when a manifest is first checked or made: most runs only ask whether there
+is one. So nothing is imported here.
 
     >>> from datetime import UTC, datetime
-    >>> from rye.manifest import ListedItem, SpaceName, check_manifest, write_manifest
+    >>> from rye.manifest.check import check_manifest
+    >>> from rye.manifest.model import ListedItem, SpaceName
+    >>> from rye.manifest.write import write_manifest
     >>> from rye.signing import TrustScope, SigningKey, TrustEntry, TrustSet
     >>> key, now = SigningKey.from_seed(bytes(32)), datetime(2026, 1, 1, tzinfo=UTC)
     >>> trust = TrustSet((TrustEntry(key.public, "ann", TrustScope.USER),))
@@ -22,69 +25,4 @@ which is loaded when a manifest is first made or checked: most runs only ask whe
     ['item-removed']
 """
 
-from typing import TYPE_CHECKING, Any
-
-from rye.manifest.model import (
-    FINDINGS,
-    TRUST,
-    Delegation,
-    FindingKind,
-    ListedItem,
-    ManifestFinding,
-    RootKeys,
-    Seen,
-    Severity,
-    SpaceName,
-)
-from rye.manifest.space import compare
-from rye.manifest.store import (
-    MANIFEST_FOLDER,
-    forget_seen,
-    load_seen,
-    read_manifest,
-    replace_manifest,
-    save_seen,
-    state_folder,
-    was_seen,
-)
-
-if TYPE_CHECKING:
-    from rye.manifest.check import ManifestCheck, check_manifest
-    from rye.manifest.write import ManifestUpdate, cosign_manifest, write_manifest
-
-__all__ = [
-    "FINDINGS",
-    "MANIFEST_FOLDER",
-    "TRUST",
-    "Delegation",
-    "FindingKind",
-    "ListedItem",
-    "ManifestCheck",
-    "ManifestFinding",
-    "ManifestUpdate",
-    "RootKeys",
-    "Seen",
-    "Severity",
-    "SpaceName",
-    "check_manifest",
-    "compare",
-    "cosign_manifest",
-    "forget_seen",
-    "load_seen",
-    "read_manifest",
-    "replace_manifest",
-    "save_seen",
-    "state_folder",
-    "was_seen",
-    "write_manifest",
-]
-
-
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'rye.manifest' has no attribute {name!r}")
-    from rye.manifest import check, write
-
-    found = getattr(check if hasattr(check, name) else write, name)
-    globals()[name] = found
-    return found
+__all__ = ()

@@ -24,7 +24,7 @@ from typing import Any
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
 from rye.manifest.metadata import ROLES, Refused, S, SignedFile, listed_items, load
-from rye.manifest.model import MAX_ROOTS, TRUST, ListedItem, ManifestFinding, Seen, Severity, SpaceName
+from rye.manifest.model import MAX_ROOTS, TRUST, ListedItem, ManifestFinding, ManifestReport, Seen, SpaceName
 from rye.manifest.space import compare
 from rye.manifest.store import root_versions
 from rye.signing import TrustSet
@@ -139,42 +139,6 @@ class Roots:
                 raise Refused("manifest-root-chain", words, name)
 
 
-@dataclass(frozen=True, slots=True)
-class ManifestCheck:
-    """The result of checking a manifest.
-
-    Attributes:
-        findings: Everything, of the manifest first, then of items by path.
-        version: Of the list that was checked, 0 when none could be believed.
-        expires: When its first part expires; None when none could be believed.
-        listed: How many items it lists.
-        signers: Fingerprints of the keys that signed the list.
-        seen: To keep until the next check; what was given where the manifest is not good.
-    """
-
-    findings: tuple[ManifestFinding, ...]
-    version: int = 0
-    expires: datetime | None = None
-    listed: int = 0
-    signers: tuple[str, ...] = ()
-    seen: Seen | None = None
-
-    @property
-    def errors(self) -> tuple[ManifestFinding, ...]:
-        """The findings that fail the check."""
-        return tuple(found for found in self.findings if found.severity is Severity.ERROR)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return version, expiry, count, signers and findings as JSON-able values."""
-        return {
-            "version": self.version,
-            "expires": self.expires.isoformat() if self.expires else "",
-            "listed": self.listed,
-            "signers": list(self.signers),
-            "findings": [found.to_dict() for found in self.findings],
-        }
-
-
 def check_manifest(
     files: Mapping[str, bytes],
     found: Iterable[ListedItem],
@@ -184,7 +148,7 @@ def check_manifest(
     now: datetime,
     seen: Seen | None = None,
     unread: Collection[str] = (),
-) -> ManifestCheck:
+) -> ManifestReport:
     """Check a manifest against trust, time and what was last seen, and a space's items against the manifest.
 
     Items are compared with the list even where it is expired or older than the last one, since what it says is still
@@ -202,21 +166,21 @@ def check_manifest(
     """
     if not files:
         if seen is None:
-            return ManifestCheck((ManifestFinding("manifest-missing", "there is no manifest"),))
+            return ManifestReport((ManifestFinding("manifest-missing", "there is no manifest"),))
         words = f"there is no manifest, but version {seen.newest('timestamp')} was seen before"
-        return ManifestCheck((ManifestFinding("manifest-gone", words, sha256=seen.digest),), seen=seen)
+        return ManifestReport((ManifestFinding("manifest-gone", words, sha256=seen.digest),), seen=seen)
     check, seen_now = _Check(files, Keys(place, trust, now), seen), seen
     try:
         check.run()
     except Refused as fault:
         finding = ManifestFinding(fault.code, fault.message, fault.path and f"config/manifest/{fault.path}")
-        return ManifestCheck((*check.findings, finding), seen=seen)
-    if not ManifestCheck(tuple(check.findings)).errors:
+        return ManifestReport((*check.findings, finding), seen=seen)
+    if not ManifestReport(tuple(check.findings)).errors:
         seen_now = Seen(check.versions, check.digests, check.root)
     if seen is None:
         message = f"version {check.versions['timestamp']} is the first one seen here; an older one would look the same"
         check.findings.append(ManifestFinding("manifest-first-use", message))
-    return ManifestCheck(
+    return ManifestReport(
         (*check.findings, *compare(check.listed, found, unread)),
         version=check.versions["timestamp"],
         expires=min(check.expiries),

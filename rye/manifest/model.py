@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Final
+from typing import Any, Final
 
-from rye._report import Report
+from rye._report import Report, as_json
 from rye.signing import Origin, PublicKey
 
 DAYS: Final = 90
@@ -256,3 +257,43 @@ class Seen:
     def newest(self, role: str) -> int:
         """Return the highest version of a role that was seen, 0 where none was."""
         return max(seen.versions.get(role, 0) for seen in self.all)
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestReport(Report):
+    """The result of checking the manifest of one space; all after ``seen`` is added where files were read from disk.
+
+    Attributes:
+        findings: Everything, of the manifest first, then of items by path.
+        version: Of the list that was checked, 0 when none could be believed.
+        expires: When its first part expires; None when none could be believed.
+        listed: How many items it lists.
+        signers: Fingerprints of the keys that signed the list.
+        seen: The record to keep until the next check; the one given where the manifest is not good.
+        source: ``project``, ``user`` or ``system:<bundle>``.
+        root: The folder.
+        problems: Files that could not be read, so they could not be checked.
+        digest: SHA-256 of all files of the manifest, names and bytes, hex; empty where there is none.
+    """
+
+    findings: tuple[ManifestFinding, ...]
+    version: int = 0
+    expires: datetime | None = None
+    listed: int = 0
+    signers: tuple[str, ...] = ()
+    seen: Seen | None = None
+    source: str = ""
+    root: str = ""
+    problems: tuple[str, ...] = ()
+    digest: str = ""
+
+    @property
+    def errors(self) -> tuple[ManifestFinding, ...]:
+        """The findings that fail the check."""
+        return tuple(found for found in self.findings if found.severity is Severity.ERROR)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return all but the record and the digest as JSON-able values."""
+        shown = ("source", "root", "version", "expires", "listed", "signers", "findings", "problems")
+        expires = self.expires.isoformat() if self.expires else ""
+        return {name: as_json(getattr(self, name)) for name in shown} | {"expires": expires}

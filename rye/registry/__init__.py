@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from rye.keys.key_store import DEFAULT_KEY, PASSPHRASE_VARIABLE, read_key_file, write_secret
     from rye.keys.keyring import KeyFacts, Keyring, Passphrase
     from rye.keys.manifests import (
-        ManifestReport,
         ManifestWritten,
         check_root,
         concerns,
@@ -37,7 +36,8 @@ if TYPE_CHECKING:
     )
     from rye.keys.sign_items import SignReport, sign_bundle
     from rye.keys.trust_changes import TrustChange, TrustedKey, TrustReport, change_all
-    from rye.manifest import FINDINGS, Delegation, Severity, forget_seen
+    from rye.manifest.model import FINDINGS, Delegation, ManifestReport, Severity
+    from rye.manifest.store import forget_seen
     from rye.query import dump, parse, to_dict
     from rye.query.ast import Parsed
     from rye.registry.load import CopiedItem, copy_item
@@ -104,11 +104,12 @@ _NAMES = {
     "rye.items.scope": "parse_scope",
     "rye.keys.key_store": "DEFAULT_KEY PASSPHRASE_VARIABLE read_key_file write_secret",
     "rye.keys.keyring": "KeyFacts Keyring Passphrase",
-    "rye.keys.manifests": "ManifestReport ManifestWritten check_root concerns cosign_root find_root read_delegation "
+    "rye.keys.manifests": "ManifestWritten check_root concerns cosign_root find_root read_delegation "
     "read_root_keys read_signers write_root",
     "rye.keys.sign_items": "SignReport sign_bundle",
     "rye.keys.trust_changes": "TrustChange TrustReport TrustedKey change_all",
-    "rye.manifest": "FINDINGS Delegation Severity forget_seen",
+    "rye.manifest.model": "FINDINGS Delegation ManifestReport Severity",
+    "rye.manifest.store": "forget_seen",
     "rye.query": "dump parse to_dict",
     "rye.query.ast": "Parsed",
     "rye.registry.load": "CopiedItem copy_item",

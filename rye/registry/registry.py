@@ -49,8 +49,9 @@ if TYPE_CHECKING:
     from rye.index.refresh import RefreshReport
     from rye.index.vector_store import VectorReport
     from rye.keys.keyring import Passphrase
-    from rye.keys.manifests import ManifestReport, ManifestWritten
+    from rye.keys.manifests import ManifestWritten
     from rye.keys.sign_items import SignReport
+    from rye.manifest.model import ManifestReport
     from rye.registry.relations import Relations
     from rye.registry.reports import LoadedItem, SpaceStatus
     from rye.registry.stats import Stats

@@ -25,7 +25,7 @@ from rye.signing import REASONS
 from rye.verify.changes import is_blob, staged
 
 if TYPE_CHECKING:
-    from rye.manifest import ManifestFinding
+    from rye.manifest.model import ManifestFinding
     from rye.verify.reports import VerifiedItem, Violation
 
 _PATTERN: Final = re.compile(r"[*?\[]")

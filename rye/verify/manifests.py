@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING
 
 from rye.errors import EnvironmentFault
 from rye.keys import manifests as inventory
-from rye.manifest import ListedItem, ManifestFinding
+from rye.manifest.model import ListedItem, ManifestFinding, ManifestReport
 from rye.manifest.space import Observed
 from rye.spaces import ItemFile, Root
 from rye.verify.reports import Outcome, Unchecked, Violation
 
 if TYPE_CHECKING:
-    from rye.keys.manifests import ManifestReport
     from rye.verify.stream import OutcomeStream
 
 
@@ -53,7 +52,7 @@ class Manifests:
         return tuple(
             f"{report.source}: {found.message} [{found.code}]"
             for report in self.reports
-            for found in report.check.findings
+            for found in report.findings
             if found not in report.errors
         )
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rye._report import Report
-from rye.keys.manifests import ManifestReport
+from rye.manifest.model import ManifestReport
 from rye.signing.model import Signature
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from rye.errors import ArgumentError, NotFoundError
-from rye.keys.manifests import ManifestReport
+from rye.manifest.model import ManifestReport
 from rye.parameters import COMMANDS, check
 from rye.signing import refuse_links, system_clock, write_atomically
 from rye.spaces.layout import Layout

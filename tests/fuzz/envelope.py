@@ -107,7 +107,9 @@ def _trust() -> Target:
 
 def _manifest() -> Target:
     """Whatever stands in one file of a manifest, there are findings, and no list but the signed one is believed."""
-    from rye.manifest import ListedItem, SpaceName, check_manifest, write_manifest
+    from rye.manifest.check import check_manifest
+    from rye.manifest.model import ListedItem, SpaceName
+    from rye.manifest.write import write_manifest
     from rye.signing import TrustSet
     from tests.support.signed import ANN, NOW, entry
 

@@ -471,12 +471,12 @@ def _accept(arena: Arena) -> str:
 @attack
 def updates_withheld(arena: Arena) -> Found:
     """A state that was once right, served for ever: its time runs out."""
-    from rye import manifest
+    from rye.manifest.write import write_manifest
 
     _, root = arena.root()
     found = observe(root).found.values()
     past = datetime(2020, 1, 1, tzinfo=UTC)
-    arena.put_manifest(manifest.write_manifest({}, found, signers=(ANN,), now=past).files)
+    arena.put_manifest(write_manifest({}, found, signers=(ANN,), now=past).files)
     return arena.verify()
 
 
@@ -504,7 +504,7 @@ def two_lists_under_one_version(arena: Arena) -> Found:
 @attack
 def fewer_signers_than_the_threshold(arena: Arena) -> Found:
     """One of two signers alone."""
-    from rye.manifest import RootKeys
+    from rye.manifest.model import RootKeys
 
     arena.list_items(ANN, OLD, root_keys=RootKeys((ANN.public, OLD.public), 2))
     arena.sim.trust(OLD, owner="old")
@@ -516,7 +516,8 @@ def fewer_signers_than_the_threshold(arena: Arena) -> Found:
 @attack
 def root_taken_over(arena: Arena) -> Found:
     """A new root with eve's key, signed by eve alone."""
-    from rye.manifest import RootKeys, write_manifest
+    from rye.manifest.model import RootKeys
+    from rye.manifest.write import write_manifest
 
     arena.list_items()
     now = datetime.now(UTC)
@@ -529,7 +530,7 @@ def root_taken_over(arena: Arena) -> Found:
 @attack
 def delegate_lists_what_is_not_theirs(arena: Arena) -> Found:
     """Whoever may list ``other/*`` lists ``demo/hello``."""
-    from rye.manifest import Delegation
+    from rye.manifest.model import Delegation
 
     arena.sim.add("project", "tools/other/one.py", TEXT.replace("demo", "other"))
     owned = [Delegation(("demo/*", "other/*"), (NARROW.public,))]

@@ -28,10 +28,10 @@ pytestmark = [
 KILLER = r'''
 import contextlib, io, json, os, random, shutil, signal, sys, time
 
-import rye.manifest
+import rye.manifest.check, rye.manifest.write
 from rye.cli.app import main
 
-assert rye.manifest.check_manifest and rye.manifest.write_manifest
+assert rye.manifest.check.check_manifest and rye.manifest.write.write_manifest
 
 project, words, moments = json.loads(sys.argv[1])
 ai = os.path.join(project, ".ai")

@@ -105,7 +105,7 @@ def render_checked(reports: Sequence[ManifestReport], terminal: Terminal) -> Ite
     if not reports:
         yield "no space has a manifest"
     for report in reports:
-        for found in report.check.findings:
+        for found in report.findings:
             colour = "red" if found in report.errors else "yellow"
             yield f"{terminal.style(inline(found.code), colour)}  {inline(report.source)}  {inline(found.message)}"
         yield outcome(report, terminal)
@@ -113,11 +113,10 @@ def render_checked(reports: Sequence[ManifestReport], terminal: Terminal) -> Ite
 
 def outcome(report: ManifestReport, terminal: Terminal) -> str:
     """Return the line that sums a check up."""
-    check = report.check
-    expires = f", valid until {check.expires.date().isoformat()}" if check.expires else ""
+    expires = f", valid until {report.expires.date().isoformat()}" if report.expires else ""
     words = plural(len(report.errors), "violation") if report.errors else "no violations"
     words = terminal.style(words, "red" if report.errors else "green")
-    what = f"version {check.version}, {plural(check.listed, 'item')} listed{expires}" if check.version else "none"
+    what = f"version {report.version}, {plural(report.listed, 'item')} listed{expires}" if report.version else "none"
     return f"manifest of {inline(report.source)}: {what} -- {words}"
 
 
@@ -127,6 +126,6 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
         for text in report.problems:
             yield note_line("not checked", text, terminal)
     yield from warning_lines(warnings, terminal)
-    remedies = {found.code: found.remedy for report in reports for found in report.check.findings}
+    remedies = {found.code: found.remedy for report in reports for found in report.findings}
     for code, text in remedies.items():
         yield note_line(f"hint[{code}]", text, terminal)

@@ -14,7 +14,7 @@ from jsonschema import Draft4Validator
 from rye.cli.render.machine import FORMATS
 from rye.cli.render.verify import render_text
 from rye.cli.terminal import PLAIN, Terminal
-from rye.manifest import FINDINGS, Severity
+from rye.manifest.model import FINDINGS, Severity
 from rye.signing import REASONS, Verdict
 from rye.verify.policy import POLICY_REASONS, Demand, Policy
 from rye.verify.reports import Finding, Unchecked, VerifiedItem

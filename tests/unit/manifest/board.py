@@ -8,7 +8,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from rye.manifest import ListedItem, ManifestCheck, ManifestUpdate, Seen, SpaceName, check_manifest, write_manifest
+from rye.manifest.check import check_manifest
+from rye.manifest.model import ListedItem, ManifestReport, Seen, SpaceName
+from rye.manifest.write import ManifestUpdate, write_manifest
 from rye.signing import SigningKey, TrustScope, TrustSet
 from tests.support.signed import ANN, BEA, NOW, SIGNED_AT, entry
 
@@ -46,7 +48,7 @@ class Board:
         self.files = dict(written.files)
         return written
 
-    def check(self, **changes: Any) -> ManifestCheck:
+    def check(self, **changes: Any) -> ManifestReport:
         """Check what stands, as the user would."""
         given: dict[str, Any] = {
             "place": self.place,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from rye.manifest import FINDINGS, Severity
+from rye.manifest.model import FINDINGS, Severity
 
 ROOT = Path(__file__).resolve().parents[3]
 PAGE = (ROOT / "items" / "knowledge" / "rye" / "trust-model.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from rye.manifest import Delegation, RootKeys, SpaceName
+from rye.manifest.model import Delegation, RootKeys, SpaceName
 from rye.signing import Revocation, TrustScope, TrustSet
 from tests.support.signed import ANN, BEA, EVE, NARROW, NOW, OLD, PAT, SIGNED_AT, entry
 from tests.unit.manifest.board import BUNDLE_TRUST, ITEMS, PROJECT, Board, item, moved, written

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from rye.errors import EnvironmentFault
-from rye.manifest import (
-    Seen,
+from rye.manifest.model import MAX_MANIFEST_FILE, Seen
+from rye.manifest.store import (
     forget_seen,
     load_seen,
     read_manifest,
@@ -22,7 +22,6 @@ from rye.manifest import (
     state_folder,
     was_seen,
 )
-from rye.manifest.model import MAX_MANIFEST_FILE
 from rye.signing import write_atomically
 from tests.unit.manifest.board import written
 

@@ -15,8 +15,9 @@ from tuf.ngclient._internal.trusted_metadata_set import TrustedMetadataSet
 from tuf.ngclient.config import EnvelopeType
 
 from rye.errors import SigningError
-from rye.manifest import Delegation, ListedItem, RootKeys, cosign_manifest
 from rye.manifest.metadata import delegated_paths, role_name, sign, to_bytes
+from rye.manifest.model import Delegation, ListedItem, RootKeys
+from rye.manifest.write import cosign_manifest
 from rye.signing import SigningKey, TrustSet, in_namespaces
 from tests.support.signed import ANN, BEA, EVE, NOW, entry
 from tests.unit.manifest.board import ITEMS, Board, item, written

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 import rye._text
 from rye._text import inline, quote
 from rye.cli.app import root
-from rye.manifest import FINDINGS
-from rye.manifest import ManifestFinding as Found
+from rye.manifest.model import FINDINGS
+from rye.manifest.model import ManifestFinding as Found
 from rye.signing import REASONS, Verdict
 from rye.verify.fixes import Fixes
 from rye.verify.policy import POLICY_REASONS
