@@ -33,14 +33,6 @@ def _escaped(match: re.Match[str]) -> str:
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
 
 
-def _json_escaped(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    code -= 0x10000
-    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
-
-
 def block(text: str) -> str:
     r"""Return text of several lines with every control and invisible character written out, as ``\x1b``."""
     return _UNSAFE_IN_BLOCK.sub(_escaped, text.replace("\r\n", "\n"))
@@ -53,7 +45,9 @@ def inline(text: str) -> str:
 
 def verbatim_json(dumped: str) -> str:
     r"""Return JSON text with the invisible characters that ``json`` leaves alone written as ``\uXXXX``."""
-    return _UNSAFE_IN_JSON.sub(_json_escaped, dumped)
+    import json  # only callers that have loaded it need this
+
+    return _UNSAFE_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], dumped)
 
 
 def quote(text: str) -> str:

@@ -1,20 +1,18 @@
-"""Markdown items: their metadata, body and sections."""
+"""Reads Markdown items: their metadata, body and sections."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from rye.items.model import STATED_KEYS, Draft, ItemType, Section
 from rye.items.values import cut_blank_head, line_of
 
 _NOISE = re.compile(r"(?:[ \t]*+(?:<!--(?:[^-]|-(?!->))*+-->|-->)?+[ \t]*+\n)*+")
-_FRONT_MATTER = re.compile(r"---[ \t]*\n")
-_FRONT_MATTER_END = re.compile(r"^(?:---|\.\.\.)[ \t]*$", re.MULTILINE)
-_YAML_FENCE = re.compile(r"(`{3,}|~{3,})[ \t]*ya?ml[ \t]*\n", re.IGNORECASE)
+_OPENING = re.compile(r"\s*+(---(?=[ \t]*\n)|(?:`{3,}|~{3,})(?=[ \t]*ya?ml[ \t]*\n))[^\n]*\n", re.IGNORECASE)
+_FRONT_MATTER_END = r"^(?:---|\.\.\.)[ \t]*$"
 _STATES_METADATA = re.compile(r"^(?:name|title|description|category|version)[ \t]*:", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*+(?:(`{3,}|~{3,})([^\n]*)|(<directive)(?=[\s>/]))", re.MULTILINE)
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
@@ -28,16 +26,16 @@ _NO_PROSE = re.compile(r"<!--|\||[-*_=][ \t]*(?:[-*_=][ \t]*){2,}$|</?[\w.:-]++[
 _ITEM_MARK = re.compile(r"(?:>[ \t]?|[-*+][ \t]+|\d{1,3}[.)][ \t]+)")
 
 
-@dataclass(frozen=True, slots=True)
-class _Metadata:
-    """A metadata block: its values, the file without it (line for line), and nothing else."""
+class _Metadata(NamedTuple):
+    """The values of a metadata block, and the text of the file with that block blanked line by line."""
 
     values: Mapping[str, Any]
     rest: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Heading:
+class _Heading(NamedTuple):
+    """A heading and its place in the body: its 0-based line, and the span of its text."""
+
     level: int
     text: str
     line: int
@@ -69,68 +67,44 @@ def _find_metadata(text: str, item_type: ItemType) -> _Metadata:
     noise = _NOISE.match(text)
     start = noise.end() if noise else 0
     text = "\n" * text.count("\n", 0, start) + text[start:]
-    found = _front_matter(text) or _leading_fence(text)
+    found = _yaml(text, _OPENING.match(text))
     if item_type is ItemType.DIRECTIVE:
         found = _directive(found) if found else _directive(_Metadata({}, text)) or _later_fence(text)
     return found or _Metadata({}, text)
 
 
-def _front_matter(text: str) -> _Metadata | None:
-    start = _skip_blank(text)
-    opening = _FRONT_MATTER.match(text, start)
-    closing = _FRONT_MATTER_END.search(text, opening.end()) if opening else None
-    if opening is None or closing is None:
-        return None
-    return _yaml(text, (start, opening.end()), (closing.start(), closing.end()))
-
-
-def _leading_fence(text: str) -> _Metadata | None:
-    return _fence(text, _YAML_FENCE.match(text, _skip_blank(text)))
-
-
 def _later_fence(text: str) -> _Metadata | None:
     """Take the first fence of a directive that has no other metadata, below its title, if it looks like metadata."""
     first = re.search(r"^(?:`{3,}|~{3,})", text, re.MULTILINE)
-    opening = _YAML_FENCE.match(text, first.start()) if first else None
-    if opening is None or not _STATES_METADATA.search(text, opening.end()):
+    opening = _OPENING.match(text, first.start()) if first else None
+    return _yaml(text, opening) if opening and _STATES_METADATA.search(text, opening.end()) else None
+
+
+def _yaml(text: str, opening: re.Match[str] | None) -> _Metadata | None:
+    """Read the YAML from an opening mark to the one that closes it; a block that is no mapping is ordinary text."""
+    closing = _closing(text, opening.end(), opening[1]) if opening else None
+    if opening is None or closing is None:
         return None
-    return _fence(text, opening)
-
-
-def _fence(text: str, opening: re.Match[str] | None) -> _Metadata | None:
-    if opening is None:
-        return None
-    closing = _closing_fence(text, opening.end(), opening[1])
-    return _yaml(text, opening.span(), closing) if closing else None
-
-
-def _closing_fence(text: str, start: int, mark: str) -> tuple[int, int] | None:
-    """Return the span of the line that closes a fence: the same mark at least as often, and nothing else."""
-    pattern = re.compile(rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$", re.MULTILINE)
-    closing = pattern.search(text, start)
-    return closing.span() if closing else None
-
-
-def _yaml(text: str, opening: tuple[int, int], closing: tuple[int, int]) -> _Metadata | None:
-    """Read the YAML between two marks; a block that is no mapping is ordinary text."""
     from rye.items import yaml_safe
 
-    source = text[opening[1] : closing[0]]
-    values = yaml_safe.load(source, as_text=STATED_KEYS, first_line=line_of(text, opening[1]))
+    source = text[opening.end() : closing[0]]
+    values = yaml_safe.load(source, as_text=STATED_KEYS, first_line=line_of(text, opening.end()))
     if values is None and not source.strip():
         values = {}
     if not isinstance(values, dict):
         return None
-    return _Metadata(values, text[: opening[0]] + _blank(text[opening[0] : closing[1]]) + text[closing[1] :])
+    return _Metadata(values, text[: opening.start()] + _blank(text[opening.start() : closing[1]]) + text[closing[1] :])
+
+
+def _closing(text: str, start: int, mark: str) -> tuple[int, int] | None:
+    """Return the span of the line that closes front matter, or a fence: its mark at least as often, nothing else."""
+    fence = rf"^ {{0,3}}{re.escape(mark[0])}{{{len(mark)},}}[ \t]*$"
+    closing = re.compile(_FRONT_MATTER_END if mark == "---" else fence, re.MULTILINE).search(text, start)
+    return closing.span() if closing else None
 
 
 def _blank(block: str) -> str:
     return "\n" * block.count("\n")
-
-
-def _skip_blank(text: str) -> int:
-    match = re.match(r"\s*", text)
-    return match.end() if match else 0
 
 
 def _directive(found: _Metadata) -> _Metadata | None:
@@ -161,7 +135,7 @@ def _xml(found: _Metadata, start: int, fence: tuple[str, int] | None) -> _Metada
     from rye.items.directive_xml import read_block
 
     text = found.rest
-    closing = _closing_fence(text, start, fence[0]) if fence else None
+    closing = _closing(text, start, fence[0]) if fence else None
     block = read_block(text, start, closing[0]) if closing else None
     block = block or read_block(text, start, len(text))
     if block is None:

@@ -37,8 +37,8 @@ def span(first: Token, last: Token | ast.Node | None = None) -> ast.Span:
     return first.start_pos or 0, end or 0
 
 
-def _join(kind: type[ast.And | ast.Or], parts: Iterable[Part | Token]) -> Part:
-    """Join the parts that are there into one flat node; one part alone is itself. Operators are skipped."""
+def join(kind: type[ast.And | ast.Or], parts: Iterable[Part | Token]) -> Part:
+    """Join parts into one flat node, without holes and operators; a single part is returned as it is."""
     flat: list[ast.Node] = []
     for part in parts:
         if isinstance(part, kind):
@@ -48,11 +48,6 @@ def _join(kind: type[ast.And | ast.Or], parts: Iterable[Part | Token]) -> Part:
     if len(flat) < 2:
         return flat[0] if flat else None
     return kind(tuple(flat), (flat[0].span[0], flat[-1].span[1]))
-
-
-def conjunction(parts: Iterable[Part]) -> Part:
-    """Join ``parts`` by AND, flat; holes are left out."""
-    return _join(ast.And, parts)
 
 
 def meaning(value: Token) -> str:
@@ -130,10 +125,10 @@ class _Builder(Transformer[Token, Part]):
         return ast.Near(tuple(operands), tuple(distances), (operands[0].span[0], operands[-1].span[1]))
 
     def conjunction(self, *parts: Part | Token) -> Part:
-        return _join(ast.And, parts)
+        return join(ast.And, parts)
 
     def disjunction(self, *parts: Part | Token) -> Part:
-        return _join(ast.Or, parts)
+        return join(ast.Or, parts)
 
 
 @cache

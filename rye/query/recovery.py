@@ -30,7 +30,7 @@ from lark import Token
 from rye.query import ast, limits
 from rye.query.escaping import ODD_WORDS, quote, terminal, units
 from rye.query.flaws import Fault
-from rye.query.grammar import Part, conjunction, meaning, parser, span
+from rye.query.grammar import Part, join, meaning, parser, span
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_NESTING
 from rye.query.tree import loosen, without_question_marks
 
@@ -541,7 +541,7 @@ def _repair_near(root: ast.Node, text: str, faults: list[Fault]) -> ast.Node:
 
     def repair(node: ast.Node, below: Sequence[ast.Node]) -> ast.Node:
         if isinstance(node, ast.And):
-            return replace(conjunction(below) or node, span=node.span)
+            return replace(join(ast.And, below) or node, span=node.span)
         node = ast.with_children(node, below)
         if not isinstance(node, ast.Near) or not (culprit := _unmeasurable(node.operands)):
             return node
@@ -578,6 +578,6 @@ def _without_unmeasurable(near: ast.Near) -> ast.Node:
     elif isinstance(first, ast.Field):
         bare = [each.operand if isinstance(each, ast.Field) and each.name == first.name else each for each in operands]
     if _unmeasurable(bare):
-        return conjunction(operands) or near
+        return join(ast.And, operands) or near
     inside = replace(near, operands=tuple(bare), distances=tuple(distances[1:]))
     return replace(first, operand=inside, span=near.span) if isinstance(first, ast.Not | ast.Field) else inside
