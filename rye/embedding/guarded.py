@@ -105,21 +105,19 @@ class GuardedEmbedder:
         return UnavailableError("embedder-failed", f"the embedder {name} {problem}", hint=hint, embedder=name)
 
 
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str) and value.strip() != "" and value.isprintable()
-
-
 def _is_dimensions(value: Any) -> bool:
     return not isinstance(value, bool) and isinstance(value, Integral) and int(value) > 0
 
 
-def _is_similarity(value: Any) -> bool:
-    return not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1
-
-
 _ATTRIBUTES: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "model": (_is_text, "a printable text that is not empty"),
-    "threshold": (_is_similarity, "a number from 0 to 1"),
+    "model": (
+        lambda value: isinstance(value, str) and value.strip() != "" and value.isprintable(),
+        "a printable text that is not empty",
+    ),
+    "threshold": (
+        lambda value: not isinstance(value, bool) and isinstance(value, Real) and 0 <= float(value) <= 1,
+        "a number from 0 to 1",
+    ),
     "dimensions": (_is_dimensions, "a whole number from 1"),
     "embed": (callable, "a method"),
     "embed_query": (callable, "a method"),

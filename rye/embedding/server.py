@@ -145,7 +145,11 @@ class ServerEmbedder:
                 problem, status = str(error), 0
             else:
                 if status == http.client.OK:
-                    return self._parsed(data)
+                    try:
+                        return json.loads(data)
+                    except (ValueError, RecursionError):
+                        problem = f"answered with something other than JSON: {_excerpt(data)}"
+                        raise failed(self._name, problem) from None
                 problem = f"HTTP status {status}: {_excerpt(data)}"
                 if status not in _AGAIN:
                     raise self._fault(status, problem)
@@ -173,7 +177,8 @@ class ServerEmbedder:
                 cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0
         except (OSError, http.client.HTTPException, ValueError) as error:
             late = cutter.is_cut or isinstance(error, TimeoutError)
-            raise _Refused(self._late if late else _reason(error)) from None
+            reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+            raise _Refused(self._late if late else inline(reason)[:_MAX_SHOWN]) from None
         finally:
             timer.cancel()
             connection.close()
@@ -190,12 +195,6 @@ class ServerEmbedder:
         if self._place.scheme == "https":
             return http.client.HTTPSConnection(host, port, timeout=timeout, context=ssl.create_default_context())
         return http.client.HTTPConnection(host, port, timeout=timeout)
-
-    def _parsed(self, data: bytes) -> Any:
-        try:
-            return json.loads(data)
-        except (ValueError, RecursionError):
-            raise failed(self._name, f"answered with something other than JSON: {_excerpt(data)}") from None
 
     def _fault(self, status: int, problem: str) -> UnavailableError:
         if 300 <= status < 400:
@@ -249,10 +248,6 @@ class _Cutter:
         if line is not None:
             with suppress(OSError):
                 line.shutdown(socket.SHUT_RDWR)
-
-
-def _reason(error: Exception) -> str:
-    return inline(getattr(error, "strerror", None) or str(error) or type(error).__name__)[:_MAX_SHOWN]
 
 
 def _excerpt(data: bytes) -> str:

@@ -78,12 +78,6 @@ def remember_check(path: Path) -> None:
         logger.info("check of %s not kept: %s", path.name, error)
 
 
-def _is_checked(path: Path, status: os.stat_result) -> bool:
-    """Return whether a file, as it is, was found whole within a day."""
-    *identity, when = _checks(path.parent).get(path.name, [0.0])
-    return identity == _identity(status) and 0 <= time.time() - when < CHECK_EVERY
-
-
 def _identity(status: os.stat_result) -> list[float]:
     return [status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 
@@ -166,11 +160,13 @@ class Container:
             self._table, self.meta, self._start = self._read_header()
         except (struct.error, RecursionError, *SYMPTOMS) as error:
             raise self._damaged("its header cannot be read") from error
-        large = len(self._map) > FULL_CHECK_BYTES
-        if not large or not _is_checked(path, status):
+        if len(self._map) <= FULL_CHECK_BYTES:
             self.check()
-            if large:
-                remember_check(path)
+            return
+        *identity, when = _checks(path.parent).get(path.name, [0.0])
+        if identity != _identity(status) or not 0 <= time.time() - when < CHECK_EVERY:
+            self.check()
+            remember_check(path)
 
     def _damaged(self, how: str) -> DamagedError:
         return DamagedError(f"{self._name} is damaged: {how}")

@@ -50,6 +50,7 @@ def compress_strings(name: str, texts: Sequence[str]) -> Arrays:
     offsets, buffer = pack(texts)
     joined, borders = buffer.tobytes(), [*offsets[:-1:BLOCK].tolist(), len(buffer)]
     blocks = [zlib.compress(joined[start:stop], 1) for start, stop in pairwise(borders)]
+    # the filter: a power of two of bits, so that the lowest bits of a hash are its place
     bits = np.zeros(1 << max(_FILTER_BITS * len(texts) - 1, _FILTER_BITS - 1).bit_length(), bool)
     bits[np.fromiter(map(zlib.crc32, joined.split(b"\n")[:-1]), np.int64, len(texts)) & (len(bits) - 1)] = True
     return {
@@ -148,6 +149,7 @@ _AFTER, _WHOLE = "+", "="
 
 def pack_paths(paths: Sequence[str], types: Sequence[int], ids: Sequence[str]) -> Arrays:
     """Return the arrays ``path*``: the part of each path that does not follow from type number and id."""
+    # nearly all paths are folder of the type, id, suffix; only the suffix is kept of those
     starts = map(add, map(_FOLDERS.__getitem__, types), ids)
     rests = list(map(str.removeprefix, paths, starts))
     whole = map(eq, map(len, rests), map(len, paths))
@@ -202,7 +204,7 @@ def name_key(item_id: str) -> str:
 def rank_arrays(ids: Sequence[str], types: Sequence[int], paths: Sequence[str]) -> Arrays:
     """Return the place of every document in the two fixed orders: by id, type and path, and by name."""
     distinct, places = ranked(ids)
-    rows = [places]
+    rows = [places]  # sort keys, the last one first, as lexsort takes them
     if len(distinct) < len(ids):
         kinds = ranked(TYPE_NAMES)[1][np.asarray(types, np.int64)]
         rows = [ranked(paths)[1], kinds, places]

@@ -58,6 +58,7 @@ class EvidenceWriter:
 
     def take(self, column: EvidenceColumn, docs: Ints) -> None:
         """Add the evidence of some documents of a file, ascending, as it stands there."""
+        # lines are stored for documents that are not bare: line number = document less the bare ones before it
         bare = column.bare.astype(np.int64)
         has_line = np.isin(docs, bare, invert=True)
         lines = docs[has_line]
@@ -81,7 +82,7 @@ class EvidenceWriter:
 
 def _raw_digests(texts: Sequence[str]) -> list[bytes]:
     """Return the bytes of each SHA-256 in lower-case hex; empty for a text of another form."""
-    joined, size = "".join(texts), 2 * _DIGEST
+    joined, size = "".join(texts), 2 * _DIGEST  # hex digits of all, decoded in one call
     if set(map(len, texts)) == {size} and (raw := _raw(joined)):  # as nearly all are
         return [raw[at : at + _DIGEST] for at in range(0, len(raw), _DIGEST)]
     return [_raw(text) if len(text) == size else b"" for text in texts]
@@ -163,7 +164,7 @@ class EvidenceColumn(Sequence[Evidence]):
         for number in unique(self.rest_of).tolist():
             columns, evidence = self._rest(number)
             irregular[number] = "" if "c" in columns else evidence.content_digest
-        raw, width = self.raw_content_digests.tobytes().hex(), 2 * _DIGEST
+        raw, width = self.raw_content_digests.tobytes().hex(), 2 * _DIGEST  # all in one text, sliced below
         rows = enumerate(self.rest_of.tolist())
         return [irregular[number] or raw[doc * width : (doc + 1) * width] for doc, number in rows]
 

@@ -194,7 +194,12 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
     if ":" in body or "/" in body:
         found = [each for match in islice(_words(body), _MOST) if (each := _word(match))]
     if markdown and "`" in body:
-        spans = (match for match in islice(_SPAN.finditer(body), _MOST) if _compound(match[1]))
+        # a word with an inner mark, so that it is no word of a language, and no number
+        spans = (
+            match
+            for match in islice(_SPAN.finditer(body), _MOST)
+            if not match[1][0].isdigit() and any(mark in match[1].strip("-_.") for mark in "-_.")
+        )
         found += [Mention(match[1], span_lookups(match[1]), False, match.start()) for match in spans]
     if markdown and ("](" in body or "[[" in body):
         found += islice(_links(item), _MOST)
@@ -229,11 +234,6 @@ def _word(match: re.Match[str]) -> Mention | None:
     if "/" in text and _SLASHED.fullmatch(text):
         return Mention(text, id_lookups(text), False, match.start())
     return None
-
-
-def _compound(word: str) -> bool:
-    """Return whether a word has an inner mark, so that it is no word of a language, and is no number."""
-    return any(mark in word.strip("-_.") for mark in "-_.") and not word[0].isdigit()
 
 
 def _links(item: Item) -> Iterator[Mention]:

@@ -302,6 +302,7 @@ def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
     """
     if base is None:
         return _Changes(after, tuple(map(ItemFile.at, after.paths)), after.sizes(), len(after))
+    # was: for each file now, its place in the files before, -1 for a new one; what stays in numbers was removed
     before = base.file_list.files
     numbers = dict(zip(before.paths, range(len(before)), strict=True))
     was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))

@@ -108,9 +108,10 @@ class EdgeWriter:
 
     def take(self, edges: EdgeColumns, renumber: Ints) -> None:
         """Add the edges of a segment; its documents get these numbers, and those with -1 are left out."""
-        docs = renumber[edges.docs.astype(np.int64)]
+        docs = renumber[edges.docs.astype(np.int64)]  # per edge: the new number of its document
         kept = docs >= 0
         used, which = np.unique(edges.targets[kept].astype(np.int64), return_inverse=True)
+        # a target is copied once, however many edges lead to it
         texts = edges.texts.everything if len(used) else []
         bounds = zip(used.tolist(), edges.ends[used].tolist(), edges.ends[used + 1].tolist(), strict=True)
         targets = ((texts[at], edges.hows[a:b].tobytes(), edges.keys[a:b].tobytes()) for at, a, b in bounds)
@@ -124,7 +125,7 @@ class EdgeWriter:
         """Return the arrays."""
         parts = [*self._taken, tuple(np.asarray(column, np.int64) for column in self._added)]
         rows = [np.concatenate(column) for column in zip(*parts, strict=True)]
-        room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]
+        room = np.flatnonzero(rows[-1] >= 0)[:MAX_SPACE_REFERENCES]  # edges whose target has a number
         left_out = self._left_out + len(rows[-1]) - len(room)
         ids, names = (np.concatenate([np.empty(0, np.uint64), *keys]) for keys in (self._ids, self._names))
         keys = {"key.id": ids, "key.name": names, "key.id.order": _order(ids), "key.name.order": _order(names)}
@@ -162,6 +163,7 @@ def _order(keys: Keys) -> Array:
 def _pack_edges(targets: Sequence[_Target], rows: Sequence[Ints], left_out: int) -> Arrays:
     """Return the arrays of edges: their documents, kinds, lines, and places of their targets in ``targets``."""
     docs, kinds, lines, numbers = rows
+    # targets are numbered as they were met; the segment has them in byte order
     order = sorted(range(len(targets)), key=targets.__getitem__)
     ordered = [targets[at] for at in order]
     rank = np.empty(len(order), np.int64)

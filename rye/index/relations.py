@@ -284,8 +284,11 @@ class _Lines:
     def _place(self, value: str, start: int) -> int:
         """Return the first place of a value from ``start`` on, as a word of its own if it is one anywhere; else -1."""
         first = self._head.find(value, start)
-        if first < 0 or not _is_part(self._head, first, first + len(value)):
+        end = first + len(value)
+        beside = self._head[first - 1 : first] + self._head[end : end + 1]
+        if first < 0 or not any(map(_TOKEN.fullmatch, beside)):
             return first
+        # it is part of a longer word here
         places = self._words.get(value, [])
         at = bisect_left(places, start)
         return places[at] if at < len(places) else first
@@ -298,9 +301,3 @@ class _Lines:
             for word in {match[0], match[0].rstrip(".:")}:
                 found.setdefault(word, []).append(match.start())
         return found
-
-
-def _is_part(text: str, start: int, end: int) -> bool:
-    """Return whether the text from ``start`` to ``end`` is only part of a longer word."""
-    before, behind = text[start - 1 : start], text[end : end + 1]
-    return not all(each == "" or _TOKEN.fullmatch(each) is None for each in (before, behind))

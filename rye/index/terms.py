@@ -109,6 +109,7 @@ class GlobMatcher(NamedTuple):
             ends: Shape ``(n,)``: where each string ends.
         """
         first, *others = self.pieces
+        # which: numbers of the strings that still may match; at: where in each the next piece may begin
         which = np.arange(len(starts))
         fits = (ends - starts == len(first)) if not others else (ends - starts >= len(first))
         which = _matching_units(text, _literals(first), starts, which[fits])
@@ -118,7 +119,7 @@ class GlobMatcher(NamedTuple):
         at = starts[which] + len(first)
         for piece in filter(None, middle):
             if _literals(piece):
-                found = np.append(places(text, piece), len(text))
+                found = np.append(places(text, piece), len(text))  # of all strings, then one beyond them all
                 at = found[np.searchsorted(found, at)]
             at = at + len(piece)
             fits = at <= ends[which]
@@ -145,6 +146,7 @@ def _matching_units(text: Text, given: Iterable[tuple[int, int]], at: Ints, whic
 
 def places(text: Text, piece: Piece) -> Ints:
     """Return where a piece occurs in a text, ascending; it must have a literal unit."""
+    # the rarest unit first: it leaves the fewest places to look at for the others
     sample = text[:: len(text) // _SAMPLED + 1].copy()
     (least, first), *others = sorted(_literals(piece), key=lambda pair: np.count_nonzero(sample == pair[1]))
     last = len(text) - len(piece) + 1
@@ -264,9 +266,12 @@ class Strings(SortedStrings):
             ids = ids[parsed.matches(*self._as_bytes(ids))]
         if not asks_one or not self._wide[low:high].any():
             return ids
+        # strings beyond ASCII once more, as code points
         wide = self._holding(parsed.longest_run(), low, high)
         wide = wide[self._wide[wide]]
-        return np.sort(np.concatenate([ids, wide[GlobMatcher.read(map(ord, glob)).matches(*self._as_points(wide))]]))
+        text = self._lines(wide).decode("utf-8", "surrogatepass").encode("utf-32-le", "surrogatepass")
+        matched = GlobMatcher.read(map(ord, glob)).matches(*_lined(np.frombuffer(text, np.uint32)))
+        return np.sort(np.concatenate([ids, wide[matched]]))
 
     def _holding(self, needle: Piece, low: int, high: int) -> Ints:
         """Return the ids of the strings in a range, each with its newline, that contain some bytes."""
@@ -276,13 +281,13 @@ class Strings(SortedStrings):
         text = self._bytes[begin:end]
         if len(needle) == 1:
             found = text == needle[0]
-            if np.count_nonzero(found) > (high - low) // 4:
+            if np.count_nonzero(found) > (high - low) // 4:  # so frequent that asking each string is less
                 return low + np.flatnonzero(np.logical_or.reduceat(found, self.offsets[low:high] - begin))
             at = np.flatnonzero(found) + begin
         else:
             at = places(text, needle) + begin
         ids: Ints = np.searchsorted(self.offsets, at.astype(self.offsets.dtype), side="right") - 1
-        if None in needle:
+        if None in needle:  # a question mark may have matched the newline behind a string
             ids = ids[at + len(needle) + (needle[-1] != NEWLINE) <= self.offsets[ids + 1]]
         return ids[fresh(ids)]
 
@@ -298,13 +303,9 @@ class Strings(SortedStrings):
             return self._bytes, self.offsets[ids], self.offsets[ids + 1] - 1
         return _lined(np.frombuffer(self._lines(ids), np.uint8))
 
-    def _as_points(self, ids: Ints) -> tuple[Text, Ints, Ints]:
-        """Return a text of code points that holds some strings, and where each begins and ends."""
-        text = self._lines(ids).decode("utf-8", "surrogatepass")
-        return _lined(np.frombuffer(text.encode("utf-32-le", "surrogatepass"), np.uint32))
-
 
 def _lined(text: Text) -> tuple[Text, Ints, Ints]:
+    """Return a text of lines, and where each line begins and ends."""
     ends = np.flatnonzero(text == NEWLINE)
     return text, np.concatenate([[0], ends[:-1] + 1])[: len(ends)], ends
 
@@ -329,7 +330,7 @@ def term_arrays(ordered: Sequence[str], postings: Ints, docs: Numbers) -> Arrays
         docs: Shape ``(postings,)``: the document of each, ascending within a term.
     """
     lengths, letters = _signatures(ordered)
-    first = fresh(docs)
+    first = fresh(docs)  # per posting: whether it is the first of its document in its term
     first[postings[:-1]] = True
     counts = np.add.reduceat(first.view(np.uint8), postings[:-1], dtype=np.int32) if len(ordered) else first
     return {"term.length": lengths, "term.letters": letters, "term.docs": counts.astype(np.int32)}
@@ -338,7 +339,7 @@ def term_arrays(ordered: Sequence[str], postings: Ints, docs: Numbers) -> Arrays
 def _signatures(texts: Sequence[str]) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint32]]:
     sizes = np.fromiter(map(len, texts), np.int64, len(texts))
     points = np.frombuffer("".join(texts).encode("utf-32-le", "surrogatepass"), np.uint32)
-    letters = np.zeros(len(texts), np.uint32)
+    letters = np.zeros(len(texts), np.uint32)  # per text: a bit for each character, hashed to its lowest five bits
     given = np.flatnonzero(sizes)
     if len(given):
         letters[given] = np.bitwise_or.reduceat(np.uint32(1) << (points & 31), (np.cumsum(sizes) - sizes)[given])
@@ -349,6 +350,7 @@ def perhaps_near(lengths: npt.NDArray[np.uint8], letters: npt.NDArray[np.uint32]
     """Return the numbers of all terms within an edit distance of a text, and of some others."""
     (length,), (wanted,) = _signatures([text])
     low, high = max(int(length) - distance, 0), min(int(length) + distance, _LONGEST)
+    # unsigned, so that a length below ``low`` wraps around and is too large as well: one comparison for both
     near = (lengths - np.uint8(low)) <= np.uint8(high - low)
     near &= np.bitwise_count(letters ^ wanted) <= 2 * distance
     return np.flatnonzero(near)

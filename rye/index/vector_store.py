@@ -260,6 +260,7 @@ class SpaceVectors:
 
     def _to_merge(self, documents: _Documents) -> list[tuple[Shard, Bools]]:
         """Return the shards to merge, each with which of its items are needed and in no earlier shard."""
+        # keys are taken by the first shard that has them, so that no vector is written twice
         wanted = np.append(documents.keys[documents.reader.live], np.uint64(PROBE_KEY))
         found = []
         for shard in self._shards.values():
@@ -290,12 +291,13 @@ class SpaceVectors:
                 logger.info("old vectors left: %s", error)
 
     def _assembled(self, documents: _Documents) -> RootVectors:
-        pieces, open_ = [], documents.reader.live.copy()
+        """Return the rows of all live documents, each from the first shard that has it."""
+        pieces, missing = [], documents.reader.live.copy()
         for shard in self._shards.values():
-            at = shard.find(documents.keys)
-            docs = np.flatnonzero(open_ & (at >= 0))
-            open_[docs] = False
-            docs = docs[np.argsort(at[docs], kind="stable")]
+            at = shard.find(documents.keys)  # per document: its place in the shard, or -1
+            docs = np.flatnonzero(missing & (at >= 0))
+            missing[docs] = False
+            docs = docs[np.argsort(at[docs], kind="stable")]  # in the order of the file, so that it is read forward
             if not len(docs):
                 continue
             rows, counts = shard.rows(at[docs])
@@ -304,7 +306,7 @@ class SpaceVectors:
             owners = np.repeat(docs, counts).astype(np.int32)
             pieces.append(Piece(shard.matrix, None if whole else rows, owners, sections, chunks))
         dimensions = next((shard.dimensions for shard in self._shards.values()), 0)
-        return RootVectors(tuple(pieces), dimensions, int(open_.sum()), tuple(dict.fromkeys(self._warnings)))
+        return RootVectors(tuple(pieces), dimensions, int(missing.sum()), tuple(dict.fromkeys(self._warnings)))
 
     def _locked(self, wait: float) -> AbstractContextManager[bool]:
         """Hold the lock of a model, whose name is unlike those of its shards."""

@@ -11,9 +11,9 @@ import hashlib
 import os
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -45,8 +45,7 @@ def quantized(rows: Floats) -> Rows:
     return np.rint(rows * SCALE).astype(np.int16)
 
 
-@dataclass(frozen=True, eq=False)
-class Piece:
+class Piece(NamedTuple):
     """Rows of one file.
 
     Attributes:
@@ -62,15 +61,11 @@ class Piece:
     sections: Numbers
     chunks: Numbers
 
-    def shifted(self, base: int) -> Piece:
-        """Return the piece with its documents numbered from ``base``."""
-        return Piece(self.matrix, self.rows, self.docs + np.int32(base), self.sections, self.chunks)
-
     def products(self, query: Floats, among: Ints | None, out: Floats) -> None:
         """Write the product of each row, or of those at the places ``among``, and a query scaled by :data:`SCALE`."""
         rows = self.rows if among is None else among if self.rows is None else self.rows[among]
         if rows is not None and len(rows) * DENSE > len(self.matrix):
-            every = np.empty(len(self.matrix), np.float32)
+            every = np.empty(len(self.matrix), np.float32)  # multiply all, then pick the products
             self._multiply(query, None, every)
             np.take(every, rows, out=out)
         else:
@@ -134,6 +129,7 @@ class Vectors:
         for piece in self._pieces:
             out = found[at : at + len(piece.docs)]
             at += len(piece.docs)
+            # places of the allowed rows within the piece
             among = None if allowed is None else np.flatnonzero(allowed[piece.docs])
             if among is None or len(among) == len(out):
                 piece.products(scaled, None, out)
@@ -162,8 +158,7 @@ class Vectors:
         return order, self.docs[order]
 
 
-@dataclass(frozen=True, eq=False)
-class Meaning:
+class Meaning(NamedTuple):
     """A model and the vectors made with it.
 
     Attributes:
@@ -324,7 +319,7 @@ class ShardWriter:
     def write(self, folder: Path, model: str) -> Path:
         """Write a new shard, each key once, and return where it is; it has its name when it is whole."""
         keys, counts, matrix, sections, chunks = map(np.concatenate, zip(*self._parts, strict=True))
-        keys, first = np.unique(keys, return_index=True)
+        keys, first = np.unique(keys, return_index=True)  # sorted, for bisection; of equal keys the first
         stops = np.cumsum(counts)
         rows = ranges((stops - counts)[first], stops[first])
         arrays = {

@@ -122,7 +122,7 @@ class VectorIndexes:
         dimensions = 0
         for root, snapshot in reader.snapshots:
             found = self._space(root, spaces).current(snapshot, partial(self._report_progress, root.source), wait=wait)
-            pieces += [piece.shifted(base) for piece in found.pieces]
+            pieces += [piece._replace(docs=piece.docs + base) for piece in found.pieces]
             base += sum(listed.segment.docs for listed in snapshot.segments)
             missing += found.missing
             warnings += found.warnings

@@ -59,7 +59,7 @@ def test_documents_that_do_not_count_are_left_out(seed: int, docs: int, share: f
     rows = unit(90, 8, seed)
     some = np.flatnonzero(rng.random(90) < 0.6).tolist()
     first = piece(rows, rng.integers(0, docs + 1, 90).tolist(), None)
-    second = piece(rows, rng.integers(0, docs + 1, len(some)).tolist(), some).shifted(docs + 1)
+    second = piece(rows, rng.integers(docs + 1, 2 * docs + 2, len(some)).tolist(), some)
     vectors = Vectors([first, second], 2 * docs + 2, dimensions=8)
     allowed = rng.random(2 * docs + 2) < share
     query = rows[0].astype(np.float32)
