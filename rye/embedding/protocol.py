@@ -89,6 +89,7 @@ def unit_rows(name: str, rows: Any, count: int) -> Floats:
         raise failed(name, f"answered with numbers of shape {found.shape} for {count} texts")
     if not np.isfinite(found).all():
         raise failed(name, "answered with numbers that are not finite")
+    # float64: squares of large numbers may overflow, which is found out below
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(found, axis=1, keepdims=True)
     if not np.isfinite(lengths).all():

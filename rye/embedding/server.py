@@ -133,7 +133,7 @@ class ServerEmbedder:
 
     def _asked(self, body: bytes) -> Any:
         """Send one request, again where that may help, and return the JSON of its answer."""
-        until = time.monotonic() + self._choice.timeout
+        until = time.monotonic() + self._choice.timeout  # for all attempts together
         pause, problem, status = self._pause, "", 0
         for attempt in range(ATTEMPTS):
             if attempt:
@@ -164,6 +164,7 @@ class ServerEmbedder:
             raise _Refused("the time is up")
         connection = self._connection(left)
         cutter = _Cutter(connection)
+        # timeouts of sockets count from byte to byte: a server that sends one now and then would never run into them
         timer = threading.Timer(left, cutter.cut)
         timer.daemon = True
         timer.start()
@@ -172,6 +173,7 @@ class ServerEmbedder:
             cutter.socket = connection.sock
             connection.request("POST", f"{self._place.path}{self._path}", body, self._headers)
             with connection.getresponse() as answer:
+                # one byte more than is allowed tells a longer answer from one of just that length
                 most = self._max_answer if answer.status == http.client.OK else _ERROR_BYTES
                 data = answer.read(most + 1)
                 cut_short = answer.status == http.client.OK and len(data) <= most and (answer.length or 0) > 0

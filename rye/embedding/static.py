@@ -75,6 +75,7 @@ class StaticEmbedder:
     def embed(self, texts: Sequence[str]) -> Floats:
         """See :class:`rye.embedding.Embedder`; nothing is cut off."""
         found = np.zeros((len(texts), self.dimensions), np.float32)
+        # shape (tokens of the model, dimensions), narrower than float32; converted whole only where texts are many
         weights = self._weights if len(texts) < _AT_A_TIME else self._weights.astype(np.float32)
         for start in range(0, len(texts), _AT_A_TIME):
             some = [_encodable(text) for text in texts[start : start + _AT_A_TIME]]

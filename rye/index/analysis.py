@@ -147,7 +147,7 @@ def is_plain(text: str) -> bool:
 def analyze_chunk(chunk: str) -> list[Token]:
     """Return the tokens of one chunk by offset; at one offset the part comes first, then longer joined forms."""
     tokens: list[Token] = []
-    offset, segments = 0, split_chunk(chunk)
+    offset, segments = 0, split_chunk(chunk)  # offset: how many parts came before the segment
     for segment in segments:
         tokens.append(Token(segment[0], offset, part=True))
         if offset == 0 and len(segments) > 1:
@@ -224,6 +224,7 @@ def locate(chunk: str, most: int = MAX_LOCATED) -> tuple[Located, ...]:
 
 def _located(chunk: str) -> tuple[Located, ...]:
     tokens = analyze_chunk(chunk)
+    # parts are looked for from left to right, each behind the one before; ranges: by offset, where the part stands
     lowered, cursor, ranges = chunk.casefold(), 0, dict[int, tuple[int, int]]()
     for token in tokens:
         if token.part:
@@ -272,12 +273,14 @@ def stem_arrays(ordered: list[str]) -> Arrays:
 
     A term that is its own stem, and the only one of it, is left out: the dictionary finds it.
     """
+    # stems: of each term; shared: how many terms each stem has
     stems = Stemmer.Stemmer("english", 0).stemWords(ordered)  # no word comes twice, so it need keep none
     shared = Counter(stems)
     differs = np.fromiter(map(ne, ordered, stems), bool, len(ordered))
     several = np.fromiter(map(shared.__getitem__, stems), np.int64, len(ordered)) > 1
     kept = np.flatnonzero(differs | several)
     roots = "\n".join(map(stems.__getitem__, kept.tolist())).encode("utf-8", "surrogatepass").split(b"\n")
+    # terms of one stem have one hash; others may collide, so a reader compares the stems as well
     hashes = np.fromiter(map(zlib.crc32, roots[: len(kept)]), np.uint32, len(kept))
     order = np.argsort(hashes, kind="stable")
     return {"stem.hash": hashes[order], "stem.term": smallest(kept[order])}
@@ -296,6 +299,7 @@ def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbe
     root = stemmed(text)
     wanted = zlib.crc32(root.encode("utf-8", "surrogatepass"))
     found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
+    # all terms whose stem has this hash stand together; those of another stem are passed over
     while at < len(hashes) and hashes.item(at) == wanted:
         term = numbers.item(at)
         word = terms[term]

@@ -130,6 +130,7 @@ def _refuse_inside(cache: Path, project: Path | None) -> None:
         return
     root, place = Path(os.path.realpath(project)), Path(os.path.realpath(cache))  # resolve() fails where links go round
     home = os.path.realpath(os.path.expanduser("~"))  # noqa: PTH111 - Path.home() raises where there is none
+    # a home folder may be a project, and the cache is in it; but not among its items
     if str(root) == home and not place.is_relative_to(root / ".ai"):
         return
     if place.is_relative_to(root):
@@ -196,6 +197,7 @@ def _lock(folder: Path, name: str) -> int | None:
         if not _try_lock(lock):
             os.close(lock)
             return None
+        # the file may have been removed, and made anew, between opening and locking it
         try:
             if os.path.samestat(os.fstat(lock), path.stat()):
                 return lock

@@ -130,7 +130,7 @@ def _descriptions(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
 
 def _joined(parts: Sequence[str]) -> str:
     """Return parts as sentences, none of them twice; what becomes too long is cut."""
-    seen: dict[str, str] = {}
+    seen: dict[str, str] = {}  # by what is compared: letters and digits alone
     left = HEAD_CHARS
     for part in parts:
         text = part.strip()[:left]

@@ -103,6 +103,7 @@ def write(path: Path, arrays: Mapping[str, Array], meta: Mapping[str, Any], *, l
     A large one is flushed to disk before this returns, if it is a lasting one, and counts as checked: after a loss of
     power, what is missing of a smaller one is noticed.
     """
+    # the header comes first, so places and checksums are computed before anything is written
     table: dict[str, Any] = {}
     offset = 0
     ready = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
@@ -172,6 +173,7 @@ class Container:
         return DamagedError(f"{self._name} is damaged: {how}")
 
     def _read_header(self) -> tuple[dict[str, Any], dict[str, Any], int]:
+        # nothing of the header is believed before its checksum matches
         magic, length, crc = _PREFIX.unpack_from(self._map)
         raw = self._map[_PREFIX.size : _PREFIX.size + length]
         if magic != MAGIC or len(raw) != length or zlib.crc32(raw) != crc:
@@ -211,6 +213,7 @@ class Container:
             raise self._damaged(f"array {name!r} is missing")
         try:
             dtype, shape, offset, _ = self._table[name]
+            # the table may come from anywhere: the array must lie within the map, and hold plain numbers
             kind, begin = np.dtype(str(dtype)), self._start + offset
             size = math.prod(shape) * kind.itemsize
             fits = min([0, *shape]) == 0 and self._start <= begin <= begin + size <= len(self._map)

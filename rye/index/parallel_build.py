@@ -1,13 +1,13 @@
 """Read many files and write them as one segment: in pieces of bounded size, on every core.
 
-A piece is some consecutive files. Each is read by this process or a helper, which writes what it collected as a *run*
+A piece is some consecutive files. Each is read by this process or a worker, which writes what it collected as a *run*
 (:mod:`rye.index.segment_builder`); the runs are then joined without tokenizing again: words and columns here, keyword
-terms and references in a helper meanwhile (threads would gain nothing, as both go back and forth between Python and
+terms and references in a worker meanwhile (threads would gain nothing, as both go back and forth between Python and
 numpy). The segment is, to the byte, the one that a single process writes.
 
-It pays from :data:`ALONE_BELOW` files on; starting a helper takes as long as reading that many. Pieces also bound
+It pays from :data:`ALONE_BELOW` files on; starting a worker takes as long as reading that many. Pieces also bound
 memory, so one process alone reads in pieces too where files are many; one piece alone stays in memory and is written
-once. :mod:`rye._process` says how work is shared with helpers, and what is done when one ends.
+once. :mod:`rye._process` says how work is shared with workers, and what is done when one ends.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ THRESHOLDS = Thresholds()
 
 
 class BuildTask(NamedTuple):
-    """What is to be read, and where to put it.
+    """The files to read, and where to write.
 
     Attributes:
         root: The space root.
@@ -95,7 +95,7 @@ class BuildTask(NamedTuple):
 
 
 class BuildResult(NamedTuple):
-    """What was read: how to write it as one segment (None when it is nothing), unchanged files, and problems."""
+    """A function that writes the items read as one segment (None if there are none), unchanged files, and problems."""
 
     write: Callable[[Path], int] | None
     same: frozenset[str]
@@ -110,7 +110,7 @@ class _Piece(NamedTuple):
 
 
 class _Read(NamedTuple):
-    """What came of a piece: name of its run (empty: it has no items), unchanged files, and problems."""
+    """The result of a piece: the name of its run (empty if it has no items), unchanged files, and problems."""
 
     run: str
     same: list[str]
@@ -119,14 +119,14 @@ class _Read(NamedTuple):
 
 @contextmanager
 def build(task: BuildTask, *, processes: int | None = None) -> Iterator[BuildResult]:
-    """Read files; what was built is there until the context ends.
+    """Read files; the result can be written as long as the context lasts.
 
     Args:
         task: What to read.
         processes: How many processes may work, this one among them; by default one for each core.
 
     Raises:
-        CancelledError: It has been cancelled; helpers are ended, and nothing that was written for it is left.
+        CancelledError: It has been cancelled; workers are ended, and nothing that was written for it is left.
     """
     count = min(cores() if processes is None else processes, max(1, len(task.files) * 2 // task.thresholds.alone_below))
     pieces = _pieces(task, count)
@@ -160,7 +160,7 @@ def _pieces(task: BuildTask, processes: int) -> list[_Piece]:
     files, digests = task.files, task.digests
     most_bytes = min(task.thresholds.piece_bytes, BYTES_AT_ONCE // processes)
     most = -(-len(files) // (processes * PIECES_EACH)) if processes > 1 else len(files)
-    borders, size = [0], 0
+    borders, size = [0], 0  # where pieces begin; bytes in the piece that grows
     for at, more in enumerate(task.sizes):
         if at > borders[-1] and (at - borders[-1] >= most or size + more > most_bytes):
             borders.append(at)
@@ -220,16 +220,17 @@ def join(runs: Sequence[Path], path: Path, *, processes: int, alone_below: int =
         alone_below: Fewer documents than this are joined by this process alone.
 
     Raises:
-        CancelledError: It has been cancelled; the helper is ended.
+        CancelledError: It has been cancelled; the worker is ended.
     """
     opened = list(map(Documents, runs))
     docs = sum(len(run.types) for run in opened)
-    others, helpers = _new_run(runs[0].parent), int(docs >= alone_below and processes > 1)
+    others, helpers = _new_run(runs[0].parent), int(docs >= alone_below and processes > 1)  # one worker, or none
     try:
         with start_workers(helpers, __name__, partial(_write_keywords_and_edges, others)) as workers:
             answers = []
-            with suppress(OSError):  # the helper has ended
+            with suppress(OSError):  # the worker has ended
                 answers = [worker.ask(list(runs)) for worker in workers]
+            # meanwhile, this process joins words and columns
             postings, columns = PostingWriter(), Columns()
             for run in opened:
                 check_cancelled()
@@ -238,7 +239,7 @@ def join(runs: Sequence[Path], path: Path, *, processes: int, alone_below: int =
             arrays, tf_bits = postings.arrays()
             arrays |= columns.arrays()
             done = False
-            with suppress(OSError):  # the helper has ended
+            with suppress(OSError):  # the worker has ended
                 done = any(map(await_answer, answers))
             arrays |= container.Container(others).arrays() if done else _keywords_and_edges(opened)
             write_segment(path, arrays, docs, tf_bits)

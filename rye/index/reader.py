@@ -85,6 +85,7 @@ class Reader:
         total, having = np.zeros(len(TEXT_FIELDS)), np.zeros(len(TEXT_FIELDS))
         for part in self.parts:
             lengths = part.segment.lengths if part.intact else part.segment.lengths[:, part.live]
+            # shape (fields, docs): parts per field; a document without a field does not count in its mean
             total += lengths.sum(axis=1, dtype=np.float64)
             having += np.count_nonzero(lengths, axis=1)
         return np.where(having > 0, total / np.maximum(having, 1), 1.0)
@@ -129,6 +130,7 @@ class Reader:
         if len(self.parts) == 1:
             segment = self.parts[0].segment
             return (segment.name_rank if by_name else segment.rank).take(docs)
+        # part by part: ranks are stored per segment, and compare documents of one part only
         numbers = self.part_numbers(docs)
         places = np.empty(len(docs), np.int64)
         for number in np.flatnonzero(np.bincount(numbers)).tolist():

@@ -81,6 +81,7 @@ def lookups(text: str, item_type: str, folder: str, prefer: str = "") -> tuple[L
 
 def relative(path: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
     """Return what a path names that counts from the folder of an item; nothing where it leads out of the space."""
+    # the place counts from the space root, as ../ may lead from one type folder to another, or out
     root = ItemType(item_type).folder
     place = posixpath.normpath(posixpath.join(root, folder, path.partition("#")[0].partition("?")[0]))
     kind = _TYPE_OF_FOLDER.get(place.partition("/")[0])
@@ -190,6 +191,7 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
     """
     body = item.body
     markdown = suffix == ".md"
+    # the cheap tests for a character come first: most bodies have few of these, and a regex over all of it is slow
     found: list[Mention] = []
     if ":" in body or "/" in body:
         found = [each for match in islice(_words(body), _MOST) if (each := _word(match))]
@@ -211,7 +213,7 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
 
 def _words(body: str) -> Iterator[re.Match[str]]:
     """Yield the words with a colon or a slash in them; text without either is passed over quickly."""
-    done = 0
+    done = 0  # the body is read up to here
     for mark in _MARK.finditer(body):
         if mark.start() >= done:
             start = max(body.rfind(" ", done, mark.start()), body.rfind("\n", done, mark.start()), done)
@@ -257,7 +259,7 @@ def _outside_spans(pattern: re.Pattern[str], body: str) -> Iterator[re.Match[str
 def _fences(body: str) -> list[int]:
     """Return where fenced code begins and ends, one after the other."""
     borders: list[int] = []
-    mark = ""
+    mark = ""  # the fence that is open: it is closed by one of the same character, at least as long
     for match in _FENCE.finditer(body) if "```" in body or "~~~" in body else ():
         if mark and match[1].startswith(mark) and not match[2].strip():
             mark = ""

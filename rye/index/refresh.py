@@ -166,6 +166,7 @@ class SpaceIndex:
             EnvironmentFault: The index cannot be written, or does not stay.
         """
         for attempt in range(_ATTEMPTS):
+            # a folder that vanished is made again by taking its lock
             try:
                 with self._store.locked(wait=wait) as held:
                     return work(held)
@@ -302,12 +303,12 @@ def _compare_files(base: Snapshot | None, after: Files) -> _Changes:
     """
     if base is None:
         return _Changes(after, tuple(map(ItemFile.at, after.paths)), after.sizes(), len(after))
-    # was: for each file now, its place in the files before, -1 for a new one; what stays in numbers was removed
+    # was: for each file now, its place in the files before, -1 for a new one; the paths left in numbers were removed
     before = base.file_list.files
     numbers = dict(zip(before.paths, range(len(before)), strict=True))
     was = np.fromiter(map(numbers.pop, after.paths, repeat(-1)), np.int64, len(after))
     is_new = was < 0
-    differs = is_new.copy()
+    differs = is_new.copy()  # per file now: whether it is new, or any of its four stats changed
     differs[~is_new] = (after.stats[~is_new] != before.stats[was[~is_new]]).any(axis=1)
     to_read = tuple(ItemFile.at(after.paths[number]) for number in np.flatnonzero(differs).tolist())
     added = int(is_new.sum())

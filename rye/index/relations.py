@@ -92,8 +92,8 @@ def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -
         data: The whole file, in which lines are counted.
         most: How many references at most.
     """
-    edges: dict[tuple[Any, ...], Edge] = {}
-    stated: set[tuple[str, int]] = set()
+    edges: dict[tuple[Any, ...], Edge] = {}  # by kind, text and lookups, each once, where it stands first
+    stated: set[tuple[str, int]] = set()  # text and line of references that are not mentions
     for edge in chain(_metadata_edges(item, data), _step_edges(item, data), _mention_edges(item, suffix)):
         if len(edges) >= most:
             break
@@ -108,7 +108,7 @@ def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -
 
 
 def _mention_edges(item: Item, suffix: str) -> Iterator[Edge]:
-    line, counted = item.body_line, 0
+    line, counted = item.body_line, 0  # lines are counted on from the mention before
     for found in mentions(item, suffix):
         line += item.body.count("\n", counted, found.offset)
         counted = found.offset
@@ -164,6 +164,7 @@ def _named(value: Any, naming: tuple[str, ...], item_type: str = "") -> Iterator
         for each in value:
             yield from [(each.strip(), item_type)] if isinstance(each, str) else _named(each, naming, item_type)
     elif isinstance(value, Mapping):
+        # a mapping names one item, or holds further mappings: {item_type: tool, item_id: x}, or {tools: [x, y]}
         names = [value[key] for key in naming if isinstance(value.get(key), str)]
         kinds = [value[key] for key in _TYPING if value.get(key) in TYPE_NAMES]
         if names:
@@ -249,6 +250,7 @@ def _calls(text: str) -> Iterator[tuple[int, str, str]]:
     found = [(match[1], match[2].strip(), match.start()) for match in _CALL.finditer(text)]
     for number, (what, written, start) in enumerate(found):
         if what == "id" and written:
+            # item_type="tool" item_id="x", in either order and close together
             beside = (found[at] for at in (number - 1, number + 1) if 0 <= at < len(found))
             kinds = [each for name, each, at in beside if name == "type" and abs(at - start) < _CALL_REACH]
             yield start, written, next((each for each in kinds if each in TYPE_NAMES), "")
@@ -285,10 +287,10 @@ class _Lines:
         """Return the first place of a value from ``start`` on, as a word of its own if it is one anywhere; else -1."""
         first = self._head.find(value, start)
         end = first + len(value)
+        # the characters around it: "deploy" in "deploy-all" is part of a longer word, and stands elsewhere by itself
         beside = self._head[first - 1 : first] + self._head[end : end + 1]
         if first < 0 or not any(map(_TOKEN.fullmatch, beside)):
             return first
-        # it is part of a longer word here
         places = self._words.get(value, [])
         at = bisect_left(places, start)
         return places[at] if at < len(places) else first

@@ -126,6 +126,7 @@ def keyword_columns(
     for key in _SHARED_KEYS:
         yield key, list(map(attrgetter(key), places if key in ItemPlace._fields else items)), each
     yield "tags", list(chain.from_iterable(tags)), list(chain.from_iterable(map(repeat, each, map(len, tags))))
+    # layouts: metadata keys → the items that have just these, which can be read column by column
     layouts: dict[tuple[str, ...], list[int]] = {}
     for number, item in enumerate(items):
         layouts.setdefault(tuple(item.metadata), []).append(number)
@@ -185,6 +186,7 @@ def keyword_terms(key: str, values: Sequence[str]) -> list[str]:
     start, text = f"{key}{SEPARATOR}", "\n".join(values)
     if not values or not _is_usual(text, values):
         return [start + (clean(value) if key == "key" else fold_value(value)) for value in values]
+    # folded and prefixed all at once; of plain ASCII, folding is lower case
     text = text if key == "key" else text.lower()
     return (start + text.replace("\n", f"\n{start}")).split("\n")
 
@@ -225,7 +227,7 @@ def period(text: str) -> tuple[float, float] | None:
         >>> period("1970-01")
         (0.0, 2678400.0)
     """
-    text = text.strip().upper()
+    text = text.strip().upper()  # as datetime wants T and Z
     match = _PARTIAL.fullmatch(text)
     try:
         if match is None:
@@ -256,6 +258,7 @@ def version(text: str) -> Version | None:
     if match is None or any(len(part) > _MAX_DIGITS for part in match[1].split(".")):
         return None
     numbers = [int(part) for part in match[1].split(".")]
+    # 1.0 is 1; a release (1) comes behind its pre-releases (0)
     while numbers and numbers[-1] == 0:
         numbers.pop()
     if match[2] is None:

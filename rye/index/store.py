@@ -125,6 +125,7 @@ class Store:
             generation = self._latest()
             if generation < 0:
                 return None
+            # a newer generation may be committed, and this one swept, while it is opened: then try that one
             try:
                 return self._read(generation)
             except DamagedError:
@@ -147,7 +148,7 @@ class Store:
             if found.listing != self._digest_of_table(generation):
                 message = f"table of contents {generation} lists other segments than its file list"
                 raise DamagedError(message)
-            # its segments have random names, so an equal digest means the same list, which is unpacked already
+            # its segments have random names, so an equal digest means the same list, whose paths are unpacked already
             if self._last and self._last.listing == found.listing and found.segments:
                 found = self._last
             listed = tuple(map(self._open_segment, found.segments))
@@ -223,6 +224,7 @@ class Store:
             rows = self._merged(rows)
             from rye.index.whoosh_codec import table_of_contents  # only a commit needs Whoosh
 
+            # the table comes last, and by renaming: until then nobody sees this generation
             table = table_of_contents(rows, generation)
             digest = hashlib.sha256(table).hexdigest()
             written = replace(file_list, listing=digest, segments=tuple(rows))
@@ -244,18 +246,14 @@ class Store:
     @contextmanager
     def _rolled_back(self) -> Iterator[None]:
         """Remove the files that a commit has written if it fails; the lock is held."""
-        before = set(self._committed())
+        before = set(files_in(self.folder))
         try:
             yield
         except BaseException:
-            for path in set(self._committed()) - before:
-                try_remove(path)
+            for path in set(files_in(self.folder)) - before:
+                if path.name.startswith(_OWN) and not _is_lock(path):
+                    try_remove(path)
             raise
-
-    def _committed(self) -> Iterator[Path]:
-        """Yield the files that only commits write."""
-        for pattern in (f"{INDEX_NAME}_*{EXTENSION}", f"_{INDEX_NAME}_*", "files-*"):
-            yield from files_in(self.folder, pattern)
 
     def _write_segment(self, write: Callable[[Path], int]) -> SegmentRow:
         row = SegmentRow(secrets.token_hex(8), 0)
@@ -273,6 +271,7 @@ class Store:
 
     def _strays(self, generation: int, rows: Iterable[SegmentRow]) -> list[Path]:
         """Return the files of older generations, and those that killed processes have left."""
+        # a segment's further files, such as its verdicts, have its name with another extension, and go with it
         needed = {_list_name(generation), _table_name(generation)}
         segments = {row.file("") for row in rows}
         return [

@@ -91,12 +91,15 @@ def _judge_all(segment: Segment, root: Root, trust: TrustSet, now: datetime) -> 
         return VERDICT_NUMBER[found.verdict], numbers.setdefault(found.signer, len(numbers))
 
     kind_of, kinds = segment.evidence.kinds()
+    # per kind: valid and by a trusted key, so that the verdict depends on the item as well
     alone = np.asarray([not one.code and bool(trust.named(one.fingerprint)) for one in kinds], bool)
     of_kind = [(0, 0) if each else judged(one) for one, each in zip(kinds, alone.tolist(), strict=True)]
+    # per document: number of verdict and of signer, first those of its kind
     rows = np.asarray(of_kind, np.int64).reshape(-1, 2)[kind_of]
     types = segment.types
     for doc in np.flatnonzero(alone[kind_of]).tolist():
         rows[doc] = judged(segment.evidence[doc], TYPE_NAMES[types[doc]], segment.ids[doc])
+    # signers were numbered as they were met; on disk they are sorted
     signers = sorted(numbers)
     place = {name: at for at, name in enumerate(signers)}
     offsets, buffer = pack(signers)

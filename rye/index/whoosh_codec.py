@@ -180,7 +180,7 @@ class _WhooshTerms(base.TermsReader):  # type: ignore[misc]
             return NullMatcher()
         values = [b""] * len(docs)
         if len(postings):
-            keys, of = self._segment.occurrences(postings)
+            keys, of = self._segment.occurrences(postings)  # per token: slot and position; which posting it is of
             places = keys & ((1 << POSITION_BITS) - 1)
             values = [format_.encode(each.tolist()) for each in np.split(places, np.flatnonzero(np.diff(of)) + 1)]
         return ListMatcher(
