@@ -88,7 +88,7 @@ def test_how_to_ask_is_the_users_whatever_is_asked() -> None:
     assert asked.threshold is None
 
 
-def test_what_is_said_of_a_model_holds_however_the_model_is_chosen() -> None:
+def test_settings_of_a_model_hold_however_the_model_is_chosen() -> None:
     """Threshold and prefixes of the settings belong to their model, wherever it is asked."""
     settings = Choice("ollama", "m", "http://a:1", threshold=0.5, query_prefix="q: ", document_prefix="d: ")
     asked = settings.asking(Choice.parse("ollama:m@http://b:2"))

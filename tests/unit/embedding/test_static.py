@@ -85,10 +85,10 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
 
 @pytest.mark.parametrize("spoilt", [static.WEIGHTS, static.TOKENIZER])
 @pytest.mark.parametrize("content", [None, b"", b"{}", b"\xff" * 100])
-def test_files_that_cannot_be_read_are_said_to_be_missing(
+def test_unreadable_files_are_reported_as_missing(
     spoilt: str, content: bytes | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A package whose files are gone or damaged is as good as none, and is no crash."""
+    """A package whose files are gone or damaged counts as not installed, and does not crash."""
     pytest.importorskip("tokenizers")
     real = static._folder()
     lay(tmp_path, {"wordllama-9.dist-info/METADATA": "Metadata-Version: 2.1\nName: wordllama\nVersion: 9\n"})

@@ -48,8 +48,8 @@ def test_many_runs_make_the_table_grow() -> None:
 
 
 @pytest.mark.parametrize("factor", [1, 1 << 63])
-def test_runs_that_fall_on_one_slot_are_told_apart(factor: int) -> None:
-    """A hash that tells little apart makes it slow, not wrong."""
+def test_runs_that_fall_on_one_slot_keep_their_numbers(factor: int) -> None:
+    """A hash with many collisions makes it slow, not wrong."""
     numbering = Numbering()
     numbering._factors = [np.uint64(factor)] * 2
     runs = [f"{at:03}" for at in range(300)]

@@ -88,7 +88,7 @@ def test_what_names_an_item_is_bounded() -> None:
 
 @given(st.text(st.sampled_from("ab .\n"), max_size=4 * CHUNK_CHARS))
 def test_the_chunks_of_a_section_cover_it(text: str) -> None:
-    """Each has at most so many characters, and shares so many with the one before; none is lost."""
+    """Each has at most the size of a chunk and overlaps with the one before; no character is lost."""
     spans = spans_of(Section((), 0, 1, 1, text))
     assert spans[0][0] == 0
     assert spans[-1][1] == len(text)

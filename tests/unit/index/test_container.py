@@ -1,4 +1,4 @@
-"""The array file: what is written is read back, and anything else is told to be damaged."""
+"""The array file: what is written is read back, and anything else is reported as damaged."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_objects_are_not_written(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["missing", "empty", "folder", "other"])
-def test_what_is_no_container_is_damage(tmp_path: Path, kind: str) -> None:
+def test_a_file_that_is_not_a_container_is_damage(tmp_path: Path, kind: str) -> None:
     """A file that is missing, empty, a folder or something else is damaged like any other."""
     path = tmp_path / "a"
     if kind == "folder":
@@ -259,8 +259,8 @@ NONSENSE = ["", "[]", "{", "null", '{"some.ryx": 3}', '{"some.ryx": []}', '{"som
 
 
 @pytest.mark.parametrize("said", NONSENSE)
-def test_what_is_known_of_files_is_only_a_hint(large: Path, said: str) -> None:
-    """Where it cannot be read, cannot be written or says nonsense, a file is checked."""
+def test_the_note_of_checks_is_only_a_hint(large: Path, said: str) -> None:
+    """Where the note cannot be read or written, or is nonsense, a file is checked."""
     known = large.with_name(container.CHECKED_NAME)
     known.write_text(said)
     flip(large, "ints")

@@ -50,8 +50,8 @@ def test_a_compressed_table_answers_as_a_plain_one(words: set[str], asked: str) 
         assert table.matching(glob, within=within).tolist() == plain.matching(glob, within=within).tolist()
 
 
-def test_a_damaged_block_is_told() -> None:
-    """What zlib cannot unpack is damage, however it is asked for."""
+def test_a_damaged_block_raises() -> None:
+    """A block that zlib cannot unpack is damage, by whatever method it is read."""
     arrays = compress_strings("t", [f"{at:04}" for at in range(3 * BLOCK)])
     arrays["t.blocks"] = np.zeros_like(arrays["t.blocks"])
     table = compressed(arrays, "t")

@@ -137,7 +137,7 @@ def test_numbers_beyond_the_range_are_no_hindrance() -> None:
 @pytest.mark.parametrize(
     "kind", ["missing", "cut", "no stats", "no problems", "one path more", "stats of three", "no paths"]
 )
-def test_what_is_no_file_list_is_damage(tmp_path: Path, kind: str) -> None:
+def test_a_file_that_is_not_a_file_list_is_damage(tmp_path: Path, kind: str) -> None:
     """A file that is missing, cut short, or holds something else raises DamagedError."""
     path = tmp_path / "files-1.ryx"
     file_list(("a", 1)).write(path)

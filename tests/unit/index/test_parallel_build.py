@@ -100,7 +100,7 @@ def test_memory_is_bounded_by_pieces(root: Root, tmp_path: Path) -> None:
         assert segment(root, tmp_path / "b", 1, thresholds=small)[0] == alone[0]
 
 
-def test_helpers_leave_out_files_that_did_not_change(root: Root, tmp_path: Path) -> None:
+def test_workers_leave_out_unchanged_files(root: Root, tmp_path: Path) -> None:
     """A file whose bytes are indexed already gives no item."""
     plain = work(root, tmp_path / "a")
     with build(plain, processes=1) as found:
@@ -114,7 +114,7 @@ def test_helpers_leave_out_files_that_did_not_change(root: Root, tmp_path: Path)
 
 
 @pytest.mark.parametrize("harm", ["no interpreter", "dies at once", "talks nonsense"])
-def test_a_helper_that_fails_is_done_without(
+def test_a_worker_that_fails_is_replaced_by_this_process(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, harm: str
 ) -> None:
     """Its pieces are read here, and joined here alone."""
@@ -127,10 +127,10 @@ def test_a_helper_that_fails_is_done_without(
     assert segment(root, tmp_path / "b", 2)[0] == alone[0]
 
 
-def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
+def test_joining_that_is_cancelled_does_not_wait_for_its_worker(
     root: Root, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The helper is ended, whatever it does, and leaves no file."""
+    """The worker is ended, whatever it does, and leaves no file."""
     folder = tmp_path / "a"
     with build(work(root, folder), processes=2) as found:
         assert found.write is not None
@@ -145,8 +145,8 @@ def test_joining_that_is_cancelled_does_not_wait_for_its_helper(
     assert not list(folder.iterdir())
 
 
-def test_the_helpers_do_not_run_the_program_that_runs_here(root: Root, tmp_path: Path) -> None:
-    """A program without a guard is not run a second time by what reads files for it."""
+def test_workers_do_not_run_the_main_program(root: Root, tmp_path: Path) -> None:
+    """A program without a guard is not run a second time by its workers."""
     program = tmp_path / "program.py"
     program.write_text(
         f"""
@@ -168,7 +168,7 @@ with runs.build(work, processes=3) as found:
     assert (tmp_path / "segment").exists()
 
 
-def test_progress_counts_what_helpers_do(root: Root, tmp_path: Path) -> None:
+def test_progress_counts_the_files_of_workers(root: Root, tmp_path: Path) -> None:
     """It ends with all files."""
     reported: list[int] = []
     with build(work(root, tmp_path / "a", reported), processes=2):

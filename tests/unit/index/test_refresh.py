@@ -181,7 +181,7 @@ def test_a_time_beyond_the_range_is_no_hindrance(make: Callable[..., SpaceIndex]
 
 
 @pytest.mark.usefixtures("settled")
-def test_ids_that_the_dictionary_cuts_are_told_apart(make: Callable[..., SpaceIndex], root: Root) -> None:
+def test_ids_that_are_cut_in_the_dictionary_stay_distinct(make: Callable[..., SpaceIndex], root: Root) -> None:
     """Blanks at the end and more than a thousand characters: each file changes and goes by itself."""
     folders = "/".join("f" * 200 for _ in range(6))
     paths = ("knowledge/x.md", "knowledge/x .md", f"knowledge/{folders}/one.md", f"knowledge/{folders}/two.md")
@@ -403,7 +403,7 @@ def test_a_rebuild_reads_every_file_anew(make: Callable[..., SpaceIndex], root: 
 def test_a_disk_that_fills_up_leaves_the_last_snapshot_answering(
     make: Callable[..., SpaceIndex], root: Root, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What cannot be written is told in a warning and the answer is stale; without any snapshot it is a fault."""
+    """A failed write gives a warning and a stale answer; without any snapshot it is a fault."""
     index = make()
     index.refresh()
     lay(root.path, {"tools/new.py": '"""New."""\n'})

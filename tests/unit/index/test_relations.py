@@ -145,7 +145,7 @@ def test_tags_of_permissions_and_steps_name_items_and_their_attributes_do_not() 
 
 
 def test_the_word_for_a_type_is_no_reference() -> None:
-    """``tool`` alone names nothing, in a step, a permission, or what is said of a deprecated item."""
+    """``tool`` alone names nothing, in a step, a permission, or the note of a deprecated item."""
     text = front("permissions: [tool, 'tool:']\nsteps: [Run the tool now]\ndeprecated: use another tool instead")
     assert edges(text, item_type=ItemType.DIRECTIVE) == []
 
@@ -262,14 +262,14 @@ def sim(tmp_path: Path) -> SpaceSim:
 
 
 def left_out(registry: Registry) -> list[int]:
-    """Return how many references are said to be left out: by a search for relations, by one with a filter, by refs."""
+    """Return the references that warnings count as left out, of a search for relations, one with a filter, and refs."""
     asked = (
         registry.search("is:dangling"),
         registry.search("text", filters={"references": "many/0"}),
         registry.refs("knowledge:many/0"),
     )
-    said = [[text for text in each.warnings if "references are left out" in text] for each in asked]
-    return [int(texts[0].split()[0].replace(",", "")) if texts else 0 for texts in said]
+    warned = [[text for text in each.warnings if "references are left out" in text] for each in asked]
+    return [int(texts[0].split()[0].replace(",", "")) if texts else 0 for texts in warned]
 
 
 @pytest.mark.parametrize(("limit", "most"), [("MAX_SPACE_TARGETS", 11), ("MAX_SPACE_REFERENCES", 20)])
@@ -290,6 +290,6 @@ def test_what_a_hostile_space_refers_to_is_bounded_and_counted(
     assert first >= 40
 
 
-def test_nothing_is_said_where_all_references_are_kept(sim: SpaceSim) -> None:
+def test_no_warning_where_all_references_are_kept(sim: SpaceSim) -> None:
     """The usual case."""
     assert left_out(sim.registry(bundles=())) == [0, 0, 0]

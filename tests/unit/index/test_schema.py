@@ -44,7 +44,7 @@ def test_versions_order_as_the_twin_orders_them(one: str, other: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "latest", "1.", "1..2", "v", "1.0-", "1.0 beta", "1.0-ü", "9" * 19, "1.0-beta+"])
-def test_what_is_no_version_is_none(text: str) -> None:
+def test_anything_else_is_no_version(text: str) -> None:
     """Anything else is no version, a number of absurd length among it."""
     assert values.version(text) is None
 
@@ -67,7 +67,7 @@ def test_dates_are_the_periods_that_the_twin_reads(text: str) -> None:
     "text",
     ["", "soon", "2026-13", "2026-02-30", "2026-02-18T25:00", "0000", "2026-00", "2026-01-00", "20261", "2026-01-01T"],
 )
-def test_what_is_no_date_is_none(text: str) -> None:
+def test_anything_else_is_no_date(text: str) -> None:
     """Anything else, impossible days among it, is no date."""
     assert values.period(text) is None
 
@@ -82,7 +82,7 @@ def test_numbers_are_those_that_the_twin_reads(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["nan", "inf", "-Infinity", "1_000", "1e999", "", "1,5", "0x10"])
-def test_what_is_no_number_is_none(text: str) -> None:
+def test_anything_else_is_no_number(text: str) -> None:
     """Python would read some of these."""
     assert values.number(text) is None
 

@@ -30,7 +30,7 @@ def test_a_run_of_postings_is_read_as_their_numbers_are(tmp_path: Path, docs: in
 
 
 def packed_for(path: Path, docs: int, tf_bits: int) -> Segment:
-    """Return a segment whose postings are packed as in one of so many documents, with so many bits of 64 for tf."""
+    """Return a segment whose postings are packed as in one with that many documents and bits of 64 for tf."""
     file, plain = container.Container(path), Segment(path)
     every = slice(0, len(plain.posting_doc))
     arrays, bits = pack_postings(plain.slots(every), plain.frequencies(every), docs, wide_tf_bits=tf_bits)

@@ -52,7 +52,7 @@ def ids(snapshot: Snapshot | None) -> list[str]:
 
 
 def many(prefix: str, count: int = 200) -> list[Item]:
-    """Return so many items that their segment does not merge with a small one."""
+    """Return enough items that their segment does not merge with a small one."""
     return [item(f"{prefix}{number:03}") for number in range(count)]
 
 
@@ -214,7 +214,7 @@ def test_a_table_of_contents_that_was_never_renamed_is_not_read(store: Store) ->
 
 @pytest.mark.parametrize("victim", ["toc", "file list", "segment"])
 @pytest.mark.parametrize("harm", ["gone", "empty", "cut", "changed"])
-def test_damage_is_told_as_damage(store: Store, victim: str, harm: str) -> None:
+def test_damage_raises_damaged_error(store: Store, victim: str, harm: str) -> None:
     """Whatever happened to whichever file, opening raises DamagedError and nothing else."""
     base = add(store, None, [item("a"), item("b")])
     segment = base.segments[0].row.file(".ryx")
@@ -328,7 +328,7 @@ def test_a_snapshot_that_is_replaced_while_it_is_opened_is_opened_again(
 
 
 def test_a_full_disk_is_a_fault_and_the_base_still_serves(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What cannot be written is told with a hint; the snapshot before is untouched."""
+    """A failed write is an error with a hint; the snapshot before is untouched."""
     base = add(store, None, [item("a")])
 
     def full(*_args: Any, **_options: Any) -> NoReturn:

@@ -170,7 +170,7 @@ NAMES = tuple(MASKS)
 
 
 def ask(path: Path, *, of: str = "these", size: int = 21) -> tuple[dict[str, list[bool]], int]:
-    """Return the masks of a file, and how often they were made for that."""
+    """Return the bitsets of a file, and how often they were made for that."""
     made = []
 
     def make() -> dict[str, Bools]:
@@ -228,7 +228,7 @@ def forged(header: Any, rest: bytes = bytes(1 << 10)) -> bytes:
 
 
 def table(*rows: Any, meta: Any = None) -> Any:
-    """Return a header that says that the masks lie so."""
+    """Return a header with that table of bitsets."""
     arrays = dict(zip(NAMES, rows, strict=False))
     return {"version": FORMAT_VERSION, "meta": meta or {"of": "these"}, "arrays": arrays, "bytes": 1 << 10}
 
@@ -250,7 +250,7 @@ HOSTILE: dict[str, Callable[[Path], bytes]] = {
 
 @pytest.mark.parametrize("attack", HOSTILE)
 def test_a_hostile_file_is_replaced(tmp_path: Path, attack: str) -> None:
-    """Nothing in it is run or believed; the masks are made, and kept in its place."""
+    """Nothing in it is run or believed; the bitsets are made, and kept in its place."""
     path, ran = tmp_path / "m.ryx", tmp_path / "ran"
     path.write_bytes(HOSTILE[attack](ran))
     assert ask(path) == (EXPECTED, 1)
