@@ -83,18 +83,18 @@ class _Search:
 
     def run(self) -> None:
         """Check whether the folder itself is a project or bundle, then search it."""
-        if self._folder.name == FOLDER:
-            self._add_project(self._folder)
-            return
-        if os.path.basename(self._real) == FOLDER:
-            self._add_project(Path(self._real))
-            return
+        for itself in (self._folder, Path(self._real)):
+            if itself.name == FOLDER:
+                self._add_project(itself)
+                return
         if not os.path.lexists(self._folder / FOLDER) and has_items(self._folder):
             self._add_flat()
         self._queue.append(_Place(str(self._folder), self._real))
         while place := self._next():
             if len(self._seen) > self._most:
-                self._give_up(place.path)
+                named = f"more than {self._most:,} folders are in {str(self._folder)!r}, or where links in it lead"
+                message = f"{named}; not searched: {place.path!r} and others"
+                self._report("too-many-folders", message, "name the projects in it that are to be verified", place.path)
                 return
             self._look_into(place)
 
@@ -106,19 +106,8 @@ class _Search:
         queue = self._queue or self._outside
         return queue.popleft() if queue else None
 
-    def _give_up(self, path: str) -> None:
-        message = (
-            f"more than {self._most:,} folders are in {str(self._folder)!r}, or where links in it lead; "
-            f"not looked into: {path!r} and others"
-        )
-        hint = "name the projects in it that are to be verified"
-        self.problems.append(ItemError("too-many-folders", message, hint=hint, path=path))
-
-    def _closed(self, path: str, error: OSError) -> None:
-        message = f"{path!r} cannot be read, so its content is not known: {error.strerror}"
-        too_long = error.errno == errno.ENAMETOOLONG
-        hint = "give the folders around it shorter names" if too_long else "check its permissions"
-        self.problems.append(ItemError("unreadable", message, hint=hint, path=path))
+    def _report(self, code: str, message: str, hint: str, path: str) -> None:
+        self.problems.append(ItemError(code, message, hint=hint, path=path))
 
     def _look_into(self, place: _Place) -> None:
         """Add the ``.ai`` of a folder, and queue the folders in it; behind a link out, the first project is enough."""
@@ -129,7 +118,10 @@ class _Search:
         except (FileNotFoundError, NotADirectoryError):
             return
         except OSError as error:
-            self._closed(place.path, error)
+            too_long = error.errno == errno.ENAMETOOLONG
+            hint = "give the folders around it shorter names" if too_long else "check its permissions"
+            message = f"{place.path!r} cannot be read, so its content is not known: {error.strerror}"
+            self._report("unreadable", message, hint, place.path)
             return
         for name, is_link in names:
             path = os.path.join(place.path, name)
@@ -165,8 +157,7 @@ class _Search:
     def _escape(self, link: str, project: str) -> None:
         self._escaped.add(link)
         message = f"{link!r} leads out of {str(self._folder)!r}, to the project {project!r}"
-        hint = "name the project by its own path, or remove the link"
-        self.problems.append(ItemError("link-escape", message, hint=hint, path=link))
+        self._report("link-escape", message, "name the project by its own path, or remove the link", link)
 
     def _add_project(self, path: Path) -> None:
         try:
