@@ -653,7 +653,7 @@ def project_put_out_of_reach(arena: Arena) -> Found:
 
 @attack
 def project_put_where_nobody_looks(arena: Arena) -> Found:
-    """It is moved to a folder with a name that is left out; who names each project is told that it is gone."""
+    """It is moved to a folder with a name that is left out; it is reported as missing to whoever names each project."""
     folder = arena.sim.folder / "mono"
     _copy_project(arena, folder / "q")
     arena.replace(b"Say hello.", b"Say hullo.")
@@ -1082,7 +1082,7 @@ def test_every_row_has_its_attack_and_every_attack_its_row() -> None:
     assert len(ATTACKS) >= 45
 
 
-def test_the_honest_world_is_well(arena: Arena) -> None:
+def test_without_an_attack_nothing_is_found(arena: Arena) -> None:
     """Without an attack nothing is found, so what is found is the attack's."""
     assert arena.verify() == Found(0, frozenset(), frozenset({"ok"}))
     arena.list_items()

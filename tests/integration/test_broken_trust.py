@@ -216,11 +216,11 @@ def test_a_file_that_cannot_be_read_is_not_written_over(sim: SpaceSim) -> None:
     assert code(sim) == "ok"
 
 
-def test_an_empty_folder_of_trust_files_is_told(sim: SpaceSim) -> None:
+def test_an_empty_folder_of_trust_files_is_an_error(sim: SpaceSim) -> None:
     """Somebody meant to name keys."""
     (sim.folder / "none").mkdir()
-    (told,) = sim.registry(trust=[sim.folder / "none"]).verify(space="project").warnings
-    assert "no trust file lies in" in told
+    (reported,) = sim.registry(trust=[sim.folder / "none"]).verify(space="project").warnings
+    assert "no trust file lies in" in reported
 
 
 # Links

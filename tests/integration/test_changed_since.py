@@ -185,7 +185,7 @@ def test_a_folder_named_elsewhere_is_verified(shop: Workshop, tmp_path: Path) ->
     assert (done.status, "none of the selected spaces" in done.err) == (2, True)
 
 
-def test_what_git_refuses_is_said_in_its_own_words(shop: Workshop) -> None:
+def test_an_error_of_git_is_shown_in_its_own_words(shop: Workshop) -> None:
     """A format it does not know, or a file in the place of the repository: neither is "no repository"."""
     git(shop, "config", "core.repositoryFormatVersion", "99")
     done = verify(shop)
@@ -198,7 +198,7 @@ def test_what_git_refuses_is_said_in_its_own_words(shop: Workshop) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix" or os.geteuid() != 0, reason="only the superuser gives files away")
-def test_a_repository_of_another_owner_is_said_to_be_one(shop: Workshop) -> None:
+def test_an_error_names_a_repository_of_another_owner(shop: Workshop) -> None:
     """Git says what has to be set for that."""
     for path in (shop.project, *shop.project.rglob("*")):
         os.chown(path, 1234, -1, follow_symlinks=False)

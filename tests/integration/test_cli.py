@@ -188,14 +188,14 @@ def test_verify_says_yes_or_no(shop: Workshop) -> None:
     assert shop.process("verify", "tool:demo/nosuch").status == 2
 
 
-def test_the_bundled_items_are_all_well(shop: Workshop) -> None:
+def test_the_bundled_items_are_all_trusted(shop: Workshop) -> None:
     """What rye ships is trusted."""
     done = shop.process("verify", "--space", "system")
     assert done.status == 0
     assert done.out.endswith(" trusted -- all passed\n")
 
 
-def test_signed_items_become_well_and_tampering_is_seen(tmp_path: Path) -> None:
+def test_signed_items_are_trusted_and_tampering_is_seen(tmp_path: Path) -> None:
     """Sign a bundle, verify it, change one byte: 0, then 1 with that item named."""
     own = lay(tmp_path)
     bundle = own.project / ".ai"

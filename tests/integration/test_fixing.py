@@ -148,7 +148,7 @@ def findings(rye: Rye) -> list[dict[str, str]]:
 
 @needs_git
 @pytest.mark.parametrize("change", ["edited", "renamed", "copied", "committed", "removed"])
-def test_what_git_is_said_to_bring_back_it_can(sim: SpaceSim, rye: Rye, change: str) -> None:
+def test_the_git_command_of_a_fix_brings_the_file_back(sim: SpaceSim, rye: Rye, change: str) -> None:
     """A file that git has otherwise is brought back; one that it has not, or as it stands, is signed instead."""
     path = "tools/demo/a.py"
     for name in (path, "tools/demo/c.py"):
@@ -175,7 +175,7 @@ def test_what_git_is_said_to_bring_back_it_can(sim: SpaceSim, rye: Rye, change: 
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs links")
-def test_what_cannot_be_signed_as_it_is_is_said(sim: SpaceSim, rye: Rye) -> None:
+def test_a_fix_says_what_cannot_be_signed_as_it_is(sim: SpaceSim, rye: Rye) -> None:
     """JSON and a link to another item: in words what to do first, then the command, which fixes it."""
     sim.add("project", "tools/demo/a.py", '"""A."""\n\n__version__ = "1.0.0"\n')
     sim.write("project", "tools/demo/b.json", '{"version": "1.0.0", "description": "B"}\n')
@@ -215,7 +215,7 @@ FAULTY: Mapping[str, tuple[str, str, str]] = {
 
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("path", FAULTY)
-def test_what_signing_would_refuse_is_said_first(sim: SpaceSim, rye: Rye, path: str, *, signed: bool) -> None:
+def test_a_fix_begins_with_what_signing_would_refuse(sim: SpaceSim, rye: Rye, path: str, *, signed: bool) -> None:
     """The whole is a comment with what ``rye sign`` would say; once that is fixed, the command fixes the rest."""
     text, why, fixed = FAULTY[path]
     sim.write("project", path, text)
@@ -237,7 +237,7 @@ def test_what_signing_would_refuse_is_said_first(sim: SpaceSim, rye: Rye, path: 
 @pytest.mark.parametrize(
     "text", ["a\nrye keys export", "x; fix that, then: evil\n", "\u2028evil", "\x85evil", "v" * 9000]
 )
-def test_attack_what_is_said_of_an_item_ends_no_comment(sim: SpaceSim, rye: Rye, text: str) -> None:
+def test_attack_a_text_that_ends_the_comment_of_a_fix(sim: SpaceSim, rye: Rye, text: str) -> None:
     """What an item says of itself stays in one line of a comment, and in one that can be read."""
     sim.write("project", "tools/demo/a.yaml", json.dumps({"description": "A", "version": text, "name": text}))
     (row,) = findings(rye)

@@ -1,4 +1,4 @@
-"""Told to end while it builds an index, a process ends by that signal and leaves nothing half done."""
+"""A process that gets a signal while it builds an index ends by that signal and leaves nothing half done."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     return sim
 
 
-def told_to_end(sim: SpaceSim, number: signal.Signals, cache: Path, words: Sequence[str], **more: str) -> None:
+def ended_by_signal(sim: SpaceSim, number: signal.Signals, cache: Path, words: Sequence[str], **more: str) -> None:
     """Send a command a signal once there are runs in a cache folder, or in one below: it ends by that, and quietly."""
     if signal.getsignal(number) == signal.SIG_IGN:
         pytest.skip("whoever started the tests ignores it, as nohup does, and so does the process")
@@ -55,22 +55,24 @@ each_signal = pytest.mark.parametrize(
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 @each_signal
-def test_a_build_that_is_told_to_end(sim: SpaceSim, tmp_path: Path, number: signal.Signals) -> None:
-    """Once runs are there, the process is told to end: it does so by that signal, and all that it wrote is gone."""
+def test_a_build_that_gets_a_signal_ends_and_leaves_nothing(
+    sim: SpaceSim, tmp_path: Path, number: signal.Signals
+) -> None:
+    """Once runs are there, the process gets a signal: it ends by that signal, and all that it wrote is gone."""
     cache = tmp_path / "cache"
-    told_to_end(sim, number, cache, ["index", "rebuild", "--cache-dir", str(cache)])
+    ended_by_signal(sim, number, cache, ["index", "rebuild", "--cache-dir", str(cache)])
     left = [path.name for path in cache.rglob("*") if path.is_file() and not path.name.endswith("LOCK")]
     assert not [name for name in left if name.startswith("run-")], left
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")
 @each_signal
-def test_a_stand_in_goes_with_a_process_that_is_told_to_end(
+def test_a_temporary_cache_goes_with_a_process_that_gets_a_signal(
     sim: SpaceSim, tmp_path: Path, number: signal.Signals
 ) -> None:
     """The temporary folder that stands in for a cache is gone, whatever ended the process."""
     (tmp_path / "file").touch()
     (tmp_path / "tmp").mkdir()
     places = {"TMPDIR": str(tmp_path / "tmp"), "RYE_CACHE_DIR": str(tmp_path / "file")}
-    told_to_end(sim, number, tmp_path / "tmp", ["search", "deploy"], **places)
+    ended_by_signal(sim, number, tmp_path / "tmp", ["search", "deploy"], **places)
     assert list((tmp_path / "tmp").iterdir()) == []

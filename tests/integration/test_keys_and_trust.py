@@ -93,7 +93,7 @@ def test_a_team_shares_keys(shop: Workshop, tmp_path: Path) -> None:
 
 
 def test_of_several_keys_all_are_taken_or_none(shop: Workshop, tmp_path: Path) -> None:
-    """``rye trust`` with several keys tells every problem at once and changes nothing, whatever it was to do."""
+    """``rye trust`` with several keys reports every problem at once and changes nothing, whatever it was to do."""
     files = []
     for name in ("ann", "bea"):
         path = tmp_path / f"{name}.toml"
@@ -181,7 +181,7 @@ def test_the_key_of_the_environment_signs(shop: Workshop) -> None:
     assert shop.run("trust", "list").status == 0  # of rye's own bundle
 
 
-def test_a_private_key_leaves_only_when_told_to(shop: Workshop, tmp_path: Path) -> None:
+def test_a_private_key_is_exported_only_on_demand(shop: Workshop, tmp_path: Path) -> None:
     """``--private`` with a file or a pipe; the copy is 0600, is not overwritten, and can be imported elsewhere."""
     made = answer(shop.run("keys", "generate", "--json"))
     copy = tmp_path / "copy.pem"
@@ -217,7 +217,7 @@ SAYING = (
     ("index", "status", "--json"),
     ("show", "tool:demo/deploy", "--json"),
 )
-"""Commands that all have something to tell where keys are about."""
+"""Commands that report something where there are keys."""
 
 SEVERAL = """
 import json, os, sys, traceback

@@ -118,11 +118,11 @@ def test_the_command_lists_a_line_per_item(shop: Workshop) -> None:
     assert len(shown) == len(FILES)
     (old,) = [line for line in shown if "knowledge:demo/old" in line]
     assert "  project  superseded, see knowledge:demo/guide  How a server was run." in old
-    told = {
+    reported = {
         hit["id"]: (hit["states"], hit["successor"]) for hit in json.loads(shop.run(*asked, "--json").out)["results"]
     }
-    assert told["demo/old"] == (["superseded"], "knowledge:demo/guide")
-    assert told["demo/guide"] == ([], "")
+    assert reported["demo/old"] == (["superseded"], "knowledge:demo/guide")
+    assert reported["demo/guide"] == ([], "")
 
 
 def test_the_forms_of_a_list_agree(shop: Workshop) -> None:
@@ -191,7 +191,7 @@ def test_the_commands_load_neither_mcp_nor_whoosh_on_help() -> None:
 # why
 
 
-def test_why_tells_rank_words_and_neighbours_and_exits_0(shop: Workshop) -> None:
+def test_why_shows_rank_words_and_neighbours_and_exits_0(shop: Workshop) -> None:
     """A hit: its place, the parts of the query with the words that matched, and who comes next and why."""
     done = shop.run("why", "server guide OR deploy", "knowledge:demo/guide", "--space", "project")
     assert done.status == 0

@@ -180,7 +180,7 @@ def test_a_manifest_that_was_seen_and_is_gone_is_not_begun_in_silence(sim: Space
 
 
 def test_a_manifest_begun_anew_must_be_accepted_anew(rye: Rye) -> None:
-    """Who saw the old one is told; ``--reset`` is how they accept the new one."""
+    """Whoever saw the old one gets an error; ``--reset`` accepts the new one."""
     rye("manifest", "write")
     rye("manifest", "write")
     assert rye("manifest", "check")[0] == 0

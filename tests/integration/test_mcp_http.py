@@ -306,7 +306,7 @@ def test_a_server_for_other_machines_needs_a_token(sim: SpaceSim) -> None:
     assert "error[token-needed]" in said
 
 
-def test_a_port_in_use_is_told(open_service: Service, sim: SpaceSim) -> None:
+def test_a_port_in_use_is_an_error(open_service: Service, sim: SpaceSim) -> None:
     """The error names host and port."""
     status, said = start(sim, "--port", str(open_service.port))
     assert status == 2
@@ -334,7 +334,7 @@ def test_an_empty_variable_and_a_folder_are_no_token(sim: SpaceSim) -> None:
 
 
 @pytest.mark.parametrize("mode", ERAS)
-def test_clients_are_told_that_they_will_hear_of_changes(open_service: Service, mode: str) -> None:
+def test_the_server_announces_notifications_of_changes(open_service: Service, mode: str) -> None:
     """Whatever the form of the protocol, as over a pipe."""
 
     async def talk(client: Client) -> Any:

@@ -63,7 +63,7 @@ def test_the_inspector_searches(sim: SpaceSim) -> None:
     assert found["content"][0]["text"].startswith("[1 of 1 results -- all]\n1. knowledge:threads/orchestrator  ")
 
 
-def test_the_inspector_is_told_what_is_wrong(sim: SpaceSim) -> None:
+def test_the_inspector_shows_errors(sim: SpaceSim) -> None:
     """A refused call is a result that says so, and passes the check of the schema, too."""
     found = inspect(sim, "tools/call", "--tool-name", "rye_search", "--tool-arg", "query=a AND (b")
     assert found["isError"] is True

@@ -253,7 +253,7 @@ def test_a_prompt_holds_the_directive_with_its_inputs_filled_in(shared: Session)
 
 
 def test_a_prompt_that_is_not_trusted_says_so_first(shared: Session) -> None:
-    """The model is told to ask before it follows."""
+    """The text asks the model to ask before it follows."""
     text = prompt(shared, "ops/stock", {"shop": "north"})
     assert "(untrusted (unknown-key): " in text.splitlines()[0]
     assert "only with the user's consent" in text.splitlines()[1]

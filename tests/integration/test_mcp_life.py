@@ -190,7 +190,7 @@ def test_a_project_path_is_an_absolute_folder_with_items(sim: SpaceSim, tmp_path
     assert with_client(sim, named) == "project-refused"
 
 
-def test_an_error_of_the_machine_tells_no_path_outside_the_spaces(sim: SpaceSim) -> None:
+def test_attack_an_error_of_the_machine_discloses_no_path_outside_the_spaces(sim: SpaceSim) -> None:
     """An unsafe cache folder, and a trust file that has gone: code and remedy, but not where they are."""
     sim.cache.mkdir()
     sim.cache.chmod(0o777)
@@ -278,25 +278,25 @@ async def writing(sim: SpaceSim) -> AsyncIterator[None]:
         group.cancel_scope.cancel()
 
 
-def test_clients_of_2025_are_told_of_changes(sim: SpaceSim) -> None:
+def test_clients_of_2025_get_notifications_of_changes(sim: SpaceSim) -> None:
     """Both lists are said to have changed; nothing is said while nothing changes."""
-    told: list[str] = []
+    reported: list[str] = []
 
     async def note(message: object) -> None:
-        told.append(type(message).__name__)
+        reported.append(type(message).__name__)
 
     async def talk(client: Client) -> None:
         await client.list_resources()
         await anyio.sleep(1.5)
-        assert told == []
+        assert reported == []
         async with writing(sim):
-            await until(lambda: len(told) >= 2)
+            await until(lambda: len(reported) >= 2)
 
     with_client(sim, talk, mode="legacy", message_handler=note)
-    assert {"ResourceListChangedNotification", "PromptListChangedNotification"} <= set(told)
+    assert {"ResourceListChangedNotification", "PromptListChangedNotification"} <= set(reported)
 
 
-def test_clients_of_2026_are_told_of_changes_where_they_listen(sim: SpaceSim) -> None:
+def test_clients_of_2026_get_notifications_of_changes_where_they_listen(sim: SpaceSim) -> None:
     """A listening client hears that the list has changed, and which of the items it asked about."""
     uri = "rye://user/knowledge/notes/new"
 
@@ -453,7 +453,7 @@ def test_a_line_that_is_no_request_does_not_end_the_server(sim: SpaceSim) -> Non
 
 @pytest.mark.skipif(os.name != "posix", reason="closes descriptors by the shell")
 def test_without_a_pipe_there_is_no_server(sim: SpaceSim) -> None:
-    """A closed standard input or output is told as what it is; one that ends at once is a client that has left."""
+    """A closed standard input or output is an error that says so; one that ends at once is a client that has left."""
     command = f"{sys.executable} {' '.join(arguments(sim))}"
     for closed, status in (("<&-", 2), (">&- </dev/null", 2), ("</dev/null", 0)):
         done = subprocess.run(

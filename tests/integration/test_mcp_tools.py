@@ -41,7 +41,7 @@ def untimed(response: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in response.items() if key != "took_ms"}
 
 
-# what clients are told
+# what clients see
 
 
 @pytest.mark.parametrize("mode", ERAS)
@@ -202,14 +202,14 @@ def test_why_an_item_is_a_hit_or_none_comes_beside_the_hits(sim: SpaceSim, share
     plain = shared.answer("rye_search", **given)
     for item, found in (("tool:rye/file-system/read", True), ("threads/orchestrator", False)):
         answer = shared.answer("rye_search", **given, why=item)
-        told = answer.pop("why")
+        reported = answer.pop("why")
         assert untimed(answer) == untimed(plain)
         expected = json.loads(json.dumps(registry(sim).why("read -thread", item, filters=given["filters"]).to_dict()))
-        assert told == {key: value for key, value in expected.items() if key not in {"query", "warnings"}}
-        assert told["found"] == found
+        assert reported == {key: value for key, value in expected.items() if key not in {"query", "warnings"}}
+        assert reported["found"] == found
         said = text_of(shared.call("rye_search", **given, why=item))
-        assert f"why {told['type']}:{told['id']}: {'hit ' if found else 'no hit'}" in said
-        assert all(f"[{reason['code']}]" in said for reason in told["reasons"])
+        assert f"why {reported['type']}:{reported['id']}: {'hit ' if found else 'no hit'}" in said
+        assert all(f"[{reason['code']}]" in said for reason in reported["reasons"])
     near = shared.answer("rye_search", query="read a file", mode="semantic", threshold=0.99, why="notes/new")["why"]
     assert (near["search_type"], near["meaning"] is None) in {("keyword", True), ("semantic", False)}
     assert shared.refused("rye_search", query="read", why="notes/nwe")["code"] == "item-not-found"
@@ -380,7 +380,7 @@ def test_a_path_is_no_target(shared: Session, target: str) -> None:
     assert shared.refused("rye_verify", target=target)["code"] in {"bad-scope", "bad-target"}
 
 
-def test_an_item_of_another_space_is_said_to_be_there(shared: Session) -> None:
+def test_the_error_names_the_space_that_has_the_item(shared: Session) -> None:
     """Rather than to have been misspelt, whether its type is named or not."""
     hit = shared.answer("rye_search", query="*", space="project", limit=1)["results"][0]
     for item in (f"{hit['type']}:{hit['id']}", hit["id"]):

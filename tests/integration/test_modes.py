@@ -75,13 +75,13 @@ def keys(response: SearchResponse) -> list[str]:
 
 def fell_back(response: SearchResponse, *causes: str) -> bool:
     """Return whether keywords answered, and a warning says that, and why."""
-    told = [text for text in response.warnings if text.startswith("keyword results instead of")]
+    reported = [text for text in response.warnings if text.startswith("keyword results instead of")]
     honest = response.search_type == "keyword" and response.method == "keyword_fallback"
     plain = all(hit.similarity is None and hit.hybrid is None for hit in response.results)
-    return honest and plain and len(told) == 1 and all(cause in told[0] for cause in causes)
+    return honest and plain and len(reported) == 1 and all(cause in reported[0] for cause in causes)
 
 
-def test_similarity_is_told_apart_from_the_boosted_score(registry: Registry) -> None:
+def test_similarity_and_boosted_score_are_two_numbers(registry: Registry) -> None:
     """Of three equal items, the project's comes first; the cosine is the same for all."""
     found = registry.search("restoring files", mode="semantic", scope="knowledge")
     assert (found.search_type, found.method, found.stage) == ("semantic", "embedding", "semantic")
@@ -148,7 +148,7 @@ def test_sections_of_withdrawn_items_come_last(sim: SpaceSim, mode: str) -> None
 
 
 def test_the_best_section_gives_header_and_preview(registry: Registry) -> None:
-    """A hybrid hit tells its three scores, the headings of the nearest section, and shows its text."""
+    """A hybrid hit has its three scores, the headings of the nearest section, and shows its text."""
     found = registry.search("phone the office", mode="hybrid", space="project", scope="knowledge.ops.*")
     (hit,) = found.results
     assert hit.hybrid is not None
@@ -243,7 +243,7 @@ def test_options_without_effect_are_named(registry: Registry) -> None:
     ]
 
 
-def test_a_slip_is_fixed_and_told(registry: Registry) -> None:
+def test_a_typing_error_is_fixed_with_a_warning(registry: Registry) -> None:
     """What is embedded is the word that was meant; the answer says so and suggests it."""
     found = registry.search("restorng files", mode="semantic")
     assert found.did_you_mean == "restoring files"
@@ -357,7 +357,7 @@ def test_no_embedder_falls_back(sim: SpaceSim, mode: str) -> None:
 
 
 def test_the_command_prints_what_matched(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
-    """Percentages, header, symbols and lines stand below a hybrid hit; a fallback is told on standard error."""
+    """Percentages, header, symbols and lines stand below a hybrid hit; a fallback is reported on standard error."""
     place = ["--project", str(sim.project), "--cache-dir", str(sim.cache), "--scope", "tool", "--space", "project"]
     assert main(["search", "backup files", "--mode", "hybrid", "--min-keyword-score", "2", *place]) == 0
     lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
@@ -430,7 +430,7 @@ def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry
         assert mode == "keyword" or fell_back(found, "no word that means something")
 
 
-def test_a_tilde_has_no_effect_on_similarity_and_it_is_said(registry: Registry) -> None:
+def test_a_tilde_has_no_effect_on_similarity_and_gives_a_warning(registry: Registry) -> None:
     """In semantic mode; in hybrid mode it counts for the words."""
     assert "~ has no effect in semantic mode" in registry.search("restorin~", mode="semantic").warnings
     assert not any("~" in text for text in registry.search("restorin~", mode="hybrid").warnings)

@@ -107,7 +107,7 @@ def test_two_bundles_of_one_name_are_both_verified(sim: SpaceSim, capsys: pytest
     assert main(["verify", *map(str, folders)]) == 1
 
 
-def test_a_bundle_that_only_itself_vouches_for_is_said_to_be_so(
+def test_a_bundle_that_only_itself_vouches_for_gives_a_warning(
     sim: SpaceSim, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Once for each, in every format; not where signers are demanded of all items, or the user knows the key."""
@@ -136,7 +136,7 @@ def test_a_bundle_that_only_itself_vouches_for_is_said_to_be_so(
     assert warned("--trust", str(trust_file)) == 0
 
 
-def test_a_project_or_bundle_named_with_bundle_that_only_itself_vouches_for_is_said_to_be_so(
+def test_a_folder_named_with_bundle_that_only_itself_vouches_for_gives_a_warning(
     sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """As where it is named by its path, for a project's keys count as a bundle's then; of others nothing is said."""
@@ -239,7 +239,7 @@ def test_no_project_hides_another_below_a_folder_that_is_named(sim: SpaceSim) ->
     assert f"{str(mono / 'packages/p')!r} leads out of" in problem
 
 
-def test_that_a_project_is_empty_is_said_in_every_format(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_format_says_that_a_project_is_empty(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
     """Projects without items; the exit status is that of the rest. However deep one lies, it is verified."""
     mono = sim.folder / "mono"
     lay_root(mono / "q" / ".ai", endorsed_by=ANN)

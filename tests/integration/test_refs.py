@@ -147,11 +147,11 @@ def test_what_cannot_be_asked_is_an_error(sim: SpaceSim, item: str, options: dic
 def test_why_names_what_an_item_refers_to_instead(sim: SpaceSim) -> None:
     """In the item's own words; of what refers to it the number, as others' names may be withheld from who asks."""
     registry = sim.registry()
-    told = {
+    reported = {
         query: [reason.message for reason in registry.why(query, "knowledge:ops/a").reasons]
         for query in ("references:ops/zzz", "referenced-by:ops/b", "references:*")
     }
-    assert told == {
+    assert reported == {
         "references:ops/zzz": ["references is ops/run, ops/gone, knowledge:ops/b"],
         "referenced-by:ops/b": ["referenced-by is 1 item, listed by rye refs"],
         "references:*": [],
@@ -159,21 +159,21 @@ def test_why_names_what_an_item_refers_to_instead(sim: SpaceSim) -> None:
     assert registry.why("references:*", "tool:ops/run").reasons[0].message == "references is missing"
 
 
-def test_a_limit_is_told(sim: SpaceSim) -> None:
+def test_a_limit_gives_a_warning(sim: SpaceSim) -> None:
     """The nearest relations are listed, all are counted."""
     answer = sim.registry().refs("ops/a", depth=5, limit=2)
     assert (len(answer.relations), answer.total > 2, answer.truncated) == (2, True, True)
 
 
-def test_references_beyond_those_that_are_kept_are_told(sim: SpaceSim) -> None:
+def test_references_that_are_not_kept_are_counted_in_a_warning(sim: SpaceSim) -> None:
     """All are counted in the file, also for whoever asks from the other end; a full thousand is no reason to warn."""
     for name, count in (("full", 1_000), ("over", 1_501)):
         named = ["ops/b", *(f"many/{n}" for n in range(count - 1))]
         sim.add("user", f"knowledge/lists/{name}.md", note("A list.", references=named))
     registry = sim.registry()
-    told = "knowledge:lists/over has 1,501 references; of these the first 1,000 are known"
-    assert registry.refs("lists/over", limit=5).warnings == (told,)
-    assert registry.refs("ops/b", direction="in").warnings == (told,)
+    reported = "knowledge:lists/over has 1,501 references; of these the first 1,000 are known"
+    assert registry.refs("lists/over", limit=5).warnings == (reported,)
+    assert registry.refs("ops/b", direction="in").warnings == (reported,)
     assert registry.refs("lists/full").warnings == ()
 
 
@@ -256,7 +256,7 @@ def test_hiding_an_item_of_another_signer_is_a_warning_everywhere(sim: SpaceSim)
 
 
 def test_the_warning_does_not_change_the_status(sim: SpaceSim) -> None:
-    """An override that is trusted is all well for ``verify``, and still told."""
+    """An override that is trusted passes ``verify``, which still mentions it."""
     sim.add("project", "tools/ops/run.py", '"""Run, but mine."""\n')
     run = sim.registry().check("tool:ops/run", space="project")
     assert [type(entry).__name__ for entry in run] == ["VerifiedItem"]

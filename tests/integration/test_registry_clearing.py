@@ -51,7 +51,7 @@ with hold_lock(Path(sys.argv[1]), sys.argv[2]) as got:
 
 @contextmanager
 def held_by_another(folder: Path, name: str) -> Iterator[subprocess.Popen[str]]:
-    """Let another process hold a lock until it is told to let go."""
+    """Let another process hold a lock until it is released."""
     command = [sys.executable, "-c", HOLD, str(folder), name]
     environment = os.environ | {"PYTHONPATH": str(ROOT)}
     with subprocess.Popen(
@@ -152,7 +152,7 @@ def test_a_refresh_while_another_clears_has_what_it_had(sim: SpaceSim) -> None:
 
 
 def test_what_cannot_stay_is_an_error_of_its_own_kind(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A folder that vanishes at each attempt is told with a hint, not with whatever met it."""
+    """A folder that vanishes at each attempt is an error with a hint, not whatever exception met it."""
     built = FileList.write
 
     def gone(self: FileList, path: Path) -> None:

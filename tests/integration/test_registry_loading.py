@@ -92,7 +92,7 @@ def test_content_is_the_text_of_the_file(sim: SpaceSim, registry: Registry) -> N
 
 
 def test_an_id_that_two_files_of_one_space_have(sim: SpaceSim, registry: Registry) -> None:
-    """Both are found and verified; which of them to load cannot be told, and the error names both."""
+    """Both are found and verified; which of them to load is unclear, and the error names both."""
     sim.write("project", "tools/rye/file-system/read.yaml", "description: Read as data\n")
     asked = registry.search("*", scope="tool.rye.*", space="project").results
     assert sorted(Path(hit.path).suffix for hit in asked) == [".py", ".yaml"]

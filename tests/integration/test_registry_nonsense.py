@@ -185,7 +185,7 @@ def test_any_array_that_the_disk_forgot(sim: SpaceSim, tmp_path: Path, harm: Har
 
 @pytest.mark.parametrize("harm", [start_full, many_bytes])
 def test_any_array_that_says_something_else_with_a_right_checksum(sim: SpaceSim, tmp_path: Path, harm: Harm) -> None:
-    """What no checksum tells is no error either, and never keeps a query from ending."""
+    """Damage that no checksum shows is no error either, and never keeps a query from ending."""
     for name, cache, path, header, body in trials(sim, tmp_path, harm):
         begin, size = sizes(header)[name]
         header["arrays"][name][3] = zlib.crc32(bytes(body[begin : begin + size]))
@@ -293,7 +293,7 @@ def test_a_merge_gives_no_right_checksum_to_damage(sim: SpaceSim, tmp_path: Path
                 one.unlink()
 
 
-def test_an_error_that_does_not_come_of_damage_is_told_after_one_attempt(
+def test_an_error_that_does_not_come_of_damage_is_raised_after_one_attempt(
     sim: SpaceSim, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A fault of the program stays what it is, and does not make the index anew at every call."""

@@ -129,7 +129,7 @@ def facts(response: SearchResponse) -> dict[str, Any]:
     return {key: value for key, value in response.to_dict().items() if key not in {"took_ms", "warnings"}}
 
 
-def assert_well(sim: SpaceSim) -> None:
+def assert_same_as_fresh(sim: SpaceSim) -> None:
     """Hold the shared cache against one just made."""
     shared, fresh = sim.registry(), sim.fresh()
     for query in ("deploy", "is:unsigned", "build -deploy", "run1*"):
@@ -214,7 +214,7 @@ def test_several_processes_make_the_first_index_at_once(sim: SpaceSim) -> None:
     finally:
         for context, _ in started:
             context.__exit__(None, None, None)
-    assert_well(sim)
+    assert_same_as_fresh(sim)
 
 
 @pytest.mark.slow
@@ -238,7 +238,7 @@ def test_two_processes_refresh_while_files_change(sim: SpaceSim) -> None:
             assert all(total == names for total, _, names in answers)
             assert all(total >= ITEMS - 5 for total, _, _ in answers)
     assert changed > 20
-    assert_well(sim)
+    assert_same_as_fresh(sim)
 
 
 @pytest.mark.slow
@@ -261,7 +261,7 @@ def test_a_process_killed_at_any_moment_of_indexing(sim: SpaceSim, script: str) 
         assert (response.total, response.stale) == (ITEMS, False)
         assert not any("rebuilt" in warning for warning in response.warnings)
     assert rounds == 6
-    assert_well(sim)
+    assert_same_as_fresh(sim)
     sim.registry().rebuild()
     assert len(list(folder(sim).iterdir())) <= 6
 
@@ -311,7 +311,7 @@ def test_threads_share_a_registry_while_files_change(sim: SpaceSim) -> None:
         thread.join(60)
     assert not faults
     assert all(asked)
-    assert_well(sim)
+    assert_same_as_fresh(sim)
 
 
 def replace_whole(sim: SpaceSim, rel: str, number: int) -> None:
@@ -339,4 +339,4 @@ def test_threads_with_a_registry_each(sim: SpaceSim) -> None:
     for thread in threads:
         thread.join(120)
     assert totals == [(ITEMS, False)] * 8
-    assert_well(sim)
+    assert_same_as_fresh(sim)

@@ -334,16 +334,16 @@ def test_a_scan_of_another_process_counts_too(sim: SpaceSim) -> None:
     assert sim.fresh(max_staleness=float("inf")).search("deploy").total == 2
 
 
-def test_progress_is_told(sim: SpaceSim) -> None:
+def test_progress_is_reported(sim: SpaceSim) -> None:
     """Files done, files to do and the source, from none to all, and nothing when there is nothing to do."""
     lay(sim.root("project"), {f"tools/t{number}.py": tool(number) for number in range(120)})
-    told: list[tuple[int, int, str]] = []
-    registry = sim.registry(progress=lambda done, total, source: told.append((done, total, source)))
+    reported: list[tuple[int, int, str]] = []
+    registry = sim.registry(progress=lambda done, total, source: reported.append((done, total, source)))
     registry.search("deploy")
-    assert told[0] == (0, 120, "project")
-    assert told[-1] == (120, 120, "project")
-    assert [done for done, _, _ in told] == sorted(done for done, _, _ in told)
+    assert reported[0] == (0, 120, "project")
+    assert reported[-1] == (120, 120, "project")
+    assert [done for done, _, _ in reported] == sorted(done for done, _, _ in reported)
     settle(registry)
-    told.clear()
+    reported.clear()
     registry.search("deploy")
-    assert told == []
+    assert reported == []

@@ -118,9 +118,9 @@ def test_questions_are_read_as_a_search_reads_them(sim: SpaceSim, mode: str) -> 
     narrow = ready.sections("rollback knowledge:ops/running", mode=mode)
     assert {hit.title for hit in narrow.results} == {"Running the service"}
     assert not any("left out" in text for text in narrow.warnings)
-    told = ready.sections("rollback tool:ops/running", mode=mode)
-    assert told.results
-    assert any("'tool:'" in text for text in told.warnings)
+    reported = ready.sections("rollback tool:ops/running", mode=mode)
+    assert reported.results
+    assert any("'tool:'" in text for text in reported.warnings)
 
 
 def test_text_before_the_first_heading_and_items_without_sections_have_a_path(sim: SpaceSim) -> None:

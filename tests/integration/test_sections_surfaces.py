@@ -52,10 +52,10 @@ def test_the_tool_answers_as_the_registry_does(sim: SpaceSim, shared: Session) -
     assert "searching by meaning is turned off" in text
 
 
-def test_the_server_is_told_its_embedder_as_a_command_is(sim: SpaceSim) -> None:
+def test_the_server_takes_its_embedder_as_a_command_does(sim: SpaceSim) -> None:
     """By an option, which stands above the variable; one that is none is refused at the start."""
-    with session(sim, "--embedder", "none", env={"RYE_EMBEDDER": "ollama:m@http://127.0.0.1:9"}) as told:
-        answer = told.answer("rye_sections", query="undo release")
+    with session(sim, "--embedder", "none", env={"RYE_EMBEDDER": "ollama:m@http://127.0.0.1:9"}) as reported:
+        answer = reported.answer("rye_sections", query="undo release")
     assert answer["results"]
     assert any("searching by meaning is turned off" in text for text in answer["warnings"])
     place = ("--cache-dir", str(sim.cache))

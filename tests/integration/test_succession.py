@@ -77,9 +77,9 @@ def test_a_stranger_claims_to_succeed_a_trusted_item(sim: SpaceSim, claim_in: st
     put(sim, (claim_in, claim_by), NEW, note(supersedes="old/zebra"))
     registry = sim.registry()
     assert successor(registry) == ""
-    (told,) = registry.load("knowledge", "old/zebra").warnings
-    assert told.startswith(f"knowledge:new/zebra of {claim_in} (")
-    assert "no say" in told
+    (reported,) = registry.load("knowledge", "old/zebra").warnings
+    assert reported.startswith(f"knowledge:new/zebra of {claim_in} (")
+    assert "no say" in reported
     assert not any("new/zebra" in text for text in registry.search("old/zebra", relax=False).warnings)
 
 
@@ -140,8 +140,8 @@ def test_a_stranger_continues_the_chain_of_a_trusted_item(sim: SpaceSim) -> None
     sim.write("project", "knowledge/evil/zebra.md", note(supersedes="new/zebra"))
     registry = sim.registry()
     assert successor(registry) == "knowledge:new/zebra"
-    told = "knowledge:new/zebra of project, which takes its place, is unsigned"
-    assert registry.load("knowledge", "old/zebra").warnings == (told,)
+    reported = "knowledge:new/zebra of project, which takes its place, is unsigned"
+    assert registry.load("knowledge", "old/zebra").warnings == (reported,)
     assert successor(registry, "new/zebra") == "knowledge:evil/zebra"
 
 
@@ -195,7 +195,7 @@ def test_a_circle_ends_before_it_closes_and_nothing_succeeds_itself(sim: SpaceSi
 def test_the_commands_and_the_server_name_no_successor_that_a_stranger_claims(
     sim: SpaceSim, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``show`` tells of the claim with its verdict; ``search``, ``list`` and the server keep silent about it."""
+    """``show`` shows the claim with its verdict; ``search``, ``list`` and the server do not mention it."""
     sim.add("user", OLD, note(status="deprecated"))
     sim.write("project", NEW, note(text="Other.", supersedes="old/zebra"))
     monkeypatch.setenv("USER_SPACE", str(sim.user))

@@ -18,7 +18,7 @@ from tests.unit.cli.workshop import FILES, Workshop, lay
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="there are no pseudo-terminals")
 
 LEFT = b"\x1b[?1049l"
-"""What a terminal is told when the screen is to be as it was before."""
+"""What is written to a terminal to show the screen as it was before."""
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +185,7 @@ def test_what_speaks_against_an_item_is_seen_before_it_is_chosen(tmp_path: Path)
         assert re.search("│  see instead +knowledge:demo/guide", screen)
 
 
-def test_being_told_to_end_gives_the_terminal_back(shop: Workshop) -> None:
+def test_a_signal_gives_the_terminal_back(shop: Workshop) -> None:
     """SIGTERM in the middle of it: the screen is as it was, and the process ends by that signal."""
     with sit_down(shop) as typist:
         typist.wait_for("results -- all]")

@@ -236,9 +236,9 @@ def test_attack_damaged_vectors_are_made_anew(sim: SpaceSim, spoil: str) -> None
     registry = sim.registry(embedder=embedder)
     report = registry.embed()
     assert report.missing == 0
-    told = [text for text in report.warnings if "made anew" in text]
-    assert bool(told) == ("gone" not in spoil)
-    assert all(re.search(r" is damaged: (its?|array '\w+') [ a-z]+$", text) for text in told)
+    reported = [text for text in report.warnings if "made anew" in text]
+    assert bool(reported) == ("gone" not in spoil)
+    assert all(re.search(r" is damaged: (its?|array '\w+') [ a-z]+$", text) for text in reported)
     assert_right(sim, registry, embedder)
     assert sim.registry(embedder=Hashed()).search("tool").to_dict()["results"] == before
 
@@ -254,31 +254,31 @@ def test_clearing_the_index_clears_the_vectors(sim: SpaceSim) -> None:
     assert_right(sim, registry, embedder)
 
 
-def test_the_state_of_vectors_is_told_by_model(sim: SpaceSim) -> None:
+def test_the_state_of_vectors_is_listed_by_model(sim: SpaceSim) -> None:
     """How many there are, of how many items, and how many items have none; what cannot be read holds none."""
 
-    def told(source: str) -> dict[str, tuple[int, int, int, int]]:
+    def reported(source: str) -> dict[str, tuple[int, int, int, int]]:
         space = next(one for one in sim.registry(embedder="none").status() if one.source == source)
         assert space.to_dict()["vectors"] == [one.to_dict() for one in space.vectors]
         return {one.model: (one.dimensions, one.vectors, one.items, one.missing) for one in space.vectors}
 
     sim.registry(embedder="none").refresh()
-    assert told("project") == {}
+    assert reported("project") == {}
     made = sim.registry(embedder=Hashed()).embed()
     statuses = [one for space in sim.registry(embedder="none").status() for one in space.vectors]
     assert sum(one.vectors for one in statuses) == made.vectors
     assert sum(one.items for one in statuses) == made.items
     assert sum(one.bytes for one in statuses) == sum(path.stat().st_size for path in shards(sim))
-    ((_, vectors, items, missing),) = told("project").values()
+    ((_, vectors, items, missing),) = reported("project").values()
     assert missing == 0
     sim.add("project", "knowledge/new.md", "# New\n\nA new item.\n\n## More\n\nOf it.\n")
     sim.registry(embedder="none").refresh()
-    assert told("project") == {"hashed:1": (48, vectors, items, 1)}
+    assert reported("project") == {"hashed:1": (48, vectors, items, 1)}
     sim.registry(embedder=Hashed("other:1", 8)).embed()
-    assert told("project") == {"hashed:1": (48, vectors, items, 1), "other:1": (8, vectors + 2, items + 1, 0)}
+    assert reported("project") == {"hashed:1": (48, vectors, items, 1), "other:1": (8, vectors + 2, items + 1, 0)}
     for path in shards(sim):
         path.write_bytes(path.read_bytes()[:-40])
-    assert told("project") == {}
+    assert reported("project") == {}
 
 
 def test_the_cache_is_private(sim: SpaceSim) -> None:
@@ -323,12 +323,12 @@ def test_a_file_that_changes_while_it_is_embedded_is_left_for_the_next_time(sim:
     assert_right(sim, registry, embedder)
 
 
-def test_progress_is_told(sim: SpaceSim) -> None:
+def test_progress_is_reported(sim: SpaceSim) -> None:
     """How many items of how many, of which source."""
-    told: list[tuple[int, int, str]] = []
-    sim.registry(embedder=Hashed(), progress=lambda *what: told.append(what)).embed()
-    assert (6, 6, "meaning of project") in told
-    assert (1, 1, "meaning of system:shop") in told
+    reported: list[tuple[int, int, str]] = []
+    sim.registry(embedder=Hashed(), progress=lambda *what: reported.append(what)).embed()
+    assert (6, 6, "meaning of project") in reported
+    assert (1, 1, "meaning of system:shop") in reported
 
 
 def test_cancelling_stops_it_and_keeps_what_was_made(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -437,9 +437,9 @@ def test_a_search_does_not_wait_for_somebody_who_makes_vectors(
         assert not held.goes_on.is_set()
         assert found.method == "embedding"
         assert found.results
-        told = [text for text in found.warnings if "another process is making vectors" in text]
-        assert len(told) == (same != "neither")
-        assert all("items have none yet" in text for text in told)
+        reported = [text for text in found.warnings if "another process is making vectors" in text]
+        assert len(reported) == (same != "neither")
+        assert all("items have none yet" in text for text in reported)
     whole = busy.search("tool number", mode="semantic")
     assert whole.total > found.total or same == "neither"
     assert not whole.warnings
@@ -584,21 +584,21 @@ def test_what_is_named_counts_before_settings_at_fault(
         assert sum("search.yaml is left out" in text for text in found.warnings) == 1
 
 
-def test_what_turned_it_off_is_said(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_warning_names_what_turned_it_off(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
     """The option, the variable or the file: there it can be turned on."""
 
-    def told(**options: Any) -> str:
+    def reported(**options: Any) -> str:
         with pytest.raises(UnavailableError) as caught:
             sim.registry(**options).embed()
         assert caught.value.code == "embedder-off"
         return caught.value.message.removeprefix("searching by meaning is turned off by ")
 
-    assert told(embedder="none") == "the option embedder"
+    assert reported(embedder="none") == "the option embedder"
     sim.write("user", "config/search.yaml", "semantic: {embedder: none}\n")
-    assert told().startswith("'semantic' of ")
-    assert told().endswith("search.yaml")
+    assert reported().startswith("'semantic' of ")
+    assert reported().endswith("search.yaml")
     monkeypatch.setenv("RYE_EMBEDDER", "none")
-    assert told() == "RYE_EMBEDDER"
+    assert reported() == "RYE_EMBEDDER"
 
 
 def test_attack_a_project_or_bundle_that_chooses_where_texts_are_sent(sim: SpaceSim) -> None:

@@ -108,7 +108,7 @@ def until(condition: object, seconds: float = 30) -> bool:
         ("github", signal.SIGINT, 130),
     ],
 )
-def test_an_interrupted_verification_is_never_well(
+def test_an_interrupted_verification_never_succeeds(
     shop: Workshop, number: signal.Signals, status: int, form: str
 ) -> None:
     """Stopped while its helpers work: the status of the signal, no traceback, no process left, no complete answer."""
@@ -135,7 +135,7 @@ def test_an_interrupt_of_the_whole_group_is_quiet_too(shop: Workshop) -> None:
         assert until(lambda: not session(process.pid))
 
 
-def test_a_reader_that_leaves_does_not_make_it_well(shop: Workshop) -> None:
+def test_a_closed_pipe_does_not_make_verification_succeed(shop: Workshop) -> None:
     """``rye verify -v | head -1`` reads one good line of thousands: status 2, for what was not said."""
     with verifying(shop, "--verbose") as process:
         assert process.stdout is not None

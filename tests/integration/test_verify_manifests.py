@@ -71,7 +71,7 @@ def test_text_shows_the_item_its_reason_and_the_remedy(verify: Verify) -> None:
     assert counts == "1 item: 1 trusted -- 1 failed"
 
 
-def test_nothing_left_is_not_well_and_nothing_checked(sim: SpaceSim, verify: Verify) -> None:
+def test_a_manifest_whose_items_are_all_gone_fails_with_nothing_checked(sim: SpaceSim, verify: Verify) -> None:
     """Where every item is gone, the manifest says so, and the status is still that of nothing to verify."""
     sim.delete("project", OTHER)
     status, text, _ = verify()
@@ -130,7 +130,7 @@ def test_a_target_leaves_the_manifest_out_unless_it_is_demanded(verify: Verify) 
 
 
 @pytest.mark.parametrize(
-    ("words", "told"),
+    ("words", "reported"),
     [
         ([".ai/tools", "*"], {"item-removed"}),
         (["."], {"item-removed"}),
@@ -144,17 +144,17 @@ def test_a_target_leaves_the_manifest_out_unless_it_is_demanded(verify: Verify) 
         (["tool"], set()),
     ],
 )
-def test_who_names_the_whole_of_a_project_is_told_of_its_manifest(
-    sim: SpaceSim, verify: Verify, words: list[str], told: set[str]
+def test_naming_the_whole_of_a_project_checks_its_manifest(
+    sim: SpaceSim, verify: Verify, words: list[str], reported: set[str]
 ) -> None:
     """However that is spelled, and by the command as from Python; who names parts is not, even if they are all."""
     (sim.project / "linked").symlink_to(".ai")
     rows = [json.loads(line) for line in verify("--format", "jsonl", *words)[1].splitlines()]
-    assert {row["code"] for row in rows if row["kind"] == "finding"} == told
+    assert {row["code"] for row in rows if row["kind"] == "finding"} == reported
     registry = Registry(sim.project, user=sim.user, bundles=())
     found = {each.code for report in registry.verify(*words).manifests for each in report.errors}
-    assert found == told
-    assert {each.code for each in registry.check(*words) if isinstance(each, Finding)} == told
+    assert found == reported
+    assert {each.code for each in registry.check(*words) if isinstance(each, Finding)} == reported
 
 
 def test_a_bundle_or_project_named_by_its_folder_has_its_manifest_checked(
@@ -228,10 +228,10 @@ def unsafe(sim: SpaceSim) -> None:
 
 
 @pytest.mark.parametrize("state", [None, rolled_back, gone, unsafe])
-def test_every_way_of_asking_after_all_tells_what_the_manifest_is_against(
+def test_every_way_of_verifying_all_reports_what_the_manifest_is_against(
     sim: SpaceSim, verify: Verify, state: States | None
 ) -> None:
-    """What stands is trusted in each case, so no verdict tells it: the command, the Python API and MCP all must."""
+    """What stands is trusted in each case, so no verdict reports it: the command, the Python API and MCP all must."""
     if state is not None:
         state(sim)
     status, text, _ = verify("--json")
@@ -264,7 +264,7 @@ def test_every_way_of_asking_after_all_tells_what_the_manifest_is_against(
     assert (one.structured_content or {})["manifests"] == []
 
 
-def test_a_manifest_that_finds_much_is_told_in_bounds_by_mcp(sim: SpaceSim) -> None:
+def test_many_findings_of_a_manifest_are_cut_by_mcp(sim: SpaceSim) -> None:
     """Whoever lists many items and takes them away fills no client's memory, and hides nothing from the counts."""
     names = [f"tools/many/t{number}.py" for number in range(210)]
     for name in names:

@@ -71,7 +71,7 @@ def test_a_search_does_not_wait_for_a_scan_that_goes_on(sim: SpaceSim) -> None:
 
 
 def test_what_is_watched_is_searched_without_a_look_at_the_files(sim: SpaceSim) -> None:
-    """A change that the system does not tell of, since the watch has ended, shows that nothing else looks."""
+    """A change that the system does not report, since the watch has ended, shows that nothing else looks."""
     registry = sim.registry()
     with watched(registry):
         pass

@@ -101,7 +101,7 @@ def schemas(shared: Session) -> dict[str, jsonschema.Draft202012Validator]:
 def test_any_call_is_answered_or_refused_in_due_form(
     shared: Session, schemas: dict[str, jsonschema.Draft202012Validator], call: tuple[str, dict[str, Any]]
 ) -> None:
-    """The answer fits the schema; an error has code, message and hint, is no internal one, and tells no traceback."""
+    """The answer fits the schema; an error has code, message and hint, is no internal one, and has no traceback."""
     tool, arguments = call
     result = shared.call(tool, **arguments)
     schemas[tool].validate(result.structured_content)

@@ -247,7 +247,7 @@ def test_trees_are_in_normal_form(text: str) -> None:
 
 
 @given(TEXTS.filter(lambda text: refusal(text) is None))
-def test_spans_nest_and_leaves_can_be_read_where_they_stand(text: str) -> None:
+def test_spans_nest_and_term_queries_parse_where_they_stand(text: str) -> None:
     """Each node lies inside its parent, and the text of a leaf by itself, outside any field, is that leaf."""
     ast = parse(text).ast
     assert (

@@ -13,7 +13,7 @@ from rye.index import postings as norms
 from rye.query import ast
 from rye.search import postings
 from rye.search import score as evaluate
-from tests.property.test_positions_leaves import Collection, collections, opened, text_queries
+from tests.property.test_term_queries import Collection, collections, opened, text_queries
 from tests.unit.search.asking import evaluation
 
 SPARSE, DENSE = 0, 1 << 40

@@ -1,4 +1,4 @@
-"""The world in which attacks are played: three spaces, ann's key, and ``rye verify`` as the one who looks."""
+"""Three spaces and ann's key, in which attacks are tried, and ``rye verify`` to detect them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TEXT = '"""Say hello."""\n\n__version__ = "1.0.0"\n__category__ = "demo"\n'
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What ``rye verify`` said: its exit status, the codes of what is not well, and the codes of what is."""
+    """What ``rye verify`` reported: its exit status, the codes of findings, and the codes of what passed."""
 
     status: int
     codes: frozenset[str]
@@ -87,14 +87,14 @@ class Arena:
         answer = json.loads(self._capsys.readouterr().out)
         if "error" in answer:
             return Found(status, frozenset({answer["error"]["code"]}))
-        amiss = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
-        bad = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if is_amiss}
-        well = {item["code"] for item, is_amiss in zip(answer["items"], amiss, strict=True) if not is_amiss}
+        findings = [item["verdict"] != "trusted" or "key" in item for item in answer["items"]]
+        bad = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if is_finding}
+        well = {item["code"] for item, is_finding in zip(answer["items"], findings, strict=True) if not is_finding}
         for report in answer["manifests"]:
             bad |= {found["code"] for found in report["findings"] if found["severity"] == "error"}
         bad |= {"unchecked" for problem in answer["unchecked"] if problem["path"].endswith(".toml")}
-        told = {"link-escape", "no-match", "unreadable"}
-        bad |= {each["code"] for each in answer["unchecked"] if each["code"] in told}
+        reported = {"link-escape", "no-match", "unreadable"}
+        bad |= {each["code"] for each in answer["unchecked"] if each["code"] in reported}
         bad |= {"ambiguous-item" for problem in answer["problems"] if " files: " in problem}
         return Found(status, frozenset(bad), frozenset(well))
 

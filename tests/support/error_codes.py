@@ -21,7 +21,7 @@ class Codes:
     Attributes:
         literal: Codes as text.
         composed: Regular expressions of codes that are put together when raised.
-        unknown: Files in which a code cannot be told by reading.
+        unknown: Files in which a code cannot be found by reading.
     """
 
     literal: set[str] = field(default_factory=set)

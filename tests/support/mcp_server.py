@@ -55,7 +55,7 @@ def arguments(sim: SpaceSim, *more: str) -> list[str]:
 async def connected(
     sim: SpaceSim, *more: str, env: Mapping[str, str] | None = None, mode: str = "auto", **options: Any
 ) -> AsyncIterator[Client]:
-    """Start a server, connect to it, and see at the end that it has told of no fault."""
+    """Start a server, connect to it, and see at the end that it has logged no fault."""
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         parameters = StdioServerParameters(
             command=sys.executable,

@@ -18,7 +18,7 @@ def parsed(*args: str) -> dict[str, object]:
 
 
 def test_words_stay_as_the_shell_gave_them() -> None:
-    """Each argument is kept verbatim, blanks and quotes included."""
+    """Each argument is kept verbatim, spaces and quotes included."""
     assert parsed('"file system"', "a  b", "-")["query"] == ('"file system"', "a  b", "-")
 
 

@@ -103,7 +103,7 @@ def test_long_facts_are_wrapped_below_each_other() -> None:
     assert max(map(len, lines)) <= 60
 
 
-def test_who_signed_says_no_more_than_is_proven() -> None:
+def test_the_signer_is_shown_only_as_far_as_it_is_proven() -> None:
     """Only v2 signs its date; a changed file and a line of an unknown key prove nothing of what they say."""
     facts = {"owner": "Ann", "signer": "f" * 64, "signed_at": "2026-01-01", "format": "v2"}
     assert signed_by(signature(**facts)) == f"by Ann, with key {'f' * 16}, at 2026-01-01, as v2"

@@ -123,7 +123,7 @@ def test_an_explanation_draws_what_each_part_gave_of_what_it_could_and_in_which_
     assert "deploys x2" in plain
 
 
-def test_what_decides_between_equal_scores_is_said() -> None:
+def test_an_explanation_names_what_decides_between_equal_scores() -> None:
     """Exactness, space, id; or the order that was asked for."""
     one = hit(explain=(trace(),))
     others = {
@@ -143,7 +143,7 @@ def test_what_decides_between_equal_scores_is_said() -> None:
         assert f"    before 2.: {equal} are equal, so the id decides" in lines
 
 
-def test_an_explanation_without_scoring_leaves_says_so() -> None:
+def test_an_explanation_without_scoring_term_queries_says_so() -> None:
     """A query of filters only gives every hit the same score, and says why."""
     assert "no part of the query contributes to the score" in list(render_search(response(hit(explain=())), PLAIN))[-1]
 
@@ -153,7 +153,7 @@ def test_ids_are_one_per_line() -> None:
     assert list(render_ids(response(hit(), hit(id="b")))) == ["tool:demo/deploy", "tool:b"]
 
 
-def test_notes_tell_everything_besides_the_hits() -> None:
+def test_notes_hold_everything_besides_the_hits() -> None:
     """Staleness, warnings, what is hidden and how to see it, the suggestion, the next page."""
     answer = response(
         hit(), total=30, stale=True, warnings=("w1",), hidden={"superseded": 2}, did_you_mean="deploy~", next_offset=1

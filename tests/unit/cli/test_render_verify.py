@@ -89,7 +89,7 @@ def test_text_says_file_line_verdict_reason_and_what_fixes_it() -> None:
         (run(item("digest"), LOST), 2, "1 item: 1 tampered -- 1 failed, 1 not checked"),
     ],
 )
-def test_well_findings_and_not_checked_are_never_confused(made: Verification, status: int, words: str) -> None:
+def test_trusted_findings_and_not_checked_are_never_confused(made: Verification, status: int, words: str) -> None:
     """Each has its status, and the summary says the same."""
     assert list(render_text(made, PLAIN, verbose=False, complain=lambda _: None))[-1] == words
     assert made.status == status

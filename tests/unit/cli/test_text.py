@@ -71,8 +71,8 @@ def test_a_block_keeps_its_lines_and_tabs() -> None:
     assert block("a\r\n\tb\nc\rd") == "a\n\tb\nc\\x0dd"
 
 
-def test_inline_text_has_single_blanks() -> None:
-    """Line ends, tabs and runs of blanks become one blank."""
+def test_inline_text_has_single_spaces() -> None:
+    """Line ends, tabs and runs of spaces become one space."""
     assert inline("  a\n\n b\tc ") == "a b c"
 
 
@@ -84,7 +84,7 @@ def test_wide_and_combining_characters_are_measured_in_cells() -> None:
 
 
 def test_passage_lights_the_matches() -> None:
-    """The characters of each range stand out, also across a blank."""
+    """The characters of each range stand out, also across a space."""
     assert passage("how to deploy it", [(7, 13)], light=starred, width=None) == ["how to *deploy* it"]
     assert passage("file system", [(0, 11)], light=starred, width=None) == ["*file* *system*"]
 

@@ -443,9 +443,9 @@ def test_a_cache_that_is_removed_under_way_is_made_again(
 def test_progress_is_reported(make: Callable[..., SpaceIndex], root: Root) -> None:
     """From nothing to all files of the source, in steps."""
     lay(root.path, {f"tools/many/t{number}.sh": "# One\n" for number in range(60)})
-    told: list[tuple[int, int, str]] = []
-    make(progress=lambda done, of, source: told.append((done, of, source))).refresh()
-    assert told == [(0, 63, "project"), (50, 63, "project"), (63, 63, "project")]
+    reported: list[tuple[int, int, str]] = []
+    make(progress=lambda done, of, source: reported.append((done, of, source))).refresh()
+    assert reported == [(0, 63, "project"), (50, 63, "project"), (63, 63, "project")]
 
 
 def test_a_root_that_does_not_exist_is_empty(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_a_segment_is_the_inverted_index_of_its_items(
 
 @settings(max_examples=40)
 @given(st.lists(items(), min_size=1, max_size=4))
-def test_entries_are_the_values_that_an_item_has(found: list[Item]) -> None:
+def test_keyword_terms_are_the_values_that_an_item_has(found: list[Item]) -> None:
     """Every metadata key but the reserved ones has an entry per value, folded; built-in fields come from the item."""
     for one in found:
         entries = keyword_entries(one, place(one))
@@ -116,13 +116,13 @@ def test_the_order_of_adding_numbers_the_documents(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("value", ["a\nb", "a\x00b", " a b ", "A B", "\uff21 b", "a\u00a0b"])
-def test_entries_are_folded_and_free_of_separators(tmp_path: Path, value: str) -> None:
+def test_keyword_terms_are_folded_and_free_of_separators(tmp_path: Path, value: str) -> None:
     """Newlines and NULs become spaces, blanks at the ends go, case and width do not count."""
     held = dump(Segment(write(tmp_path / "a", [item("x", metadata={"note": value})])))
     assert ("note", "a b") in held["entries"][0]
 
 
-def test_reserved_and_endless_metadata_get_no_entries(tmp_path: Path) -> None:
+def test_reserved_and_endless_metadata_get_no_keyword_terms(tmp_path: Path) -> None:
     """A key that means something built in is left to that; of very many values the first 500 are kept, cut to 1,000."""
     reserved = {"type": "directive", "is": "trusted", "signer": "me", "title": "other"}
     hostile = reserved | {"k": ["x" * 2000, *map(str, range(600))]}

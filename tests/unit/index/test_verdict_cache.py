@@ -185,7 +185,7 @@ EXPECTED = {name: mask.tolist() for name, mask in MASKS.items()}
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=40))
-def test_masks_come_back(bits: list[bool]) -> None:
+def test_bitsets_come_back(bits: list[bool]) -> None:
     """However many documents there are, and nothing unfinished stays beside the file."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "m.ryx"
@@ -196,7 +196,7 @@ def test_masks_come_back(bits: list[bool]) -> None:
         assert [each.name for each in Path(folder).iterdir()] == ["m.ryx"]
 
 
-def test_masks_are_made_once(tmp_path: Path) -> None:
+def test_bitsets_are_made_once(tmp_path: Path) -> None:
     """The second time the file answers."""
     assert ask(tmp_path / "m.ryx") == (EXPECTED, 1)
     assert ask(tmp_path / "m.ryx") == (EXPECTED, 0)
@@ -282,7 +282,9 @@ def test_a_file_of_a_killed_process_is_no_hindrance(tmp_path: Path) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["m.ryx"]
 
 
-def test_where_nothing_can_be_written_masks_are_made_each_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_nothing_can_be_written_bitsets_are_made_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A full disk or a folder that is gone costs time only."""
 
     def full(*_args: Any, **_options: Any) -> NoReturn:

@@ -173,7 +173,7 @@ def test_one_line_of_a_mebibyte_is_read() -> None:
     assert read("tools/a.yaml", f"description: {line}").description.endswith("…")
 
 
-def test_text_that_would_drive_a_terminal_is_blanked() -> None:
+def test_text_that_would_control_a_terminal_is_replaced_by_spaces() -> None:
     """Escape sequences, NULs and other controls are blanks; marks that turn the reading direction are in no title."""
     item = read(
         "knowledge/a.md",

@@ -206,7 +206,7 @@ def test_text_before_the_first_heading_is_a_section_of_level_zero() -> None:
         ("", ""),
     ],
 )
-def test_the_description_is_the_first_prose(text: str, description: str) -> None:
+def test_the_description_is_the_first_paragraph(text: str, description: str) -> None:
     """Headings, fences, tables, rules, tags, images and comments are no prose."""
     assert read("knowledge/a.md", text).description == description
 

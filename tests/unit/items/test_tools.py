@@ -139,7 +139,7 @@ def test_reading_a_tool_warns_of_nothing() -> None:
         assert read("tools/a.py", 'x = "\\d"\n').body
 
 
-def test_values_that_json_cannot_say_are_left_out_or_replaced() -> None:
+def test_values_that_json_cannot_hold_are_left_out_or_replaced() -> None:
     """Sets become lists, bytes and complex numbers null like infinities, lone surrogates are replaced."""
     item = read(
         "tools/a.py",

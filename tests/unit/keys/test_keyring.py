@@ -1,4 +1,4 @@
-"""The keys of a user: where they are kept, who may look, what is told of them, and what never is."""
+"""The keys of a user: where they are kept, who may look, what is shown of them, and what never is."""
 
 from __future__ import annotations
 
@@ -81,14 +81,14 @@ def test_nothing_is_written_when_an_argument_is_wrong(tmp_path: Path, arguments:
 
 
 def test_a_passphrase_protects_the_file(tmp_path: Path) -> None:
-    """With ``RYE_KEY_PASSPHRASE`` or an answer the file is encrypted; without it, the key is told but not opened."""
+    """With ``RYE_KEY_PASSPHRASE`` or an answer the file is encrypted; without it, the key is listed but not opened."""
     ring = keyring(tmp_path, {PASSPHRASE_VARIABLE: "open sesame"})
     made = ring.generate()
     assert b"BEGIN ENCRYPTED PRIVATE KEY" in Path(made.path).read_bytes()
     assert ring.signing_key().public.fingerprint == made.fingerprint
     closed = keyring(tmp_path)
-    told = closed.show()
-    assert (told.fingerprint, told.encrypted, told.problem) == (made.fingerprint, True, "")
+    reported = closed.show()
+    assert (reported.fingerprint, reported.encrypted, reported.problem) == (made.fingerprint, True, "")
     assert closed.public_key().fingerprint == made.fingerprint
     with pytest.raises(SigningError) as caught:
         closed.signing_key()
@@ -124,14 +124,14 @@ def test_a_passphrase_is_asked_for_only_when_it_is_needed(tmp_path: Path) -> Non
 
 
 @POSIX
-def test_unsafe_permissions_are_told_with_the_command_that_fixes_them(tmp_path: Path) -> None:
+def test_unsafe_permissions_are_an_error_with_the_command_that_fixes_them(tmp_path: Path) -> None:
     """A key or folder that others may look into is listed as unusable, with the chmod, and is not used."""
     ring = keyring(tmp_path)
     path = Path(ring.generate().path)
     for target, unsafe, safe in ((path, 0o644, 0o600), (path.parent, 0o755, 0o700)):
         target.chmod(unsafe)
-        (told,) = ring.list()
-        assert f"chmod {safe:o} {target}" in told.problem
+        (reported,) = ring.list()
+        assert f"chmod {safe:o} {target}" in reported.problem
         for use in (ring.signing_key, ring.export_private):
             with pytest.raises(SigningError) as caught:
                 use()
@@ -158,12 +158,12 @@ def test_the_key_of_the_environment_is_listed_first_and_signs(tmp_path: Path) ->
 @pytest.mark.parametrize(
     "given", ["c2VjcmV0LXNlY3JldA==", "x" * 5000, "~nobody/key", "-----BEGIN PRIVATE KEY-----\nAAAA", "a\0b"]
 )
-def test_what_the_variable_holds_is_never_told(tmp_path: Path, given: str) -> None:
+def test_attack_no_message_shows_what_the_variable_holds(tmp_path: Path, given: str) -> None:
     """A secret in the wrong form is a sentence about the variable, without the secret."""
     ring = keyring(tmp_path, {KEY_VARIABLE: given})
-    (told,) = ring.list()
-    assert told.problem
-    assert given[:40] not in str(told.to_dict())
+    (reported,) = ring.list()
+    assert reported.problem
+    assert given[:40] not in str(reported.to_dict())
     with pytest.raises(RyeError) as caught:
         ring.signing_key()
     assert given[:40] not in str(caught.value.to_dict())
@@ -265,7 +265,7 @@ def test_what_is_public_is_shown(text: str) -> None:
 
 
 def test_no_answer_holds_a_private_key(tmp_path: Path) -> None:
-    """Whatever the keyring tells, in values, texts and errors, none of it is the secret."""
+    """In no value, text or error of the keyring is the secret."""
     ring = keyring(tmp_path, {KEY_VARIABLE: EVE.to_pem().decode()})
     made = ring.generate(owner="Ada")
     said = repr([made, ring.list(), ring.show(), ring.signing_key(), ring.trust.list()]) + str(ring.export_trust_file())
@@ -276,7 +276,7 @@ def test_no_answer_holds_a_private_key(tmp_path: Path) -> None:
             assert secret not in said
 
 
-def test_a_key_without_its_public_half_is_told_as_far_as_possible(tmp_path: Path) -> None:
+def test_a_key_without_its_public_half_is_listed_with_what_is_known(tmp_path: Path) -> None:
     """An encrypted key that came here without a ``.pub`` is listed with an unknown fingerprint."""
     ring = keyring(tmp_path, {PASSPHRASE_VARIABLE: "secret"})
     path = Path(ring.generate().path)
@@ -284,8 +284,8 @@ def test_a_key_without_its_public_half_is_told_as_far_as_possible(tmp_path: Path
         path.with_suffix(".pub").unlink(missing_ok=True)
         if broken:
             path.with_suffix(".pub").write_text(broken)
-        (told,) = keyring(tmp_path).list()
-        assert (told.fingerprint, told.encrypted, told.problem) == ("", True, "")
+        (reported,) = keyring(tmp_path).list()
+        assert (reported.fingerprint, reported.encrypted, reported.problem) == ("", True, "")
 
 
 def test_keys_come_from_the_system(tmp_path: Path) -> None:
@@ -317,7 +317,7 @@ def test_a_public_half_that_is_not_that_of_the_locked_key(tmp_path: Path) -> Non
 
 
 def test_a_public_half_that_is_not_that_of_an_open_key(tmp_path: Path) -> None:
-    """Whoever gives that file to others gives them the wrong key, so it is told at once."""
+    """Whoever gives that file to others gives them the wrong key, so it is reported at once."""
     ring = keyring(tmp_path)
     path = Path(ring.generate().path)
     path.with_suffix(".pub").write_text(EVE.public.pem, encoding="ascii")

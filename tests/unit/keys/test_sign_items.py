@@ -154,7 +154,7 @@ def test_what_names_one_successor_is_signed(sim: SpaceSim, written: str) -> None
 
 
 def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
-    """``check`` tells what this key has not signed; it needs no private key and writes nothing."""
+    """``check`` lists what this key has not signed; it needs no private key and writes nothing."""
     registry = registry_of(sim)
     registry.sign("tool:demo/*")
     before = contents(sim)
@@ -175,7 +175,7 @@ def test_checking_looks_at_signatures_alone(sim: SpaceSim) -> None:
 
 @pytest.mark.parametrize("given", ["bare base64", "no such file", "broken PEM"])
 def test_a_dry_run_reads_the_key_of_the_environment(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, given: str) -> None:
-    """What keeps the run from signing keeps the dry run from saying that it would, and tells nothing of the key."""
+    """What keeps the run from signing keeps the dry run from saying that it would, and shows nothing of the key."""
     pem = ANN.to_pem().decode()
     body = "".join(pem.splitlines()[1:-1])
     texts = {"bare base64": body, "no such file": str(sim.folder / "no.pem"), "broken PEM": pem.replace(body, body[4:])}
@@ -202,7 +202,7 @@ def test_an_encrypted_key_is_opened_only_to_sign(sim: SpaceSim) -> None:
     assert all(not item.changed for item in registry.sign("*", key="eve", check=True).items)
 
 
-def test_a_signature_that_will_not_count_is_told(sim: SpaceSim) -> None:
+def test_a_signature_that_will_not_count_gives_a_warning(sim: SpaceSim) -> None:
     """Signing with a key that the user does not trust, or outside its namespaces, warns once for each reason."""
     registry, trusted = registry_of(sim), sim.root("user") / signing.TRUSTED_FOLDER
     assert registry.sign("*").warnings == ()

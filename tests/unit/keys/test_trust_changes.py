@@ -1,4 +1,4 @@
-"""Whose signatures count: every change to trust files, the verdicts it leads to, and the reason told for each key."""
+"""Whose signatures count: every change to trust files, the verdicts it leads to, and the reason listed for each key."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def test_a_revocation_is_not_lifted_by_accident(sim: SpaceSim) -> None:
     assert code(sim) == "unknown-key"
 
 
-def test_revoking_keeps_what_the_file_said(sim: SpaceSim) -> None:
+def test_revoking_keeps_the_rest_of_the_file(sim: SpaceSim) -> None:
     """Owner and limits stay; the reason may be corrected later; a date that is none is refused."""
     trust = trust_of(sim)
     trust.add(raw(PAT.public), owner="Pat", namespaces=("demo/*",))
@@ -193,7 +193,7 @@ def test_a_project_cannot_vouch_for_itself_until_endorsed(sim: SpaceSim) -> None
     assert code(sim) == "project-key"
 
 
-def test_why_an_endorsement_does_not_count_is_told(sim: SpaceSim) -> None:
+def test_the_reason_why_an_endorsement_does_not_count_is_listed(sim: SpaceSim) -> None:
     """The endorser is revoked, expired or limited: each has its own words."""
     trust = trust_of(sim)
     put_project_key(sim, PAT)
@@ -227,7 +227,7 @@ def test_each_key_has_a_line_on_why_it_counts(sim: SpaceSim, tmp_path: Path) -> 
     assert row(trust_of(sim, named=(file,)), EVE, "named").reason == "for every item: named with --trust"
 
 
-def test_no_key_counts_and_it_is_said(tmp_path: Path) -> None:
+def test_the_list_says_that_no_key_counts(tmp_path: Path) -> None:
     """An empty or unreadable trust set trusts nothing; list and verify both say so and why."""
     sim = SpaceSim(tmp_path, bundles=())
     sim.add("project", HELLO, '"""Say hello."""\n')
@@ -252,7 +252,7 @@ def test_keys_that_are_there_but_do_not_count_are_no_trust(tmp_path: Path) -> No
     assert trust.list().warnings == ("no key counts, so no signature is trusted",)
 
 
-def test_a_user_without_keys_is_told_so(sim: SpaceSim) -> None:
+def test_the_list_says_that_a_user_has_no_keys(sim: SpaceSim) -> None:
     """Bundles speak for their own items alone; that nothing else is trusted is said."""
     trust = trust_of(sim)
     trust.remove(ANN.public.fingerprint)

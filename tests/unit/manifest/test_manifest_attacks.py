@@ -58,7 +58,7 @@ def test_two_swapped_items() -> None:
 
 
 def test_an_item_rolled_back_to_an_older_signed_version() -> None:
-    """A content signed before the listed one is told from one that was merely edited."""
+    """A content signed before the listed one has another code than one that was merely edited."""
     older = item("a/one", "older", signed=SIGNED_AT - timedelta(days=1))
     newer = item("a/one", "newer", signed=SIGNED_AT + timedelta(days=1))
     assert written().codes(items=(older, TWO, THREE)) == ["item-rolled-back"]
@@ -90,7 +90,7 @@ def test_an_old_manifest_served_again_with_its_old_items() -> None:
     assert board.check(files=old, items=ITEMS).seen == board.seen
 
 
-def test_an_old_manifest_is_not_told_on_first_use() -> None:
+def test_an_old_manifest_is_not_recognised_on_first_use() -> None:
     """Nothing was seen yet: the check trusts what it sees and says so."""
     board = written()
     old = dict(board.files)

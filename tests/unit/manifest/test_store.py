@@ -118,7 +118,7 @@ def test_a_manifest_of_too_many_bytes_is_not_taken_in(tmp_path: Path) -> None:
         read_manifest(tmp_path)
 
 
-def test_who_reads_while_somebody_writes_sees_one_manifest(tmp_path: Path) -> None:
+def test_a_reader_beside_a_writer_sees_one_manifest(tmp_path: Path) -> None:
     """A reader gets the files of one version, never some of each, however often they are replaced."""
     board = written()
     states = []
@@ -170,7 +170,7 @@ def test_a_writer_killed_at_any_moment_leaves_a_whole_manifest(tmp_path: Path, m
 
 
 @posix
-def test_two_who_write_at_once_take_turns(tmp_path: Path) -> None:
+def test_two_writers_take_turns(tmp_path: Path) -> None:
     """Neither removes what the other has just written: the manifest in the end is that of one of them, whole."""
     board = written()
     states = []
@@ -280,7 +280,7 @@ def test_a_home_that_nobody_has_is_no_state_folder(tmp_path: Path, monkeypatch: 
         load_seen(tmp_path)
 
 
-def test_what_cannot_be_told_counts_as_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_state_that_cannot_be_read_counts_as_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A state that cannot be looked at is asked after, and refused, rather than taken for a first use."""
     monkeypatch.setenv("RYE_STATE_DIR", str(tmp_path / ("x" * 300)))
     assert was_seen(tmp_path)

@@ -249,7 +249,7 @@ STEPS = st.lists(
 
 @settings(max_examples=40)
 @given(steps=STEPS)
-def test_whatever_its_owner_does_an_honest_manifest_is_well(steps: list[tuple[str, int]]) -> None:
+def test_whatever_its_owner_does_an_honest_manifest_passes(steps: list[tuple[str, int]]) -> None:
     """Any sequence of edits, delegations and key changes, each written, passes the check of one who saw the last."""
     board = Board(items=(), trust=BOTH)
     items: dict[str, ListedItem] = {}

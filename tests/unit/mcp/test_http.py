@@ -11,10 +11,10 @@ import pytest
 from rye.mcp.http import _shorten_disconnect
 
 
-@pytest.mark.parametrize(("fault", "told"), [(anyio.ClosedResourceError(), False), (ValueError("odd"), True)])
+@pytest.mark.parametrize(("fault", "reported"), [(anyio.ClosedResourceError(), False), (ValueError("odd"), True)])
 @pytest.mark.parametrize("answered", [False, True])
-def test_a_client_that_leaves_is_no_fault(fault: Exception, *, told: bool, answered: bool) -> None:
-    """It is told in a line, also where the library then fails to answer it; any other fault keeps its traceback."""
+def test_a_client_that_leaves_is_no_fault(fault: Exception, *, reported: bool, answered: bool) -> None:
+    """It is logged in one line, also where the library then fails to answer it; any other fault keeps its traceback."""
     try:
         try:
             raise fault  # noqa: TRY301 - to be handled, as in the library
@@ -25,4 +25,4 @@ def test_a_client_that_leaves_is_no_fault(fault: Exception, *, told: bool, answe
     except Exception:  # noqa: BLE001 - whichever it is
         record = logging.LogRecord("uvicorn.error", logging.ERROR, "", 0, "failed", None, sys.exc_info())
     assert _shorten_disconnect(record)
-    assert (record.exc_info is not None) == told
+    assert (record.exc_info is not None) == reported

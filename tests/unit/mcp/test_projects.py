@@ -1,4 +1,4 @@
-"""Which project a call means, how many stay open, and which paths an error may tell."""
+"""Which project a call means, how many stay open, and which paths an error may show."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def start(opened: list[Projects], options: Options) -> Projects:
     return opened[-1]
 
 
-def test_only_so_many_projects_stay_open(opened: list[Projects], tmp_path: Path) -> None:
+def test_the_number_of_open_projects_is_bounded(opened: list[Projects], tmp_path: Path) -> None:
     """The one used longest ago is closed; those named at the start stay."""
     folders = [make_project(tmp_path / f"p{number}") for number in range(MAX_PROJECTS + 4)]
     projects = start(opened, Options())
@@ -96,7 +96,7 @@ def test_the_project_around_the_working_directory_is_the_default(
     assert projects.find(str(here)) is projects.find()
 
 
-def test_a_broken_project_is_told_to_who_asks_for_it_alone(
+def test_a_broken_project_is_an_error_only_for_calls_that_name_it(
     opened: list[Projects], elsewhere: Path, tmp_path: Path
 ) -> None:
     """Others can be named while the one worked in cannot be used; nothing further up is taken in its place."""

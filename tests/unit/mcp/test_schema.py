@@ -53,7 +53,7 @@ ANSWERS = (
 
 
 def test_the_schema_is_that_of_what_to_dict_returns() -> None:
-    """Keys are those of the JSON, not of the dataclass; types are told but for text, lists and mappings."""
+    """Keys are those of the JSON, not of the dataclass; types are given except for text, lists and mappings."""
     schema = schema_of(Outer, verdict={"enum": ["a", "b"]})
     assert schema["properties"] == {
         "rows": {"type": "array"},

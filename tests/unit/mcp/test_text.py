@@ -48,7 +48,7 @@ def test_an_option_inside_an_argument_is_named_when_it_is_wrong(
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("said", "reported"),
     [
         ("rye search --ids lists what there is", "rye_search lists what there is"),
         ("write type:… and id:…, or rye show to read it", "write type:… and id:…, or rye_load to read it"),
@@ -62,6 +62,6 @@ def test_an_option_inside_an_argument_is_named_when_it_is_wrong(
         ("use 1 to 1000", "use 1 to 1000"),
     ],
 )
-def test_a_command_is_the_tool_that_does_the_same_or_the_users(said: str, told: str) -> None:
+def test_a_command_is_the_tool_that_does_the_same_or_the_users(said: str, reported: str) -> None:
     """Only whole words count, and what a tool has no option for is left to the user."""
-    assert for_client(said) == told
+    assert for_client(said) == reported

@@ -64,7 +64,7 @@ def test_only_quotes_and_backslashes_are_escaped_in_quotes(text: str, phrase: st
         (r'n:["a ]" TO a\]b}', Range("n", "a ]", "a]b", include_high=False)),
     ],
 )
-def test_escapes_in_other_leaves(text: str, node: Node) -> None:
+def test_escapes_in_other_term_queries(text: str, node: Node) -> None:
     """Wildcards keep their escapes in the pattern; values lose them."""
     assert parse(text).ast == node
 

@@ -138,7 +138,7 @@ def words(text: str) -> list[str]:
     return [word.text for word in found]
 
 
-def test_prose_is_read_as_its_words() -> None:
+def test_running_text_is_read_as_its_words() -> None:
     """Punctuation stays with the words, where it means nothing; quotes make phrases, parentheses groups."""
     text = 'Find books with "mystery" (2nd ed.): what\'s new?'
     assert words(text) == ["Find", "books", "with", "mystery", "2nd", "ed.", ":", "what's", "new"]
@@ -165,7 +165,7 @@ def test_prose_is_read_as_its_words() -> None:
         ("nul\0byte", ["nul", "byte"]),
     ],
 )
-def test_punctuation_of_prose_costs_no_word(text: str, expected: list[str]) -> None:
+def test_punctuation_of_running_text_costs_no_word(text: str, expected: list[str]) -> None:
     """Question marks at the end of words, stray quotes, parentheses and dashes are dropped."""
     assert words(text) == expected
 

@@ -223,7 +223,7 @@ def test_loading_what_is_not_there(registry: Registry) -> None:
         ("tool:cyc/b", ["knowledge:cyc/b", "knowledge:cyc/a", "knowledge:cyc/c"]),
     ],
 )
-def test_an_item_that_is_not_there_is_told_alike_by_all_that_ask_for_one(
+def test_every_method_gives_the_same_error_for_an_item_that_is_not_there(
     tmp_path: Path, item: str, near: list[str]
 ) -> None:
     """The ids most like it whatever their case, of one id the type asked for first; nothing that is not like it."""

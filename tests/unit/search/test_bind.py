@@ -125,7 +125,7 @@ def shown_filter(node: Bound) -> str:
     ],
 )
 def test_a_query_means(asked: str, meaning: str) -> None:
-    """Names are folded and aliased; words are leaves in text fields and whole values elsewhere."""
+    """Names are folded and aliased; words are term queries in text fields and whole values elsewhere."""
     assert shown(only(asked)) == meaning
 
 
@@ -163,7 +163,7 @@ def test_what_depends_on_verdicts_says_so(asked: str, matters: bool) -> None:  #
 
 
 def test_boosts_multiply_over_nesting() -> None:
-    """A boost applies to every leaf below it."""
+    """A boost applies to every term query below it."""
     node = only("(a^2 OR title:(b c^3))^0.5")
     assert isinstance(node, Any)
     first, rest = node.operands
@@ -173,8 +173,8 @@ def test_boosts_multiply_over_nesting() -> None:
 
 
 @pytest.mark.parametrize("level", [None, 1, 2])
-def test_an_unfielded_leaf_searches_the_fields_of_its_level(level: int | None) -> None:
-    """A leaf with a field is bound to that alone, whatever the level."""
+def test_a_word_without_field_searches_the_fields_of_its_level(level: int | None) -> None:
+    """A word with a field is bound to that alone, whatever the level."""
     leaf, fielded = only("a", level=level), only("body:a", level=level)
     assert isinstance(leaf, TermQuery)
     assert isinstance(fielded, TermQuery)

@@ -1,4 +1,4 @@
-"""Which terms a part of a leaf stands for, with which weights, and what is kept when they are too many."""
+"""Which terms a part of a term query stands for, with which weights, and what is kept when they are too many."""
 
 from __future__ import annotations
 

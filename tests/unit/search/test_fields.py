@@ -86,6 +86,6 @@ def test_a_bound_must_be_readable(kind: str, bound: str, can: bool) -> None:  # 
         ("runtime.version", "version"),
     ],
 )
-def test_a_key_tells_its_kind(key: str, kind: str) -> None:
+def test_the_kind_of_a_value_follows_from_its_key(key: str, kind: str) -> None:
     """Built-in fields have a kind; of metadata keys the ending tells."""
     assert kind_of(key) == kind

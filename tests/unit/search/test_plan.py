@@ -97,7 +97,7 @@ def test_other_operators_of_a_question_are_kept(text: str, read: str) -> None:
     ("text", "read"),
     [("key?", "key"), ("key? rotate", "key rotate"), ("a? b?", "a b"), ("see tool:ops/x", "see ops/x")],
 )
-def test_few_words_are_prose_only_where_they_find_nothing_as_written(text: str, read: str) -> None:
+def test_few_words_are_relaxed_only_where_they_find_nothing_as_written(text: str, read: str) -> None:
     """The query as written goes first; by meaning, and in sections, question marks always ask."""
     plan = make_plan(request(text))
     assert (str(plan.main), plan.as_sentence and str(plan.as_sentence.main)) == (text, read)
@@ -173,7 +173,7 @@ def test_proximity_needs_several_words(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "warned"), [('"a b"', True), ("type:tool", True), ("a*", True), ("", False), ("a", False)]
 )
-def test_fuzzy_without_effect_is_told(text: str, warned: bool) -> None:  # noqa: FBT001
+def test_fuzzy_without_effect_gives_a_warning(text: str, warned: bool) -> None:  # noqa: FBT001
     """An option that has nothing to act on is warned of."""
     assert bool(make_plan(request(text, fuzzy={"enabled": True})).warnings) is warned
 

@@ -1,4 +1,4 @@
-"""Matching and scoring by example and by formula; ``tests/property/test_positions_leaves.py`` has the rest."""
+"""Matching and scoring by example and by formula; ``tests/property/test_term_queries.py`` has the rest."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_score_is_written_out(over: Reader) -> None:
     assert mine.scores(np.asarray([1])).tolist() == pytest.approx([tf / (K1 + tf)])
 
 
-def test_only_positive_leaves_score(over: Reader) -> None:
+def test_only_positive_term_queries_score(over: Reader) -> None:
     """Excluded words take no part; a double negation does; a query without positive words scores 1."""
     everything = np.flatnonzero(over.live)
     plain = evaluation(over, "deploy").scores(everything).tolist()
@@ -82,15 +82,15 @@ def test_only_positive_leaves_score(over: Reader) -> None:
     assert evaluation(over, "-deploy").scores(everything).tolist() == [1.0] * 4
 
 
-def test_a_leaf_contributes_wherever_it_matches(over: Reader) -> None:
+def test_a_term_query_contributes_wherever_it_matches(over: Reader) -> None:
     """Whatever the boolean structure: an OR of two scores as the AND of them."""
     everything = np.flatnonzero(over.live)
     both, either = evaluation(over, "deploy files"), evaluation(over, "deploy OR files")
     assert both.scores(everything).tolist() == either.scores(everything).tolist()
 
 
-def test_boosts_weigh_leaves_against_each_other(over: Reader) -> None:
-    """A boost of one leaf shifts shares; a boost of the whole query changes nothing."""
+def test_boosts_weigh_term_queries_against_each_other(over: Reader) -> None:
+    """A boost of one term query shifts shares; a boost of the whole query changes nothing."""
     everything = np.flatnonzero(over.live)
     plain = evaluation(over, "deploy OR other").scores(everything)
     assert evaluation(over, "(deploy OR other)^5").scores(everything).tolist() == pytest.approx(plain.tolist())
@@ -108,7 +108,7 @@ def test_a_word_that_nothing_has_lowers_the_rest(over: Reader) -> None:
 
 
 def test_explanations_say_where_a_score_comes_from(over: Reader) -> None:
-    """One trace per leaf and field that occurs, with df, idf, boost and tf~; they sum to the score."""
+    """One trace per term query and field that occurs, with df, idf, boost and tf~; they sum to the score."""
     mine = evaluation(over, "deploy^2 OR files OR never")
     traces = mine.explain(1)
     assert [(trace.clause, trace.field, trace.df, trace.boost) for trace in traces] == [
@@ -172,7 +172,7 @@ def test_a_term_query_both_wanted_and_excluded_is_cut_where_it_is_wanted(over: R
     assert [found.cut() for found in mine.matchers()] == [True, False]
 
 
-def test_of_excluded_leaves_neither_terms_nor_postings_are_kept(over: Reader) -> None:
+def test_of_excluded_term_queries_neither_terms_nor_postings_are_kept(over: Reader) -> None:
     """What any number of them holds is a bit for each item; what is asked later is looked up again."""
     mine = evaluation(over, "-(f* d*)")
     assert len(mine.docs()) == 2
@@ -182,8 +182,8 @@ def test_of_excluded_leaves_neither_terms_nor_postings_are_kept(over: Reader) ->
     assert sorted(one.words() | other.words()) == ["d", "deploy", "files"]
 
 
-def test_the_same_leaf_twice_counts_twice(over: Reader) -> None:
-    """A repeated word is two leaves, and shares stay the same."""
+def test_the_same_term_query_twice_counts_twice(over: Reader) -> None:
+    """A repeated word is two term queries, and shares stay the same."""
     everything = np.flatnonzero(over.live)
     once, twice = evaluation(over, "deploy"), evaluation(over, "deploy deploy")
     assert len(twice.scored()) == 2

@@ -28,7 +28,7 @@ READ = [
 
 
 @pytest.mark.parametrize(("text", "said", "demanded"), READ)
-def test_plain_words_are_said_and_all_else_is_demanded(text: str, said: str, demanded: str) -> None:
+def test_plain_words_are_embedded_and_all_else_is_required(text: str, said: str, demanded: str) -> None:
     """No part of a query is left without effect."""
     node = parse(text).ast
     assert " ".join(texts_of(node)) == said

@@ -134,7 +134,7 @@ def test_a_fault_of_one_part_leaves_the_others(tmp_path: Path, weights: str, boo
     assert read_choice(tmp_path / "user").kind == "none"
 
 
-def test_attack_a_value_of_any_length_is_told_in_short(tmp_path: Path) -> None:
+def test_attack_a_long_value_is_shortened_in_the_message(tmp_path: Path) -> None:
     """A warning is a line."""
     (problem,) = read_ranking(roots(tmp_path, user=f"source_boosts: {{user: {'x' * 9000}}}\n")).problems
     assert len(problem) < len(str(tmp_path)) + 400

@@ -1,4 +1,4 @@
-"""Attacks on signed files, each by its name: none is trusted, and each is told for what it is."""
+"""Attacks on signed files, each by its name: none is trusted, and each has its own reason code."""
 
 from __future__ import annotations
 
@@ -104,9 +104,9 @@ def test_tool_copied_to_another_id(item_id: str) -> None:
     """S4: a v2 signature holds at one id; where the file says which, the move is proven."""
     signed, there = sign(TOOL), place(item_id)
     assert verdict(signed, there).code == "signature"
-    told = verdict(signed, there, declared=declare(place()))
-    assert (told.verdict, told.code) == (Verdict.MISPLACED, "signed-elsewhere")
-    assert "tool:demo/hello" in told.reason
+    reported = verdict(signed, there, declared=declare(place()))
+    assert (reported.verdict, reported.code) == (Verdict.MISPLACED, "signed-elsewhere")
+    assert "tool:demo/hello" in reported.reason
 
 
 def test_older_tool_copied_to_another_id() -> None:
@@ -119,7 +119,7 @@ def test_older_tool_copied_to_another_id() -> None:
     assert found.verdict is Verdict.MISPLACED
 
 
-def test_older_tool_copied_within_its_folder_is_told_as_unbound() -> None:
+def test_older_tool_copied_within_its_folder_is_unbound() -> None:
     """S4: where a file does not state its name, an older line cannot tell; the reason says so."""
     found = verdict(sign(TOOL, form=V1), place("demo/other"), declared={"category": "demo"})
     assert found.code == "ok-unbound"
@@ -132,8 +132,8 @@ def test_item_moved_to_another_type() -> None:
     found = verdict(signed, NOTE_PLACE)
     assert (found.verdict, found.code) == (Verdict.MISPLACED, "signed-elsewhere")
     assert "directive:demo/hello" in found.reason
-    told = verdict(sign(NOTE, suffix=".md", form=V1), NOTE_PLACE, declared={"type": "Directive"})
-    assert told.verdict is Verdict.MISPLACED
+    reported = verdict(sign(NOTE, suffix=".md", form=V1), NOTE_PLACE, declared={"type": "Directive"})
+    assert reported.verdict is Verdict.MISPLACED
 
 
 def test_homoglyph_id() -> None:

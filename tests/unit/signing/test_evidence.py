@@ -79,7 +79,7 @@ def test_a_line_of_another_form_is_malformed(change: tuple[str, str]) -> None:
     "when", ["2026-03-01T08:30:00Z", "2026-03-01T08:30:00.123456789Z", "2026-03-01T09:30:00+01:00"]
 )
 def test_times_of_older_lines(when: str) -> None:
-    """Older lines may carry fractions or an offset; the time is told as written."""
+    """Older lines may carry fractions or an offset; the time is shown as written."""
     assert inspected(LINE.replace("2026-03-01T08:30:00Z", when)).signed_at == when
 
 

@@ -40,7 +40,7 @@ def test_every_reason_code_has_a_golden_file() -> None:
 
 
 def test_facts_of_the_line_are_in_every_judgement_that_read_it() -> None:
-    """Time and format are told whenever the line could be read."""
+    """Time and format are given whenever the line could be read."""
     for name, golden in GOLDEN.items():
         found = verdict((ASSETS / name).read_bytes(), golden.origin, declared=golden.declared)
         if golden.code in {"malformed", "two-envelopes", "no-envelope", "envelope-elsewhere"}:

@@ -79,7 +79,7 @@ def test_project_vouching_for_itself_on_disk(tmp_path: Path) -> None:
     assert verdict(signed, trust=load_trust(project=project, named=[path]).trust).verdict is Verdict.TRUSTED
 
 
-def test_a_bad_trust_file_is_left_out_and_told(tmp_path: Path) -> None:
+def test_a_bad_trust_file_is_left_out_with_a_problem(tmp_path: Path) -> None:
     """One unreadable file takes nothing from the others; hidden files and other kinds are not looked at."""
     good = put_trust(tmp_path, ANN, "ann")
     folder = good.parent
@@ -105,7 +105,7 @@ def test_a_pipe_among_the_trust_files_is_not_waited_for(tmp_path: Path) -> None:
     assert "not a regular file" in load_trust(project=tmp_path).warnings[0]
 
 
-def test_an_unreadable_folder_or_file_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreadable_folder_or_file_is_a_problem(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that cannot be read are said to be missing; root reads everything, so the refusal is put in."""
     put_trust(tmp_path, ANN, "ann")
 
@@ -203,7 +203,7 @@ def test_the_environment_gives_a_key_as_text_or_path(tmp_path: Path) -> None:
     assert find_signing_key(tmp_path, environ={"RYE_SIGNING_KEY": closed}, passphrase=b"secret").public == EVE.public
 
 
-def test_no_key_is_told(tmp_path: Path) -> None:
+def test_a_missing_key_is_an_error(tmp_path: Path) -> None:
     """Where no key is, the error says where one was looked for, and never shows what a variable held."""
     with pytest.raises(NotFoundError) as caught:
         find_signing_key(tmp_path, environ={})
@@ -219,7 +219,7 @@ def test_no_key_is_told(tmp_path: Path) -> None:
     assert secret.splitlines()[1] not in str(broken.value.to_dict())
 
 
-def test_a_key_that_cannot_be_written_is_told(tmp_path: Path) -> None:
+def test_a_key_that_cannot_be_written_is_a_fault(tmp_path: Path) -> None:
     """A file where the folder should be is the machine's fault, not a crash."""
     (tmp_path / "keys").write_text("")
     with pytest.raises((EnvironmentFault, SigningError)):

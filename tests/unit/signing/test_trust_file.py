@@ -36,7 +36,7 @@ def test_any_of_the_three_fingerprints_may_be_stated(name: str) -> None:
 
 @pytest.mark.parametrize("name", [EVE.public.fingerprint, EVE.public.fingerprint[:16], "", PUBLIC.fingerprint[:15]])
 def test_a_fingerprint_that_is_not_the_keys_is_refused(name: str) -> None:
-    """A trust file whose fingerprint disagrees with its key is not taken, and both are told."""
+    """A trust file whose fingerprint disagrees with its key is not taken, and the problem names both."""
     with pytest.raises(SigningError) as caught:
         parsed(f'fingerprint = "{name}"\n{PEM}')
     assert caught.value.code == "fingerprint-mismatch"

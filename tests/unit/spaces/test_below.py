@@ -195,7 +195,7 @@ def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: 
 def test_a_link_into_a_folder_that_may_not_be_entered_is_a_problem(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What it leads to cannot be told; of a circle, of nothing and of a file it can: they hold no project."""
+    """What it leads to is unknown; a circle, nothing and a file are known to hold no project."""
     lay(tmp_path, {f".closed/p/.ai/{ITEM}": "", f"c/.ai/{ITEM}": "", "file": ""})
     for name, target in {"p": ".closed/p", "circle": "circle", "gone": "nowhere", "f": "file"}.items():
         (tmp_path / name).symlink_to(target)

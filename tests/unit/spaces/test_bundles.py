@@ -88,7 +88,7 @@ def test_a_bundle_is_named_by_the_distribution_that_installed_it(tmp_path: Path)
     assert "acme_core" not in sys.modules
 
 
-def test_a_bundle_is_named_by_its_entry_point_where_the_code_does_not_tell(tmp_path: Path) -> None:
+def test_a_bundle_is_named_by_its_entry_point_where_its_code_has_no_name(tmp_path: Path) -> None:
     """The id is computed, or the file cannot be parsed or is not there."""
     lay(tmp_path, distribution("acme", "acme-entry = acme_core:get_bundle"))
     lay(tmp_path, {"acme_core/.ai/tools/x.py": ""})

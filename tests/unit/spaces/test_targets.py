@@ -1,4 +1,4 @@
-"""What a target names, and which faults of a walk concern it: what was not asked for is not told."""
+"""What a target names, and which faults of a walk concern it: what was not asked for is not reported."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def faults(sim: SpaceSim, text: str) -> list[str]:
         (".ai", ["bad-name", "broken-link"]),
     ],
 )
-def test_only_faults_where_a_target_may_be_are_told(sim: SpaceSim, text: str, expected: list[str]) -> None:
+def test_only_problems_where_a_target_may_be_are_reported(sim: SpaceSim, text: str, expected: list[str]) -> None:
     """A fault elsewhere in the space is no reason why what was asked for could not be checked."""
     assert sorted(faults(sim, text)) == expected
     assert (main(["verify", text]) == 2) == bool(expected)

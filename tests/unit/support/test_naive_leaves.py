@@ -43,7 +43,7 @@ SINGLE = [
 
 
 @pytest.mark.parametrize(("node", "text", "expected"), SINGLE)
-def test_a_leaf_of_one_part(node: Node, text: str, expected: float) -> None:
+def test_a_term_query_of_one_part(node: Node, text: str, expected: float) -> None:
     """Every occurrence of every term it stands for counts with the term's weight."""
     assert tf(node, text) == pytest.approx(expected)
 
@@ -73,7 +73,7 @@ SEVERAL = [
 
 
 @pytest.mark.parametrize(("node", "text", "expected"), SEVERAL)
-def test_a_leaf_of_several_parts(node: Node, text: str, expected: float) -> None:
+def test_a_term_query_of_several_parts(node: Node, text: str, expected: float) -> None:
     """Parts stand at consecutive positions; words and fuzzy words also match joined; each start counts once."""
     assert tf(node, text) == pytest.approx(expected)
 
@@ -153,7 +153,7 @@ def test_near_does_not_reach_into_another_value() -> None:
 @pytest.mark.parametrize(
     "node", [Word("++"), Fuzzy("-"), Phrase("… !"), Phrase("", 2), Wildcard("?"), Wildcard(r"\*"), Wildcard("+*\u0301")]
 )
-def test_a_leaf_without_letters_and_digits_is_an_error(node: Node) -> None:
+def test_a_term_query_without_letters_and_digits_is_an_error(node: Node) -> None:
     """It could match nothing, so it is said, not searched."""
     with pytest.raises(QueryError) as caught:
         tf(node, "text")

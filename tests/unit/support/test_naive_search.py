@@ -64,7 +64,7 @@ def test_the_score_of_two_words_by_hand() -> None:
     assert [alpha, beta] == pytest.approx([0.288062, 0.044195], abs=1e-6)
 
 
-def test_a_leaf_adds_to_the_score_wherever_it_matches() -> None:
+def test_a_term_query_adds_to_the_score_wherever_it_matches() -> None:
     """``text OR (file AND nowhere)``: the ``file`` of an item counts though its AND does not hold."""
     plain = find([ALPHA, BETA], Word("text")).scores[0]
     query = Or((Word("text"), And((Word("file"), Word("nowhere")))))
@@ -73,7 +73,7 @@ def test_a_leaf_adds_to_the_score_wherever_it_matches() -> None:
     assert find([ALPHA, BETA], query).scores[0] > plain / 10
 
 
-def test_excluded_leaves_and_tests_take_no_part_in_the_score() -> None:
+def test_excluded_term_queries_and_tests_take_no_part_in_the_score() -> None:
     """Only what is asked for counts; with nothing asked for every score is 1."""
     both = [ALPHA, BETA]
     assert find(both, And((Word("text"), Not(Word("two"))))).scores == find(both, Word("text")).scores[1:]

@@ -95,7 +95,7 @@ def test_a_golden_file_is_judged_the_same_without_being_parsed(tmp_path: Path, n
 
 
 def test_a_v2_item_with_metadata_that_cannot_be_read_is_still_verified(sim: SpaceSim) -> None:
-    """The line covers the bytes whatever they are; of an older line the place cannot be told, which is no verdict."""
+    """The line covers the bytes whatever they are; of an older line the place is unknown, which is no verdict."""
     broken = "---\nname: [\n---\n\nText\n"
     sim.add("project", "knowledge/new.md", broken)
     sim.write("project", "knowledge/older.md", broken)

@@ -1,4 +1,4 @@
-"""Several files of one type and id: each is told of, wherever they lie, and nothing else is."""
+"""Several files of one type and id: each is reported, wherever they lie, and nothing else is."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ def ambiguous(folder: Path, *names: str) -> set[str]:
     return {str(each.details["path"]) for each in errors}
 
 
-def test_every_file_that_has_a_twin_is_told_of(tmp_path: Path) -> None:
+def test_every_file_that_has_a_duplicate_is_reported(tmp_path: Path) -> None:
     """By another extension, in lower or upper case; a file of another type, folder or name is none."""
     alone = ("tools/a.py", "tools/b/a.py", "knowledge/b/c.md", "tools/b/c.py", "tools/b/A.sh")
     twins = {"tools/b/d.py", "tools/b/d.sh", "tools/b/d.PY", "knowledge/k.md", "knowledge/k.yaml"}
     assert ambiguous(tmp_path, *alone, *twins) == twins
 
 
-def test_spellings_of_one_name_are_twins(tmp_path: Path) -> None:
+def test_spellings_of_one_name_are_duplicates(tmp_path: Path) -> None:
     """Composed and combining letters, in the name of the file and in that of a folder far above it."""
     twins = {"tools/\u00e9.py", "tools/e\u0301.py", "tools/\u00e9/a/b.py", "tools/e\u0301/a/b.py"}
     assert ambiguous(tmp_path, *twins, "tools/e/a/b.py", "tools/f.py", "tools/\u00e9/a/c.py") == twins

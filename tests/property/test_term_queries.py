@@ -63,7 +63,7 @@ AT_ONCE = st.sampled_from([1, 4, 1 << 20])
 
 @settings(max_examples=50)
 @given(collections(), st.lists(leaves(), min_size=3, max_size=6), AT_ONCE)
-def test_a_leaf_occurs_as_often_as_the_twin_counts(
+def test_a_term_query_occurs_as_often_as_the_twin_counts(
     tmp_path_factory: pytest.TempPathFactory, found: Collection, asked: Sequence[ast.Node], at_once: int
 ) -> None:
     """Per live item and field the weighted number of occurrences is the naive one, and the length the field's own."""
@@ -105,10 +105,10 @@ def test_matches_and_scores_are_those_of_the_twin(
 
 @settings(max_examples=50)
 @given(collections(), st.lists(text_queries(), min_size=2, max_size=4), st.integers(1, 3))
-def test_cut_and_excluded_leaves_are_those_of_the_twin(
+def test_cut_and_excluded_term_queries_are_those_of_the_twin(
     tmp_path_factory: pytest.TempPathFactory, found: Collection, asked: Sequence[ast.Node], most: int
 ) -> None:
-    """Of few terms that a leaf may stand for the most frequent are kept, and all of one that is excluded.
+    """Of few terms that a term query may stand for the most frequent are kept, and all of one that is excluded.
 
     So what is found is never more than without that bound.
     """
@@ -142,7 +142,7 @@ def check_explanations(mine: Evaluation, live: Sequence[int], scores: Sequence[f
 
 @settings(max_examples=30)
 @given(collections(), leaves(), AT_ONCE)
-def test_a_leaf_stands_where_it_says(
+def test_a_term_query_stands_where_its_spans_say(
     tmp_path_factory: pytest.TempPathFactory, found: Collection, node: ast.Node, at_once: int
 ) -> None:
     """The places given for highlighting lie in the fields that match, start before end, where there is text."""
