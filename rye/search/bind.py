@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
-from typing import Any as Details
+from typing import Any
 
 import numpy as np
 
@@ -18,25 +18,7 @@ from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.terms import escape
 from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
-from rye.search.bound import (
-    All,
-    Any,
-    Between,
-    Bound,
-    Everything,
-    Glob,
-    Has,
-    HasState,
-    Near,
-    Not,
-    Phrase,
-    Refers,
-    Similar,
-    SloppyPhrase,
-    TermQuery,
-    TextPattern,
-    without,
-)
+from rye.search import bound
 from rye.search.expand import How, Pattern
 from rye.search.fields import (
     ALIASES,
@@ -91,7 +73,7 @@ def searched_fields(level: int | None) -> Bools:
     return fields
 
 
-def bind(node: ast.Node, context: Context) -> Bound | None:
+def bind(node: ast.Node, context: Context, scope: _Scope = _UNBOUND) -> bound.Bound | None:
     """Give the names and words of a query their meaning.
 
     Returns:
@@ -101,23 +83,19 @@ def bind(node: ast.Node, context: Context) -> Bound | None:
         QueryError: ``unknown-field``, ``unknown-state``, ``nested-field``, ``no-searchable-text``, ``field-kind``,
             ``bad-bound``, ``too-long-phrase``.
     """
-    return _bind(node, _UNBOUND, context)
-
-
-def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
     match node:
         case ast.And(operands=operands) | ast.Or(operands=operands):
-            bound = tuple(one for one in (_bind(inner, scope, context) for inner in operands) if one is not None)
-            if len(bound) < 2:
-                return bound[0] if bound else None
-            return All(bound) if isinstance(node, ast.And) else Any(bound)
+            parts = tuple(one for one in (bind(inner, context, scope) for inner in operands) if one is not None)
+            if len(parts) < 2:
+                return parts[0] if parts else None
+            return bound.All(parts) if isinstance(node, ast.And) else bound.Any(parts)
         case ast.Not(operand=operand):
-            inner = _bind(operand, scope, context)
-            return None if inner is None else Not(inner)
+            inner = bind(operand, context, scope)
+            return None if inner is None else bound.Not(inner)
         case ast.Boost(operand=operand, factor=factor):
-            return _bind(operand, _Scope(scope.name, scope.boost * factor), context)
+            return bind(operand, context, _Scope(scope.name, scope.boost * factor))
         case ast.Field(name=kind, operand=ast.Word(text=text)) if scope.name in RELATION_FIELDS and kind in TYPE_NAMES:
-            return _bind(ast.Word(f"{kind}:{text}", node.span), scope, context)
+            return bind(ast.Word(f"{kind}:{text}", node.span), context, scope)
         case ast.Field() | ast.Exists():
             return _bind_field(node, scope, context)
         case ast.Compare() | ast.Range():
@@ -128,26 +106,26 @@ def _bind(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
             return _bind_text(node, scope, context)
 
 
-def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -> Bound | None:
+def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -> bound.Bound | None:
     """Bind a field; ``type:id``, by which items are named everywhere, to both: no metadata key is asked instead."""
     operand = node.operand if isinstance(node, ast.Field) else ast.Everything(node.span)
     if not scope.name and node.name.casefold() in TYPE_NAMES:
-        own = Glob("type", node.name.casefold())
-        inner = _bind(operand, _Scope("id", scope.boost), context)
-        return own if inner is None or isinstance(operand, ast.Everything) else All((own, inner))
+        own = bound.Glob("type", node.name.casefold())
+        inner = bind(operand, context, _Scope("id", scope.boost))
+        return own if inner is None or isinstance(operand, ast.Everything) else bound.All((own, inner))
     resolved = _resolve(node.name, node, context)
     if resolved is None:
-        return _bind(operand, scope, context)
+        return bind(operand, context, scope)
     _refuse_nesting(resolved, scope, node, context)
-    return _bind(operand, _Scope(resolved, scope.boost), context)
+    return bind(operand, context, _Scope(resolved, scope.boost))
 
 
-def _has(name: str) -> Has | Everything:
+def _has(name: str) -> bound.Has | bound.Everything:
     """Outside any field that is everything, and so is ``is:*``, because every item has a verdict."""
-    return Everything() if name in {"", "is"} else Has(name, text=name in TEXT_FIELDS)
+    return bound.Everything() if name in {"", "is"} else bound.Has(name, text=name in TEXT_FIELDS)
 
 
-def _refuse(context: Context, node: ast.Node, code: str, words: str, **more: Details) -> None:
+def _refuse(context: Context, node: ast.Node, code: str, words: str, **more: Any) -> None:
     """Note a fault among what lenient binding dropped, or raise it with its place in the query.
 
     ``more`` holds ``hint`` and maybe further details of the error: ``span`` where it is not the whole node that is at
@@ -158,7 +136,7 @@ def _refuse(context: Context, node: ast.Node, code: str, words: str, **more: Det
     if context.dropped is not None:
         context.dropped.append(ast.Dropped(start, token, words))
         return
-    suggestion = more.pop("suggestion", "") or without(context.root, node)
+    suggestion = more.pop("suggestion", "") or bound.without(context.root, node)
     raise QueryError(code, words, text=context.text, position=start, token=token, suggestion=suggestion, **more)
 
 
@@ -199,7 +177,7 @@ def _unquoted(text: str) -> str:
     return " ".join(re.sub(r'["\\]', " ", text).split())
 
 
-def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) -> Bound | None:
+def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) -> bound.Bound | None:
     if node.name.casefold() in TYPE_NAMES:
         words = f"{node.name!r} is an item type and has no order to compare by"
         _refuse(context, node, "field-kind", words, hint=f"{node.name}:id names items; for a metadata key use a filter")
@@ -217,21 +195,21 @@ def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) 
         return None
     kind = kind_of(name)
     bounds = (node.low, node.high) if isinstance(node, ast.Range) else (node.value,)
-    for bound in bounds:
-        if bound is not None and not readable(kind, bound):
-            words = f"{bound!r} is no {kind}, and {name!r} is compared as one"
+    for limit in bounds:
+        if limit is not None and not readable(kind, limit):
+            words = f"{limit!r} is no {kind}, and {name!r} is compared as one"
             if kind == "text":
-                words = f"{bound!r} is too large a number to compare {name!r} with"
+                words = f"{limit!r} is too large a number to compare {name!r} with"
             _refuse(context, node, "bad-bound", words, hint=f"write it like {EXAMPLES[kind]}")
             return None
     if isinstance(node, ast.Range):
-        return Between(name, kind, node.low, node.high, node.include_low, node.include_high)
+        return bound.Between(name, kind, node.low, node.high, node.include_low, node.include_high)
     if node.op.startswith(">"):
-        return Between(name, kind, node.value, None, node.op == ">=", include_high=True)
-    return Between(name, kind, None, node.value, include_low=True, include_high=node.op == "<=")
+        return bound.Between(name, kind, node.value, None, node.op == ">=", include_high=True)
+    return bound.Between(name, kind, None, node.value, include_low=True, include_high=node.op == "<=")
 
 
-def _bind_text(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
+def _bind_text(node: ast.Node, scope: _Scope, context: Context) -> bound.Bound | None:
     if scope.name and scope.name not in TEXT_FIELDS:
         return _bind_keyword(node, scope.name, context)
     if _has_long_phrase(node):
@@ -239,7 +217,7 @@ def _bind_text(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
         _refuse(context, node, "too-long-phrase", words, hint="shorten it: its rarest words in a row find it as well")
         return None
     pattern = _pattern(node)
-    if isinstance(pattern, Everything):
+    if isinstance(pattern, bound.Everything):
         return _has(scope.name)
     if pattern is None:
         words = f"{context.text[slice(*node.span)]!r} has no letter or digit to search for"
@@ -248,7 +226,7 @@ def _bind_text(node: ast.Node, scope: _Scope, context: Context) -> Bound | None:
     fields = searched_fields(context.level)
     if scope.name:
         fields = np.asarray([name == scope.name for name in TEXT_FIELDS])
-    return TermQuery(pattern, fields, scope.boost, scope.name, node, context.text)
+    return bound.TermQuery(pattern, fields, scope.boost, scope.name, node, context.text)
 
 
 def _has_long_phrase(node: ast.Node) -> bool:
@@ -260,7 +238,7 @@ def _has_long_phrase(node: ast.Node) -> bool:
     return False
 
 
-def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
+def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | None:
     """A word, wildcard or phrase on a keyword field; nothing else makes sense there."""
     match node:
         case ast.Word(text=text) | ast.Phrase(text=text, slop=None):
@@ -268,23 +246,23 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
         case ast.Wildcard(pattern=pattern):
             glob = fold_value(pattern)
         case ast.Fuzzy(text=text, distance=distance) if name not in UNORDERED:
-            return Similar(name, fold_value(text), distance)
+            return bound.Similar(name, fold_value(text), distance)
         case _:
             words = f"field {name!r} is compared as a whole and cannot take {node}"
             _refuse(context, node, "field-kind", words, hint=f"use {name}:value, {name}:val*, or quotes")
             return None
     if name in RELATION_FIELDS:
-        return Refers(name, glob)
+        return bound.Refers(name, glob)
     kind = kind_of(name)
     if name != "is" and kind != "text" and not isinstance(node, ast.Wildcard) and readable(kind, node.text):
-        same = Between(name, kind, node.text, node.text, include_low=True, include_high=True)
-        return Any((Glob(name, glob), same))
+        same = bound.Between(name, kind, node.text, node.text, include_low=True, include_high=True)
+        return bound.Any((bound.Glob(name, glob), same))
     if name != "is":
-        return Glob(name, glob)
+        return bound.Glob(name, glob)
     states = [state for state in STATES if fnmatchcase(state, glob)] if isinstance(node, ast.Wildcard) else [glob]
     if states and states[0] in STATES:
-        found = tuple(HasState(state) for state in states)
-        return found[0] if len(found) == 1 else Any(found)
+        found = tuple(bound.HasState(state) for state in states)
+        return found[0] if len(found) == 1 else bound.Any(found)
     near = nearest(glob, STATES)
     start, end = node.span
     _refuse(
@@ -299,7 +277,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> Bound | None:
     return None
 
 
-def _pattern(node: ast.Node) -> TextPattern | Everything | None:
+def _pattern(node: ast.Node) -> bound.TextPattern | bound.Everything | None:
     """Return the pattern of a term query; None where nothing is left to look for."""
     match node:
         case ast.Word(text=text):
@@ -313,17 +291,17 @@ def _pattern(node: ast.Node) -> TextPattern | Everything | None:
             if not words:
                 return None
             if slop is not None:
-                return SloppyPhrase(tuple(words), slop)
-            return Phrase(tuple(Pattern(word, How.EXACT) for word in words), tuple(range(len(words))))
+                return bound.SloppyPhrase(tuple(words), slop)
+            return bound.Phrase(tuple(Pattern(word, How.EXACT) for word in words), tuple(range(len(words))))
         case ast.Near(operands=operands, distances=distances):
             return _near(operands, distances)
     message = f"{type(node).__name__} is no text to search for"
     raise AssertionError(message)
 
 
-def _word_phrase(text: str, how: How, distance: int | None = None) -> Phrase | None:
+def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phrase | None:
     if analysis.is_plain(text):
-        return Phrase((Pattern(text, how, distance),), (0,))
+        return bound.Phrase((Pattern(text, how, distance),), (0,))
     if not analysis.searchable(text):
         return None
     chunks = analysis.chunks(analysis.normalize(text))
@@ -331,35 +309,37 @@ def _word_phrase(text: str, how: How, distance: int | None = None) -> Phrase | N
     patterns = tuple(Pattern(part, how, distance) for part in parts)
     offsets = tuple(range(len(parts)))
     if len(parts) == 1 or len(chunks) > 1:
-        return Phrase(patterns, offsets)
+        return bound.Phrase(patterns, offsets)
     form = Pattern(analysis.joined(parts), How.FUZZY if how is How.FUZZY else How.EXACT, distance)
-    return Phrase(patterns, offsets, form)
+    return bound.Phrase(patterns, offsets, form)
 
 
-def words_of(text: str) -> Phrase | None:
+def words_of(text: str) -> bound.Phrase | None:
     """Return what a plain word looks for; None when it has no letter or digit."""
     return _word_phrase(text, How.INFLECTED)
 
 
-def _glob_phrase(pattern: str) -> Phrase | Everything | None:
+def _glob_phrase(pattern: str) -> bound.Phrase | bound.Everything | None:
     pieces = analysis.glob_parts(pattern)
     stars = [not piece.strip("*") for piece in pieces]
     if all(stars):
-        return Everything() if pieces else None
+        return bound.Everything() if pieces else None
     if not analysis.searchable("".join(pieces)):
         return None
     first, last = stars.index(False), len(stars) - stars[::-1].index(False)
     kept = [offset for offset in range(first, last) if not stars[offset]]
     patterns = tuple(Pattern(pieces[offset], How.GLOB) for offset in kept)
-    return Phrase(patterns, tuple(offset - first for offset in kept))
+    return bound.Phrase(patterns, tuple(offset - first for offset in kept))
 
 
-def _near(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> Near | None:
+def _near(operands: tuple[ast.Node, ...], distances: tuple[int, ...]) -> bound.Near | None:
     groups = []
     for operand in operands:
         alternatives = operand.operands if isinstance(operand, ast.Or) else (operand,)
-        phrases = tuple(one for one in map(_pattern, alternatives) if isinstance(one, (Phrase, SloppyPhrase)))
+        phrases = tuple(
+            one for one in map(_pattern, alternatives) if isinstance(one, (bound.Phrase, bound.SloppyPhrase))
+        )
         if len(phrases) != len(alternatives):
             return None
         groups.append(phrases)
-    return Near(tuple(groups), distances)
+    return bound.Near(tuple(groups), distances)

@@ -63,10 +63,6 @@ def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, s
         yield clause, "no-match" if wanted else "excluded"
 
 
-def _in_no_field(node: ast.Node) -> ast.Node:
-    return node
-
-
 @dataclass(frozen=True, slots=True)
 class ClauseExplainer:
     """Takes queries apart for one item, a document of a search."""
@@ -75,7 +71,7 @@ class ClauseExplainer:
     doc: int
 
     def explain(
-        self, node: ast.Node, in_field: Callable[[ast.Node], ast.Node] = _in_no_field, *, negated: bool = False
+        self, node: ast.Node, in_field: Callable[[ast.Node], ast.Node] = lambda node: node, *, negated: bool = False
     ) -> Clause:
         """Return a part of a query as a clause.
 

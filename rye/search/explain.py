@@ -195,12 +195,7 @@ class Why(Report):
 
 
 class Explainer(Search):
-    """One search, asked about single items.
-
-    Args:
-        request: The search; its page does not matter.
-        context: Where it runs.
-    """
+    """One search, asked about single items; the page that its request names does not matter."""
 
     def __init__(self, request: Request, context: SearchContext) -> None:
         super().__init__(request._replace(offset=0, limit=max(context.reader.size, 1), explain=True), context)

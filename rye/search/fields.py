@@ -259,12 +259,7 @@ _plain: WeakKeyDictionary[Reader, Weights] = WeakKeyDictionary()
 
 
 def weights_for(reader: Reader, overrides: Sequence[Overrides] = ()) -> Weights:
-    """Return the documented weights, with what the roots override.
-
-    Args:
-        reader: What will be searched.
-        overrides: Per root of ``reader.snapshots`` its own weights; may be empty when none has any.
-    """
+    """Return the documented weights, with what the roots override, in the order of ``reader.snapshots``."""
     if not any(overrides):
         found = _plain.get(reader)
         if found is None:

@@ -246,12 +246,7 @@ class Matched:
 
 
 class Matches:
-    """What the positive term queries of a query matched in the documents of a page.
-
-    Args:
-        matchers: The term queries, evaluated.
-        docs: The documents, in any order.
-    """
+    """What the positive term queries of a query matched in the documents of a page."""
 
     def __init__(self, matchers: Sequence[Matcher], docs: Iterable[int]) -> None:
         self._matchers = list(dict.fromkeys(matchers))  # equal ones are evaluated once
@@ -303,7 +298,11 @@ def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section
         if number in _SINGLE and (found := mark(getattr(item, TEXT_FIELDS[number]), what)):
             marks[TEXT_FIELDS[number]] = found
     within = None if section is None else _section_span(item, section)
-    preview, ranges = _preview(item, _mark_body(item, wanted[BODY], within) if BODY in wanted else (), within)
+    # Words are looked for only where the passage will be; positions are counted from the beginning of the body.
+    body = wanted.get(BODY)
+    start, end = within if within and body and not body.positions else (0, len(item.body))
+    places = tuple((start + a, start + b) for a, b in mark(item.body[start:end], body)) if body else ()
+    preview, ranges = _preview(item, places, within)
     if ranges:
         marks["preview"] = ranges
     return Matched(tuple(TEXT_FIELDS[number] for number in wanted), marks, preview)
@@ -313,14 +312,6 @@ def passage(text: str, ranges: Ranges) -> str:
     """Return the best passage of a text, with single spaces, given the ascending ranges that matched in it."""
     begin = _passage_start(text, ranges) if ranges else 0
     return _squeeze(text[begin : begin + 4 * PREVIEW_LENGTH], (), PREVIEW_LENGTH)[0]
-
-
-def _mark_body(item: Item, wanted: Sought, within: tuple[int, int] | None) -> Ranges:
-    """Return what to mark in the body; words are looked for only where the passage will be."""
-    if within is None or wanted.positions:
-        return mark(item.body, wanted)
-    start, end = within
-    return tuple((start + first, start + last) for first, last in mark(item.body[start:end], wanted))
 
 
 def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:

@@ -120,10 +120,7 @@ class Hydrator:
     """Reads and verifies the files of documents at this moment, and compares them with what was indexed.
 
     Attributes:
-        reader: Whose documents they are.
-        states: What the index knows of them.
-        trust: Whom to trust.
-        now: The moment.
+        reader, states, trust, now: The documents, what the index knows of them, the trusted keys, and the moment.
         verdicts_matter: Whether one whose verdict has changed no longer fits the query.
         read: Reads a file, given root, path, type and id; raises :class:`rye.errors.ItemError`.
     """

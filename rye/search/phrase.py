@@ -211,14 +211,9 @@ def _candidates(pattern: TextPattern, postings: Mapping[Pattern, TermPostings]) 
 
 
 class PhraseMatcher:
-    """A phrase, sloppy phrase or NEAR over a reader.
+    """A phrase, sloppy phrase or NEAR over a reader, given the terms of its parts; ``fields`` of None are all fields.
 
-    Args:
-        reader: What to search.
-        query: What to look for.
-        terms: What each of its parts stands for.
-        fields: Which fields count; None for all.
-        effort: Counts the positions that are looked at; those of a part as often as it recurs in the query.
+    ``effort`` counts the positions that are looked at: those of a part as often as it recurs in the query.
     """
 
     def __init__(

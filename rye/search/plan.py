@@ -280,13 +280,9 @@ _ALL_FIELDS = np.ones(len(INDEXED_FIELDS), bool)
 
 
 def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable[[ast.Node, Plan], int]) -> str:
-    """Return a query that finds more than ``total``, or nothing.
+    """Return a query that finds more than the ``total`` hits of an evaluation, or nothing.
 
-    Args:
-        plan: The query as planned.
-        evaluation: The one that answered; its reader is asked for nearest terms.
-        total: How many hits there were.
-        count: Counts the hits of a query under the same scope and filters.
+    ``count`` returns how many hits a query has under the same scope and filters.
     """
     corrected = _corrected(plan.main, Dictionary(evaluation.reader, _ALL_FIELDS))
     if corrected != plan.main and count(corrected, plan) > (total if len(plan.words) < 1 else 0):

@@ -44,11 +44,8 @@ _kept_verdicts: WeakKeyDictionary[Segment, tuple[Path, VerdictColumn]] = WeakKey
 class States:
     """The states of the documents of a reader.
 
-    Args:
-        reader: The spaces searched.
-        everywhere: All spaces of the registry, highest priority first: what may shadow what.
-        trust: Returns the keys; called only when a verdict is asked for.
-        now: The time that expiry is judged at.
+    ``everywhere`` has all spaces, highest priority first: what may shadow what. ``trust`` is called only when a verdict
+    is asked for; ``now`` is the time that expiry is judged at.
     """
 
     def __init__(self, reader: Reader, everywhere: Reader, trust: Callable[[], TrustSet], now: datetime) -> None:
@@ -192,13 +189,7 @@ class States:
         return mask
 
     def sources_of(self, item_type: str, item_id: str, known: Part | None = None) -> list[str]:
-        """Return the source of every live document with this type and id, by priority.
-
-        Args:
-            item_type: Of the document.
-            item_id: Of the document.
-            known: A part that is known to have such a document.
-        """
+        """Return the source of every live document with this type and id, by priority; ``known`` is a part with one."""
         entry, sources = f"key{SEPARATOR}{item_type}:{item_id}", list[str]()
         for part in self._everywhere.parts:
             segment = part.segment

@@ -83,13 +83,8 @@ class Evaluation:
 
     Those under an odd number of NOTs have matchers of their own: they are not scored, and never cut.
 
-    Args:
-        reader: What to search.
-        query: The bound query.
-        weights: Field weights.
-        states: Answers ``is:`` and ``signer:``.
-        matchers: Those of other queries over the same reader, which are not evaluated again; these are added.
-        effort: What it may cost.
+    ``states`` answers ``is:`` and ``signer:``. ``matchers`` are those of other queries over the same reader, which
+    are not evaluated again; the new ones are added. ``effort`` is what the query may cost.
     """
 
     def __init__(

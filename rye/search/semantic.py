@@ -263,14 +263,7 @@ class HitScores:
 
 
 class SemanticSearch:
-    """One request in semantic or hybrid mode.
-
-    Args:
-        request: The request; its mode is not keyword.
-        reader: What is searched.
-        plan: The query as planned.
-        evaluate: Binds a query and prepares its evaluation.
-        boosts: The user's own factors by source.
+    """One request in semantic or hybrid mode; ``boosts`` are the user's own factors by source.
 
     Attributes:
         required: The part of the query that every hit must match.

@@ -90,10 +90,7 @@ def _merge(below: Overrides, above: Overrides) -> Overrides:
 
 
 def read_choice(user: Path) -> Choice:
-    """Return the embedder that the user's file chooses, the embedded one where it chooses none.
-
-    Args:
-        user: The user's space root.
+    """Return the embedder that the file in the user's space root chooses, the embedded one where it chooses none.
 
     Raises:
         UnavailableError: ``embedder-settings``: the file, or ``part`` of it, cannot be used, so nothing is embedded.
@@ -153,7 +150,9 @@ def _table(path: Path, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
     except (ItemError, UnicodeDecodeError) as error:
         return {}, f"{path} is left out: {error}"
     table = {} if table is None else table
-    fault = f"it has more than {_MAX_BYTES:,} bytes" if len(data) > _MAX_BYTES else _stray(table, known)
+    fault = f"it has more than {_MAX_BYTES:,} bytes" if len(data) > _MAX_BYTES else ""
+    if not fault and (not isinstance(table, Mapping) or table.keys() - set(known)):
+        fault = f"it may hold only {', '.join(map(repr, known))}"
     return ({}, f"{path} is left out: {fault}") if fault else (table, "")
 
 
@@ -171,13 +170,6 @@ def _bytes(path: Path) -> bytes:
         raise OSError(errno.EINVAL, "it is not a regular file")
     with path.open("rb") as handle:
         return handle.read(_MAX_BYTES + 1)
-
-
-def _stray(table: Any, known: Sequence[str]) -> str:
-    """Say what a file may hold if it holds anything else."""
-    if not isinstance(table, Mapping) or table.keys() - set(known):
-        return f"it may hold only {', '.join(map(repr, known))}"
-    return ""
 
 
 def _weights_fault(weights: Any) -> str:

@@ -51,13 +51,7 @@ class KeyTerm(NamedTuple):
 
 
 def key_terms(reader: Reader, part: Part, local: int) -> list[KeyTerm]:
-    """Return the terms that distinguish a document best, best first; each of them occurs in another document, too.
-
-    Args:
-        reader: All documents.
-        part: The part of it that has the document.
-        local: Its number there.
-    """
+    """Return the terms that distinguish a document best, best first; each of them occurs in another document, too."""
     segment = part.segment
     terms, shares = _term_shares(reader, part, local)
     scores = np.log1p((segment.docs + 0.5) / (segment.term_docs[terms] + 0.5)) * shares

@@ -46,11 +46,8 @@ class _Step(NamedTuple):
 class Succession:
     """What takes the place of the items of all spaces.
 
-    Args:
-        everywhere: All of them.
-        signature: Returns the judgement on a document of a part, by its indexed evidence.
-        trust: Returns the keys; called only where somebody else's word is weighed.
-        now: The time that expiry is judged at.
+    ``signature`` judges a document of a part by its indexed evidence; ``trust`` is called only to weigh another item's
+    claim.
     """
 
     def __init__(
