@@ -33,8 +33,8 @@ from rye.query import ast as nodes
 from rye.query import parse as parse_query
 from rye.query.flaws import FLAWS
 from rye.query.limits import LIMITS
-from rye.registry.stats import Figures
 from rye.search.explain import MISS_REASONS
+from rye.search.facets import Figures
 from rye.search.fields import KEYWORD_FIELDS, STATES, TEXT_FIELDS
 from rye.search.results import ClauseTrace, SearchResponse, SearchResult, SectionHit, SectionResponse
 from rye.signing import REASONS, Signature, Verdict

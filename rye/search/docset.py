@@ -79,6 +79,8 @@ class Docs:
     def __and__(self, other: Docs) -> Docs:
         if self._every or other._every:
             return other if self._every else self
+        # Two masks are combined; else the fewer numbers are looked up in the other, by bisection where that has no mask
+        # and is far longer, else in its mask.
         few, many = (self, other) if self._cost() <= other._cost() else (other, self)
         if few._numbers is None:
             return Docs(self.size, mask=few.mask & many.mask)

@@ -145,7 +145,7 @@ def _cut(reader: Reader, choices: tuple[Choice, ...], itself: str, fields: Bools
     if own >= 0 and counts[own]:
         counts[own] = counts.max() + 1
     least = _kth_largest(counts, most)
-    keep = counts > least
+    keep = counts > least  # then of those that are equal to it the first by word, as many as there is room for
     keep[np.flatnonzero(counts == least)[: most - np.count_nonzero(keep)]] = True
     cut = [(ids[keep[of]], weights[keep[of]]) for (ids, weights), of in zip(choices, numbers, strict=True)]
     return Terms(reader, tuple(cut), cut=True)
@@ -158,6 +158,7 @@ def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple
         own = np.flatnonzero(ids == reader.parts[0].segment.terms.find(itself))
         return [np.arange(len(ids))], int(own[0]) if len(own) else -1
     words = [part.segment.terms.take(ids) for part, (ids, _) in zip(reader.parts, choices, strict=True)]
+    # The same word in several segments has one number; numbers are in the order of the words.
     number_of = {word: number for number, word in enumerate(sorted({*chain.from_iterable(words)}))}
     numbers = [np.fromiter(map(number_of.__getitem__, some), np.int64, len(some)) for some in words]
     return numbers, number_of.get(itself, -1)
@@ -166,9 +167,12 @@ def _numbered(reader: Reader, choices: tuple[Choice, ...], itself: str) -> tuple
 def _greatest(rows: list[tuple[Part, Ints, Ints]], own: int, fields: Bools, *, most: int) -> Ints:
     """Return the live document frequency of each term that may be among the greatest, of others 0.
 
-    The documents that have a term in any field, deleted or not, bound its frequency from above. So the terms of the
-    greatest bounds are counted, and more of them until those left out cannot be among the greatest. Each row is a
-    segment, its terms, and their numbers among those of all segments.
+    The idea: the documents that have a term in any field, deleted or not, are known without reading a posting, so the
+    terms with most of them are counted first. The invariant: they bound the frequency from above: once as many counts
+    as are kept reach the greatest bound of those left out, none of these can be among the greatest. The source: the
+    threshold algorithm (Fagin, Lotem and Naor, Optimal Aggregation Algorithms for Middleware, 2003).
+
+    Each row is a segment, its terms, and their numbers among those of all segments.
     """
     size = 1 + max(int(of.max(initial=-1)) for _, _, of in rows)
     bounds = np.zeros(size, np.int64)
@@ -204,6 +208,6 @@ def document_frequencies(part: Part, ids: Ints, fields: Bools) -> Ints:
     postings, owner = part.segment.postings(ids)
     docs = part.segment.posting_doc[postings]
     keep = fields[part.segment.posting_field[postings]] & part.live[docs]
-    docs, owner = docs[keep], owner[keep]
+    docs, owner = docs[keep], owner[keep]  # by term, document and field; one with several counts once
     counts: Ints = np.bincount(owner[fresh(docs) | fresh(owner)], minlength=len(ids))
     return counts

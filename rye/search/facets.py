@@ -17,6 +17,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from rye._report import Report
 from rye.errors import ArgumentError
 from rye.index.arrays import Bools, Ints, Numbers, ranges
 from rye.index.reader import Part, Reader
@@ -66,10 +67,11 @@ class Values:
     """
 
     def __init__(self, segment: Segment, key: str) -> None:
+        # owners[borders[v]:borders[v + 1]] are the documents with value v; that is turned into the values of each.
         first, borders, owners = segment.keyword_postings(key)
         self._entries, self._first, self._prefix = segment.keywords, first, len(key) + len(SEPARATOR)
         self._size = len(borders) - 1
-        lengths = np.bincount(owners, minlength=segment.docs)
+        lengths = np.bincount(owners, minlength=segment.docs)  # how many values each document has
         self._without: Bools = lengths == 0
         numbers = self._by_document(owners, np.diff(borders))
         reach = np.cumsum(np.bincount(lengths)[::-1])[::-1]  # how many documents have as many values, or more
@@ -77,6 +79,7 @@ class Values:
         self._table = np.full((segment.docs, width), self._size, numbers.dtype)
         self._rest, self._bounds = numbers[:0], np.zeros(segment.docs + 1, np.int64)
         if width < len(reach) - 1:
+            # place: of each value among those of its document; the first `width` go into the table
             place = np.arange(len(numbers)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
             numbers, self._rest = numbers[place < width], numbers[place >= width]
             np.cumsum(np.maximum(lengths - width, 0), out=self._bounds[1:])
@@ -87,6 +90,7 @@ class Values:
     def _by_document(self, owners: Numbers, sizes: Ints) -> Numbers:
         """Return the numbers of the values of each document in turn, given the documents of each value in turn."""
         bits = self._size.bit_length()
+        # A document and a value are one number, so that one sort of numbers does it; the low bits are the value.
         pairs = owners.astype(np.min_scalar_type(len(self._without) << bits)) << bits
         pairs |= np.repeat(np.arange(self._size, dtype=pairs.dtype), sizes)
         pairs.sort()
@@ -280,3 +284,93 @@ def _greatest(counts: Ints, most: int) -> Ints:
     above = (counts > least).nonzero()[0]
     level = (counts == least).nonzero()[0][: most - len(above)]
     return np.concatenate([above, level])
+
+
+_ALL = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Figures(Report):
+    """What some items are.
+
+    Attributes:
+        items: How many there are.
+        types, verdicts: Items by type and by verdict, without zeros.
+        signers: Items by the fingerprint of the key that signed them; those signed by nobody are left out.
+        categories, tags: How many different ones there are.
+        terms: Different terms of the index.
+        words: Words of all texts together.
+        duplicates: Items of which another has the very same bytes.
+        ambiguous: Items that share type and id with another of the same source, so that neither can be named.
+        superseded, deprecated, yanked, shadowed, shadowing: Items in these states.
+    """
+
+    items: int
+    types: Mapping[str, int]
+    verdicts: Mapping[str, int]
+    signers: Mapping[str, int]
+    categories: int
+    tags: int
+    terms: int
+    words: int
+    duplicates: int
+    ambiguous: int
+    superseded: int
+    deprecated: int
+    yanked: int
+    shadowed: int
+    shadowing: int
+
+
+def figures_of(reader: Reader, states: States) -> Figures:
+    """Count the live items of a reader; the states are of the same one."""
+    docs = np.flatnonzero(reader.live)
+    names = ("type", "verdict", "signer", "category", "tag")
+    facets = count_facets(reader, states, docs, [Wanted(name, _ALL) for name in names])
+
+    def having(state: str) -> int:
+        return int(np.count_nonzero(states.having(state) & reader.live))
+
+    lengths = (part.segment.lengths[:, part.live].sum() for part in reader.parts)
+    return Figures(
+        items=len(docs),
+        types=dict(facets["type"].values),
+        verdicts=dict(facets["verdict"].values),
+        signers=dict(facets["signer"].values),
+        categories=len(facets["category"].values),
+        tags=len(facets["tag"].values),
+        terms=_terms(reader),
+        words=sum(map(int, lengths)),
+        duplicates=_duplicates(reader),
+        ambiguous=_ambiguous(reader),
+        superseded=having("superseded"),
+        deprecated=having("deprecated"),
+        yanked=having("yanked"),
+        shadowed=having("shadowed"),
+        shadowing=having("shadowing"),
+    )
+
+
+def _terms(reader: Reader) -> int:
+    """Return how many different terms the segments have; those of deleted documents are gone with the next merge."""
+    if len(reader.parts) == 1:
+        return len(reader.parts[0].segment.terms)
+    return len(set[str]().union(*(part.segment.terms.everything for part in reader.parts)))
+
+
+def _duplicates(reader: Reader) -> int:
+    digests = [part.segment.evidence.raw_content_digests[part.live] for part in reader.parts]
+    whole = np.concatenate(digests) if digests else np.zeros((0, 32), np.uint8)
+    _, counts = np.unique(whole, axis=0, return_counts=True)
+    return int(counts[counts > 1].sum())
+
+
+def _ambiguous(reader: Reader) -> int:
+    counts: Counter[tuple[str, str]] = Counter()
+    for part in reader.parts:
+        first, bounds, owners = part.segment.keyword_postings("key")
+        living = np.add.reduceat(part.live[owners], bounds[:-1], dtype=np.int64) if len(owners) else bounds[:-1]
+        some = np.flatnonzero(living)
+        for key, count in zip(part.segment.keywords.take(first + some), living[some].tolist(), strict=True):
+            counts[part.root.source, key] += count
+    return sum(count for count in counts.values() if count > 1)

@@ -9,6 +9,9 @@ Reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) uses ranks alone; i
 that is first in both lists, so that its maximum is 1 as well::
 
     total = (1 / (k + rank_semantic) + 1 / (k + rank_keyword)) · (k + 1) / 2
+
+The invariant: what meaning and words contribute sums to the total, and an item that either knows nothing of gets 0 from
+it, in both methods; so an explanation can show the two parts.
 """
 
 from __future__ import annotations
@@ -108,12 +111,12 @@ def reaches(similarity: Floats, threshold: float) -> Bools:
 
 def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) -> FusedScores:
     """Fuse similarities and keyword scores; a hit has a word of the query or reaches the threshold."""
-    near = np.maximum(similarity, 0.0)
+    near = np.maximum(similarity, 0.0)  # so that an item without a vector, at minus infinity, gets nothing
     if fusion.fusion == "rrf":
         by_meaning, by_words = _reciprocal(near, fusion.rrf_k), _reciprocal(keyword, fusion.rrf_k)
     else:
         semantic_weight, keyword_weight = fusion.semantic_weight, fusion.keyword_weight * SPREAD
-        both = semantic_weight + keyword_weight
+        both = semantic_weight + keyword_weight  # above 0, as the request was checked
         by_meaning, by_words = near * (semantic_weight / both), keyword * (keyword_weight / both)
     total = by_meaning + by_words
     # A score that is shown as a limit reaches it, however it was rounded: users copy limits from what they see.
@@ -137,6 +140,7 @@ def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) 
 def _reciprocal(values: Floats, k: int) -> Floats:
     """Return ``(k + 1) / 2 / (k + rank)``, 0 for what has no score; equals share the better rank."""
     ascending = np.sort(values)
+    # As many as are greater stand before it: all of the sorted values behind the last that equals it.
     ranks = 1 + len(values) - np.searchsorted(ascending, values, side="right")
     found: Floats = np.where(values > 0, (k + 1) / 2 / (k + ranks), 0.0)
     return found

@@ -201,15 +201,18 @@ class Graph:
         found = {name: np.zeros(self._size, bool) for name in MASKS}
         counts = np.zeros(len(names.docs), np.int64)
         for part in self._parts:
-            rows = all_references(names, part)
+            rows = all_references(names, part)  # one segment at a time, for there may be millions
             docs = rows.docs
             found["referring"][docs] = True
             found["dangling"][docs[(rows.hits.low == rows.hits.high)[rows.which]]] = True
+            # counts: how often the item at each place is referred to by others: all references of winning documents,
+            # less those to the item they stand in; mentions of that are no references in the first place.
             rows = rows.take(winning[docs])
             own = rows.take(rows.of_themselves(np.flatnonzero(~rows.mentions)))
             places = names.places[own.hits.by_name[own.which].astype(int), names.items_of(own.docs)]
             counts += self._counts(rows) - np.bincount(places, minlength=len(counts))
         referred = mask(names.docs[counts > 0], self._size)
+        # `duplicates` has the documents item by item, so the running count of new keys numbers the item of each.
         found["orphan"][duplicates.docs] = ~referred[names.ids.docs[np.cumsum(fresh(duplicates.keys)) - 1]]
         found["referred"] = winning & ~found["orphan"]
         return found

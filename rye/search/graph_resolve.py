@@ -1,12 +1,16 @@
 """From references as they are written to the items that they name, for as many of them as are asked about.
 
-A reference is stored as a few lookups, each a 64-bit key: a hash of an id or of a name, with the item type in its
-lowest bits (:mod:`rye.index.references`). The items of all spaces are sorted by the key of their id, and once more by
-the key of their name. What a lookup names is then a run of places in one of these two tables, found by binary search;
-a lookup of any type is the run from the least to the greatest key with the same hash. A reference names the run of its
-first lookup that finds anything. So no string is compared, many references are resolved by a few array operations, and
-whether a reference may mean a given item is decided by comparing that item's key with the borders of the run, however
-many items are in it.
+The idea: a reference is stored as a few lookups, each a 64-bit key: a hash of an id or of a name, with the item type in
+its lowest bits (:mod:`rye.index.references`). The items of all spaces are sorted by the key of their id, and once more
+by the key of their name. What a lookup names is then a run of places in one of these two tables, found by binary
+search; a lookup of any type is the run from the least to the greatest key with the same hash. A reference names the run
+of its first lookup that finds anything. So no string is compared, and many references are resolved by a few array
+operations.
+
+The invariant: whatever a reference names is one run of one table. So whether it may mean a given item is decided by
+comparing that item's key with the borders of the run, however many items are in it, and no run is ever listed in full.
+
+The source: a join of sorted, hashed keys (Graefe, Query Evaluation Techniques for Large Databases, 1993), by bisection.
 """
 
 from __future__ import annotations
@@ -262,6 +266,8 @@ def references_to(names: Names, part: Part, items: Ints, words: Ints = _NONE) ->
         words: Targets of the segment; references to those that name nothing are returned, too.
     """
     edges = part.segment.edges
+    # From items to lookups, to the targets that have one of them, to the references that have one of these targets. A
+    # lookup alone does not decide it: an earlier one of the same target may find something else, so all are resolved.
     ids, named = unique(names.id_keys[items]), unique(names.name_keys[items])
     wanted = unique(ids, ids & ~ANY_TYPE, named, named & ~ANY_TYPE)  # a lookup of any type has the bits of type 0
     low, high = (edges.keys.searchsorted(wanted, side=side, sorter=edges.order) for side in ("left", "right"))
@@ -282,6 +288,8 @@ def _hits(names: Names, edges: EdgeColumns, targets: Ints | None = None) -> Hits
         starts, stops = edges.ends[targets].astype(np.int64), edges.ends[targets + 1].astype(np.int64)
         sizes, rows = stops - starts, ranges(starts, stops)
         order = np.arange(len(rows))
+    # Row by row a lookup: `owners` is the target it belongs to, whose lookups stand in the order they are tried in;
+    # `keys` to `last` are the keys it finds, from `low` to `high` in the table of ids or, behind that, of names.
     owners = np.repeat(np.arange(len(sizes)), sizes)
     keys, hows = edges.keys[rows], edges.hows[rows]
     last, by_name = np.where(hows & TYPED, keys, keys | ANY_TYPE), (hows & BY_NAME) > 0
@@ -291,15 +299,10 @@ def _hits(names: Names, edges: EdgeColumns, targets: Ints | None = None) -> Hits
         low[at] = table.keys.searchsorted(keys[at]) + base
         high[at] = table.keys.searchsorted(last[at], side="right") + base
     hit = np.flatnonzero(high > low)
-    hit = hit[fresh(owners[hit])]
-    count = len(sizes)
-    nothing = (
-        np.ones(count, np.uint64),
-        np.zeros(count, np.uint64),
-        *np.zeros((2, count), np.int64),
-        np.zeros(count, bool),
-    )
-    found, mine = Hits(*nothing), owners[hit]
+    hit = hit[fresh(owners[hit])]  # of each target the first lookup that finds anything
+    count, mine = len(sizes), owners[hit]
+    first, final = np.ones(count, np.uint64), np.zeros(count, np.uint64)  # no key is from 1 to 0
+    found = Hits(first, final, np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, bool))
     for column, values in zip(found, (keys, last, low, high, by_name), strict=True):
         column[mine] = values[hit]
     return found

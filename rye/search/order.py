@@ -51,6 +51,8 @@ def ranked(
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
     elif len(exact) or len(withdrawn):
+        # A step is more than two scores can differ. Exact names come two steps earlier and withdrawn items one later,
+        # so one key orders all four kinds: a withdrawn item that the query names is before all that it does not name.
         step = 1.0 + scores.max(initial=0.0)
         primary = primary - 2 * step * np.isin(docs, exact) if len(exact) else primary
         primary = primary + step * np.isin(docs, withdrawn) if len(withdrawn) else primary
@@ -65,6 +67,7 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
     """
     candidates: Ints = np.arange(len(docs))
     if wanted < len(docs):
+        # Only those up to the last wanted one, and what is equal to it, need a tie-break.
         parted = primary.copy()
         parted.partition(wanted)
         candidates = (primary <= parted[wanted]).nonzero()[0]
@@ -78,6 +81,7 @@ def _first(reader: Reader, docs: Ints, primary: Floats, wanted: int, *, by_name:
         tie = reader.tie_key(int(docs[at]))
         return (name_key(tie[1]), *tie) if by_name else tie
 
+    # A run is equal in `primary`; in it the hits of each segment stand in order already, so that they are merged.
     values = primary[order]
     runs = np.split(order, np.flatnonzero(values[1:] != values[:-1]) + 1)
     merged = chain.from_iterable(_merged(run, reader.part_numbers(docs[run]), key) for run in runs)

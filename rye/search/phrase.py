@@ -97,7 +97,7 @@ def consecutive(parts: Sequence[Occurrences], offsets: Sequence[int]) -> Occurre
     for index, part in enumerate(parts):
         if index == rarest or not len(starts):
             continue
-        at, hit = look_up(part.starts, starts + offsets[index])
+        at, hit = look_up(part.starts, starts + offsets[index])  # where the part would be, and whether it is there
         starts, weights = starts[hit], np.minimum(weights[hit], part.weights[at[hit]])
     return Occurrences(starts, starts + offsets[-1], weights)
 
@@ -109,10 +109,12 @@ def windowed(parts: Sequence[tuple[Ints, int]], width: int) -> list[Ints]:
         parts: Per distinct word its keys, ascending, and how often the window must hold it.
         width: Positions in a window.
     """
-    begins = unique(*(keys for keys, _ in parts))
+    begins = unique(*(keys for keys, _ in parts))  # a window that holds all may be moved right to begin at a word
     for keys, times in parts:
+        # How often the word stands from a begin on, in as many positions as a window has.
         inside = np.searchsorted(keys, begins + width, side="left") - np.searchsorted(keys, begins, side="left")
         begins = begins[inside >= times]
+    # A position is in a full window if one of the begins that are left is at it or less than a width before it.
     return [keys[_any_between(begins, keys - width + 1, keys)] for keys, _ in parts]
 
 
@@ -134,9 +136,11 @@ def chained(operands: Sequence[Occurrences], distances: Sequence[int]) -> list[O
 
     One pass forward and one back: on a chain, what survives both is exactly what some full choice uses.
     """
+    # forward[i]: the occurrences of operand i that end some chain of operands 0 … i
     forward = [operands[0]]
     for these, distance in zip(operands[1:], distances, strict=True):
         forward.append(these.take(_beside(these, forward[-1], distance)))
+    # back[i]: those of the i-th operand from the end that also begin a chain to the last one
     back = [forward.pop()]
     for these, distance in zip(forward[::-1], distances[::-1], strict=True):
         back.append(these.take(_beside(these, back[-1], distance)))
@@ -251,10 +255,13 @@ class PhraseMatcher:
         segment, pattern = self._reader.parts[index].segment, self._query.pattern
         postings = {one: self.postings(index, one) for one in self._times}
         wanted = _candidates(pattern, postings)
+        # The tokens of all terms bound the positions from above, and are known without reading a posting. Where they
+        # are many, the positions in the wanted slots are counted; where these are many, documents come in batches.
         if sum([one.tokens() * self._times[part] for part, one in postings.items()]) > self._effort.at_once:
             counts = self._counts(segment, postings, wanted)
             if (total := int(counts.sum())) > self._effort.at_once:
                 self._effort.spend(total, self._query)
+                # number: the batch of each slot, by how many positions come before its document; none is split
                 number = ((counts.cumsum() - counts) // self._effort.at_once).take(wanted >> FIELD_BITS)
                 pieces = np.split(wanted, np.flatnonzero(np.diff(number)) + 1)
                 several = [_frequencies(pattern, _Positions(segment, postings, some)) for some in pieces]

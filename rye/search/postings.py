@@ -112,6 +112,7 @@ class Postings:
     def add_gains(self, total: Floats, weights: Weights, gain: Gain) -> float:
         """Add the contributions to a total for every document of the segment; return the greatest."""
         if self._dense:
+            # tf~ of a document is complete only when all its postings are added, and the gain is no sum of theirs.
             own = zeros("tf~", len(total))
             self.add(own, weights)
             gained = gain(own.take(self._docs))
@@ -214,6 +215,8 @@ class TermPostings:
         if self.single:
             start = self._segment.run(int(self._terms[0])).start if len(self._terms) else 0
             return at + start, self._weights.repeat(len(at))
+        # The postings of the terms stand one term after the other here, from `ends − sizes` to `ends`, and in the
+        # segment from `starts` on; the owner of a posting is the term it belongs to.
         sizes = self._segment.sizes(self._terms)
         ends = sizes.cumsum()
         owner = ends.searchsorted(at, side="right")

@@ -47,7 +47,7 @@ _GROUPS = 256
 """Groups, at least, that the greatest of many values are looked for in."""
 
 _PART = 8
-"""When only the best k of many documents are wanted, the score cutoff is estimated from every n-th document."""
+"""When only the best k of many documents are wanted, the score cutoff is estimated from one document in this many."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
@@ -220,13 +220,14 @@ class Evaluation:
         rest, slack = norm, _ROUNDING * norm
         ordered = sorted(self.scored(), key=lambda row: -row.weight)
         for row in ordered:
-            reached += row.add(total, self.weights)
+            reached += row.add(total, self.weights)  # no total is above that
             rest -= row.weight
             below = rest + slack
+            # Until `wanted` totals are above the rest, a document with no word so far could still be among the first.
             if reached <= below or np.count_nonzero(total > below) < wanted:
                 continue
             docs = _highest(total, found, wanted, partial(add, -below))
-            if len(docs) * _FEW < len(found):
+            if len(docs) * _FEW < len(found):  # else reading on is cheaper than scoring so many
                 return docs, total.take(docs) / norm if row is ordered[-1] else self.scores(docs)
         return found.numbers, self.scores(found.numbers)
 
@@ -295,15 +296,21 @@ def _before(tf: float) -> float:
 def _highest(values: Floats, found: Docs, wanted: int, before: Callable[[float], float]) -> Ints:
     """Return those of some documents, ascending, whose value is among the greatest ``wanted`` or little less.
 
+    The idea: the greatest ``wanted`` values of a part of the documents give a cutoff, and only documents above it are
+    looked at one by one. The invariant: the k-th greatest value of a part is never above that of the whole, so a cutoff
+    that ``wanted`` of the documents found do reach leaves none of the greatest out; one that they do not reach, because
+    others did, is dropped. The source: threshold estimation by sampling (Mallia, Siedlaczek, Sun and Suel, A Comparison
+    of Top-k Threshold Estimation Techniques for Disjunctive Query Processing, 2020).
+
     Args:
-        values: Of all documents.
+        values: One for each document of the reader, found or not.
         found: The documents.
         wanted: How many.
-        before: Returns how great a value must be where the greatest are at least so great.
+        before: Returns how great a value must be to be as good when rounded as the value given.
     """
     few = wanted * _PART**2 < len(found)
     floor = (few and _reached(values[: len(values) // _PART], wanted)) or _reached(values, wanted)
-    docs = (values >= before(floor)).nonzero()[0]
+    docs = (values >= before(floor)).nonzero()[0]  # found or not
     docs = docs[found.mask.take(docs)]
     if np.count_nonzero(values.take(docs) >= floor) < wanted:  # others reach that high
         docs = found.numbers
@@ -316,6 +323,8 @@ def _reached(values: Floats, wanted: int) -> float:
     if len(values) < wanted:
         return 0.0
     groups = max(_GROUPS, 4 * wanted)
-    if len(values) > 4 * groups:  # the greatest of each group are few, and found faster than all are partitioned
+    # The greatest of each group are values themselves, so the k-th of them is a lower bound of the k-th of all, and
+    # they are found faster than all values are partitioned. Column g is group g: the values at g, g + groups, …
+    if len(values) > 4 * groups:
         values = values[: len(values) // groups * groups].reshape(-1, groups).max(axis=0)
     return float(np.partition(values, -wanted)[-wanted])
