@@ -158,6 +158,7 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
     writable = filter(is_field_name, sorted(metadata))
     near = nearest(name.casefold(), (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *writable))
     start, end = node.span[0], node.span[0] + len(name)
+    unquoted = " ".join(re.sub(r'["\\]', " ", context.text).split())
     guess = f"did you mean {' or '.join(near)}? " if near else ""
     listed = ", ".join((*TEXT_FIELDS, *KEYWORD_FIELDS))
     _refuse(
@@ -166,15 +167,11 @@ def _resolve(name: str, node: ast.Node, context: Context) -> str | None:
         "unknown-field",
         f"there is no field {name!r}",
         hint=f"{guess}fields are {listed} and the metadata keys of the items; to find the text itself put it in quotes",
-        suggestion=f"{context.text[:start]}{near[0]}{context.text[end:]}" if near else f'"{_unquoted(context.text)}"',
+        suggestion=f"{context.text[:start]}{near[0]}{context.text[end:]}" if near else f'"{unquoted}"',
         nearest=near,
         span=(start, end),
     )
     return None
-
-
-def _unquoted(text: str) -> str:
-    return " ".join(re.sub(r'["\\]', " ", text).split())
 
 
 def _bind_range(node: ast.Compare | ast.Range, scope: _Scope, context: Context) -> bound.Bound | None:

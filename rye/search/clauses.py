@@ -46,12 +46,7 @@ class Clause(Report):
 
 
 def culprits(clause: Clause, *, wanted: bool = True) -> Iterator[tuple[Clause, str]]:
-    """Yield the smallest parts for which a clause does not match as wanted, each with ``no-match`` or ``excluded``.
-
-    Args:
-        clause: Any clause; one that is as wanted has no culprits.
-        wanted: Whether it should match.
-    """
+    """Yield the smallest parts for which a clause does not match as wanted, each with ``no-match`` or ``excluded``."""
     if clause.kind == "dropped" or clause.matched == wanted:
         return
     if clause.kind == "not":

@@ -73,14 +73,10 @@ class Terms:
 
 
 def expand(reader: Reader, pattern: Pattern, fields: Bools | None, most: int = MAX_EXPANSIONS) -> Terms:
-    """Return the terms a pattern stands for, the most frequent if there are too many.
+    """Return the terms a pattern stands for, the most frequent if there are more than ``most``.
 
-    Args:
-        reader: What to search.
-        pattern: The part as written.
-        fields: Shape ``(fields,)``: in which fields a term's document frequency counts when terms must be left out;
-            None to leave out none.
-        most: How many different ones may be returned.
+    ``fields``, shape ``(fields,)``, are those in which a term's document frequency counts when terms must be left out;
+    None leaves out none.
     """
     choices = tuple([_choose(part, pattern) for part in reader.parts])
     if fields is None or sum([len(ids) for ids, _ in choices]) <= most:

@@ -60,10 +60,6 @@ class Values:
     The first values of every document are a row of a table; what few documents have beyond its width stands behind one
     another: the hybrid format of Bell and Garland (Implementing Sparse Matrix-Vector Multiplication on
     Throughput-Oriented Processors, 2009).
-
-    Args:
-        segment: The segment.
-        key: The key.
     """
 
     def __init__(self, segment: Segment, key: str) -> None:

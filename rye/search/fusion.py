@@ -128,7 +128,9 @@ def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) 
         ("min_combined_score", fusion.min_combined_score, total),
     ):
         if least > 0:
-            conditions.append(Condition(option, least, scores, scores >= _percent_shown_as(least)))
+            as_percent = (math.ceil(least * 1e3 - _NOISE) - 0.5) / 1e3  # scores are also shown as percent, one decimal
+            met = scores >= min(_shown_as(least), _shown_as(as_percent))
+            conditions.append(Condition(option, least, scores, met))
     if fusion.require_keyword_match:
         conditions.append(Condition("require_keyword_match", 0.0, keyword, worded))
     if fusion.require_semantic_match:
@@ -149,11 +151,6 @@ def _reciprocal(values: Floats, k: int) -> Floats:
 def _shown_as(least: float) -> float:
     """Return the lowest score that is shown, with four decimals, as ``least``: a shown score is enough for itself."""
     return (math.ceil(least * 1e4 - _NOISE) - 0.5) / 1e4
-
-
-def _percent_shown_as(least: float) -> float:
-    """Return the same for a score that is also shown as percent with one decimal."""
-    return min(_shown_as(least), _shown_as((math.ceil(least * 1e3 - _NOISE) - 0.5) / 1e3))
 
 
 def percent(value: float) -> float:

@@ -82,11 +82,7 @@ class Edges(NamedTuple):
 
 
 class Graph:
-    """The relations of all spaces of a registry.
-
-    Args:
-        reader: All of them, highest priority first.
-    """
+    """The relations of all spaces of a registry; the reader has all of them, highest priority first."""
 
     def __init__(self, reader: Reader) -> None:
         # not the reader itself, which is the key that this is kept under

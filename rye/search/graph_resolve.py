@@ -96,13 +96,13 @@ class Names:
 
     @cached_property
     def id_keys(self) -> Keys:
-        """Shape ``(size,)``."""
+        """Shape ``(size,)``: the key of each document's id."""
         keys: Keys = joined([part.segment.edges.id_keys for part in self._parts], np.uint64)
         return keys
 
     @cached_property
     def name_keys(self) -> Keys:
-        """Shape ``(size,)``."""
+        """Shape ``(size,)``: the key of each document's name."""
         keys: Keys = joined([part.segment.edges.name_keys for part in self._parts], np.uint64)
         return keys
 
@@ -257,13 +257,9 @@ def references_at(names: Names, part: Part, rows: Ints) -> Rows:
 
 
 def references_to(names: Names, part: Part, items: Ints, words: Ints = _NONE) -> Rows:
-    """Return the references in a segment that may name any of some items.
+    """Return the references in a segment that may name any of some items, or of the items they are duplicates of.
 
-    Args:
-        names: The items of all spaces.
-        part: The segment.
-        items: Items, or duplicates of them.
-        words: Targets of the segment; references to those that name nothing are returned, too.
+    ``words`` are targets of the segment: references to those of them that name nothing are returned, too.
     """
     edges = part.segment.edges
     # From items to lookups, to the targets that have one of them, to the references that have one of these targets. A

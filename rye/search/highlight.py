@@ -330,10 +330,7 @@ def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
 def _preview(item: Item, ranges: Ranges, within: tuple[int, int] | None = None) -> tuple[str, Ranges]:
     """Return the best passage of the body, with single spaces, and the ranges to mark in it.
 
-    Args:
-        item: The item.
-        ranges: What to mark, ascending.
-        within: Where the passage is to begin: at the best marks there, else at its beginning.
+    With ``within`` it begins there: at the best of the ranges, which ascend, else at its beginning.
     """
     body = item.body
     if within is not None:

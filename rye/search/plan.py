@@ -80,9 +80,7 @@ class Plan:
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with a hit answers.
 
-        Args:
-            unknown: Whether the dictionary has nothing that a word stands for.
-            read: Returns what stage ``any`` looks for.
+        ``unknown`` says whether no item has a word; ``read`` returns what stage ``any`` looks for.
         """
         yield Stage("all", self.prefixed or self.main)
         if not self.words:

@@ -171,10 +171,7 @@ def _counting(part: Part, slots: Numbers, fields: Bools | None) -> Ints:
 class TermPostings:
     """The postings of the terms of one pattern in one segment, term by term, for reading positions.
 
-    Args:
-        part: The segment; postings of deleted documents are left out.
-        choice: The terms and their weights.
-        fields: Which fields count; None for all.
+    Postings of deleted documents are left out, and those of other fields; ``fields`` of None are all.
 
     Attributes:
         slots: Document and field of each posting; of a single term they ascend.

@@ -18,7 +18,7 @@ from rye.index.arrays import Bools
 from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import words_of
-from rye.search.bound import Phrase, TermQuery
+from rye.search.bound import TermQuery
 from rye.search.expand import How, Pattern, document_frequencies, expand
 from rye.search.match import Matcher
 from rye.search.phrase import Effort
@@ -56,14 +56,12 @@ class Relaxed:
         """Return the words with those corrected that no item has; nothing where none was."""
         if not self.corrected:
             return ""
-        texts = (self._as_read(word.text) for word in self.words)
-        return " ".join(str(ast.Word(text)) for read in texts for text in read)
-
-    def _as_read(self, text: str) -> list[str]:
-        parts = analysis.parts(text)
-        if self.corrected.keys().isdisjoint(parts):
-            return [text]
-        return " ".join(self.corrected.get(part, part) for part in parts).split()
+        read: list[str] = []
+        for word in self.words:
+            parts = analysis.parts(word.text)
+            known = self.corrected.keys().isdisjoint(parts)
+            read += [word.text] if known else " ".join(self.corrected.get(part, part) for part in parts).split()
+        return " ".join(str(ast.Word(text)) for text in read)
 
     def messages(self) -> list[str]:
         """Return a sentence on the words that were corrected, and one on those that no item has."""
@@ -93,10 +91,10 @@ class Dictionary:
     def has(self, text: str) -> bool:
         """Return whether some item has a word as a whole: its parts in a row, maybe inflected, or its joined form."""
         run = words_of(text)
-        return run is not None and bool(self._matcher(run, text).docs())
-
-    def _matcher(self, run: Phrase, text: str) -> Matcher:
-        return Matcher(self._reader, TermQuery(run, self._fields, 1.0, "", ast.Word(text)), self._effort)
+        if run is None:
+            return False
+        term = TermQuery(run, self._fields, 1.0, "", ast.Word(text))
+        return bool(Matcher(self._reader, term, self._effort).docs())
 
     def knows(self, text: str) -> bool:
         """Return whether items have every part of a word, itself or inflected, wherever; or its joined form."""

@@ -117,12 +117,7 @@ class Request(NamedTuple):
 
 
 def make_request(query: str, given: Mapping[str, Any], takes: type = SearchOptions) -> Request:
-    """Check the arguments of a search and return them as a request.
-
-    Args:
-        query: The query.
-        given: Those that were given.
-        takes: Which there are.
+    """Check the arguments of a search, those that ``takes`` declares, and return them as a request.
 
     Raises:
         ArgumentError: One of them is not valid; the message lists what is.

@@ -80,13 +80,12 @@ def read_ranking(roots: Sequence[Root]) -> Ranking:
     problems: list[str] = []
     own = {root.source: _read(root, problems) for root in roots if root.space != "project"}
     users, boosts = own.get("user", _SILENT)
-    merged = {root.source: _merge(own.get(root.source, _SILENT)[0], users) for root in roots}
-    return Ranking({source: weights for source, weights in merged.items() if weights}, boosts, problems)
-
-
-def _merge(below: Overrides, above: Overrides) -> Overrides:
-    kinds = below.keys() | above.keys()
-    return {kind: {**below.get(kind, {}), **above.get(kind, {})} for kind in kinds}
+    merged: dict[str, Overrides] = {}
+    for root in roots:
+        theirs, _ = own.get(root.source, _SILENT)
+        if kinds := theirs.keys() | users.keys():
+            merged[root.source] = {kind: {**theirs.get(kind, {}), **users.get(kind, {})} for kind in kinds}
+    return Ranking(merged, boosts, problems)
 
 
 def read_choice(user: Path) -> Choice:

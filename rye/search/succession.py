@@ -93,7 +93,8 @@ class Succession:
         claims = self._claims(doc, doc).tolist()
         more = len(claims) - _NAMED
         rest = [f"and {more} more items say so; rye refs lists them"] if more > 0 else []
-        return [self._refused(claim) for claim in claims[:_NAMED]] + rest
+        refused = "says that it takes its place, but has no say on that"
+        return [f"{self._whose(claim)} {refused}" for claim in claims[:_NAMED]] + rest
 
     @cached_property
     def _graph(self) -> Graph:
@@ -164,9 +165,6 @@ class Succession:
 
     def _name(self, doc: int) -> str:
         return ":".join(self._reader.key_of(doc))
-
-    def _refused(self, claim: int) -> str:
-        return f"{self._whose(claim)} says that it takes its place, but has no say on that"
 
     def _whose(self, doc: int) -> str:
         return f"{self._name(doc)} of {self._reader.locate(doc)[0].root.source} ({self._judged(doc).verdict})"
