@@ -37,7 +37,7 @@ from rye.search.fields import (
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What binding needs to know.
+    """The query that is bound, and the options of its binding.
 
     Attributes:
         text: The query as written, for errors.
@@ -56,7 +56,7 @@ class Context:
 
 @dataclass(frozen=True, slots=True)
 class _Scope:
-    """What surrounds a node: the field it is bound to (empty: none), and the product of the boosts."""
+    """The surroundings of a node: the field it is bound to (empty: none), and the product of the boosts."""
 
     name: str = ""
     boost: float = 1.0
@@ -121,7 +121,7 @@ def _bind_field(node: ast.Field | ast.Exists, scope: _Scope, context: Context) -
 
 
 def _has(name: str) -> bound.Has | bound.Everything:
-    """Outside any field that is everything, and so is ``is:*``, because every item has a verdict."""
+    """Return the test for ``*``: outside any field it is everything, and so is ``is:*``: every item has a verdict."""
     return bound.Everything() if name in {"", "is"} else bound.Has(name, text=name in TEXT_FIELDS)
 
 
@@ -312,7 +312,7 @@ def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phra
 
 
 def words_of(text: str) -> bound.Phrase | None:
-    """Return what a plain word looks for; None when it has no letter or digit."""
+    """Return the phrase that a plain word stands for; None when it has no letter or digit."""
     return _word_phrase(text, How.INFLECTED)
 
 

@@ -151,27 +151,27 @@ class Refers:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What the operand does not match."""
+    """Items that the operand does not match."""
 
     operand: Bound
 
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """What all operands match."""
+    """Items that all operands match."""
 
     operands: tuple[Bound, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Any:
-    """What any operand matches."""
+    """Items that any operand matches."""
 
     operands: tuple[Bound, ...]
 
 
 Filter: TypeAlias = Has | Glob | Similar | Between | Changed | HasState | Refers
-"""What includes or excludes without being scored."""
+"""Conditions that include or exclude items without being scored."""
 
 Bound: TypeAlias = Everything | Filter | TermQuery | Not | All | Any
 

@@ -142,7 +142,7 @@ class ClauseExplainer:
         return note if matcher.docs() else f"{note}; no searched item matches"
 
     def values(self, node: bound.Bound) -> str:
-        """Return what the item has in the fields of a condition."""
+        """Return the values that the item has in the fields of a condition."""
         names = dict.fromkeys(_condition_fields(node))
         return "; ".join(self._states() if name == "state" else f"{name} is {self._value(name)}" for name in names)
 

@@ -93,7 +93,7 @@ class Docs:
 
     @classmethod
     def union(cls, size: int, several: Sequence[Docs]) -> Docs:
-        """Return what is in any of several sets."""
+        """Return the union of several sets."""
         if all(docs.sparse for docs in several) and sum(map(len, several)) * SPARSE < size:
             return Docs(size, numbers=unique(np.empty(0, np.int64), *(docs.numbers for docs in several)))
         found = np.zeros(size, bool)

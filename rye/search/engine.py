@@ -40,7 +40,7 @@ _NAMED = 3
 
 @dataclass(frozen=True, slots=True)
 class SearchContext:
-    """What a search runs in.
+    """The spaces, settings and keys that a search uses.
 
     Attributes:
         reader: The spaces searched.
@@ -63,7 +63,7 @@ class SearchContext:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """What one stage found, after all filters: all of it, and the first of it in order, to the end of the page."""
+    """The documents that one stage found, after all filters, and the first of them in order, to the end of the page."""
 
     stage: str
     evaluation: Evaluation
@@ -76,7 +76,7 @@ class Answer:
 
     @property
     def total(self) -> int:
-        """How many were found."""
+        """How many documents were found."""
         return len(self.found)
 
     def reachable(self) -> int:
@@ -158,7 +158,7 @@ class Search:
         )
 
     def facts(self, near: SemanticScores | None) -> dict[str, Any]:
-        """Return what every response repeats of its request, and how it was found and ordered."""
+        """Return the fields of every response that repeat the request, and how it was answered."""
         request = self.request
         return {
             "query": request.query,
@@ -176,7 +176,7 @@ class Search:
         return [*plan.warnings, *left_out, *self._warnings]
 
     def answer(self, plan: Plan, allowed: Docs) -> Answer:
-        """Return what is found of what scope and filters let through: by meaning where that is asked for and can be."""
+        """Return the answer among the documents that scope and filters allow, by meaning where that is wanted."""
         if found := self._by_meaning(plan, allowed):
             return found
         answers: list[Answer] = []
@@ -188,7 +188,7 @@ class Search:
         return answers[0]
 
     def page_builder(self, evaluation: Evaluation) -> PageBuilder:
-        """Return what turns the hits of an evaluation into results."""
+        """Return the builder of results from the hits of an evaluation."""
         matter = asks_verdict(evaluation.query) or any(map(asks_verdict, self.filters()))
         hydrator = Hydrator(self.reader, self.states, self.context.trust(), self.context.now, matter)
         return PageBuilder(evaluation, hydrator, self.request.explain)
@@ -211,7 +211,7 @@ class Search:
         return self.reader.withdrawn if self.request.include_superseded else _NOTHING
 
     def method(self, near: SemanticScores | None) -> str:
-        """Return what orders the hits."""
+        """Return the name of the ranking method, as responses show it."""
         mode = self.request.mode
         if near is None:
             return "keyword" if mode.name == "keyword" else "keyword_fallback"
@@ -325,7 +325,7 @@ class Search:
             return 0
 
     def filters(self) -> list[bound.Bound]:
-        """Return what the ``filters`` mapping demands."""
+        """Return the conditions of the ``filters`` mapping."""
         if self._filters is None:
             filters = self.request.filters
             self._filters = list(bind_filters(filters, self.metadata_keys())) if filters else []
@@ -374,7 +374,7 @@ class Search:
         return found, hidden
 
     def _explain_stage(self, answer: Answer, plan: Plan, total: int) -> None:
-        """Say in a warning what relaxation did."""
+        """Add a warning about the relaxation that was needed."""
         if answer.stage == "fuzzy":
             self._warnings.append("nothing had all words as written; words were matched with typos forgiven")
         elif answer.stage == "substring":

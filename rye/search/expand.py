@@ -48,7 +48,7 @@ def automatic_distance(term: str) -> int:
 
 
 class Terms:
-    """What a pattern stands for in a reader.
+    """The terms that a pattern stands for in a reader.
 
     Attributes:
         choices: Per part of the reader, the term numbers and weights.

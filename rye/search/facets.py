@@ -287,7 +287,7 @@ _ALL = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class Figures(Report):
-    """What some items are.
+    """Counts of some items.
 
     Attributes:
         items: How many there are.

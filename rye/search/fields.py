@@ -195,7 +195,7 @@ _READ: Mapping[str, Callable[[str], tuple[Any, Any] | None]] = {
     "number": lambda text: _point(schema.number(text)),
     "text": _point,
 }
-"""What a folded value or bound is read as, by kind: its first and last moment, both the same but for a date."""
+"""Readers of folded values and bounds by kind, as first and last point; the two differ for dates alone."""
 
 
 Overrides = Mapping[str, Mapping[str, float]]
@@ -210,7 +210,7 @@ FIELD_MASK = (1 << FIELD_BITS) - 1
 
 @dataclass(frozen=True, eq=False)
 class Weights:
-    """What a field counts.
+    """The weights of the fields.
 
     Attributes:
         w: Shape ``(fields,)``, or ``(roots · types, fields)`` where some root or item type has weights of its own.

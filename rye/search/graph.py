@@ -133,7 +133,7 @@ class Graph:
         return np.cumsum(steps.astype(np.int64))[:-1]
 
     def stated_by(self, docs: Ints) -> Edges:
-        """Return what some documents, ascending, refer to."""
+        """Return the references of some documents, ascending."""
         return self._edges([references_of(self.names, part, docs) for part in self._parts])
 
     def naming(self, items: Ints) -> Edges:
@@ -167,13 +167,13 @@ class Graph:
         )
 
     def written(self, targets: Ints) -> list[str]:
-        """Return what is written for some numbers of targets."""
+        """Return the texts of some targets, by their numbers."""
         numbers = np.searchsorted(self._targets, targets, side="right") - 1
         rows = zip(numbers.tolist(), (targets - self._targets[numbers]).tolist(), strict=True)
         return [self._columns[number].texts[at] for number, at in rows]
 
     def written_in(self, doc: int) -> list[str]:
-        """Return what is written in a document, each reference once, in the order of the file."""
+        """Return the references of a document as written, each once, in the order of the file."""
         return list(dict.fromkeys(self.written(self.stated_by(np.asarray([doc])).targets)))
 
     # what needs all references
@@ -226,7 +226,7 @@ class Direction(StrEnum):
 
 
 class Walk(NamedTuple):
-    """What is reached.
+    """The items and references that a walk reaches.
 
     Attributes:
         edges: Numbers of references (:attr:`rye.search.graph.Edges.numbers`), nearest first, then as items stand.

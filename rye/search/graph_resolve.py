@@ -178,7 +178,7 @@ def joined(columns: Sequence[Any], kind: Any = np.int64) -> Any:
 
 
 class Hits(NamedTuple):
-    """What targets name, shape ``(n,)`` each: the items from place ``low`` to ``high`` of :attr:`Names.docs`.
+    """The items that targets name, shape ``(n,)`` each: the items from place ``low`` to ``high`` of :attr:`Names.docs`.
 
     ``by_name`` is whether these are places by name, and ``first`` and ``last`` are the least and the greatest key that
     is looked for. Where nothing is found, ``low`` is ``high``, and ``first`` greater than ``last``.
@@ -276,7 +276,7 @@ def references_to(names: Names, part: Part, items: Ints, words: Ints = _NONE) ->
 
 
 def _hits(names: Names, edges: EdgeColumns, targets: Ints | None = None) -> Hits:
-    """Return what some targets of a segment name; None for all targets."""
+    """Return the items that some targets of a segment name; None for all targets."""
     if targets is None:
         sizes, rows = np.diff(edges.ends), np.arange(len(edges.keys))
         order: Ints = edges.order  # looked up in the order of their keys, many take a sixth of the time

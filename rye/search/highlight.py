@@ -66,7 +66,7 @@ class _ChunkRanges(dict[str, Ranges]):
 
 
 class Sought:
-    """What to mark in texts: terms wherever they stand, and ``(first, last)`` positions.
+    """The words to mark in texts: terms wherever they stand, and ``(first, last)`` positions.
 
     Attributes:
         literal: Those of the terms that an ASCII text may have; None if they are too many to look for each, or if one
@@ -232,7 +232,7 @@ def _clusters(text: str) -> Iterator[tuple[int, str]]:
 
 @dataclass(frozen=True, slots=True)
 class Matched:
-    """What of an item matched.
+    """The parts of an item that matched.
 
     Attributes:
         fields: Names of the fields, in field order.
@@ -246,7 +246,7 @@ class Matched:
 
 
 class Matches:
-    """What the positive term queries of a query matched in the documents of a page."""
+    """The matches of the positive term queries of a query in the documents of a page."""
 
     def __init__(self, matchers: Sequence[Matcher], docs: Iterable[int]) -> None:
         self._matchers = list(dict.fromkeys(matchers))  # equal ones are evaluated once
@@ -283,7 +283,7 @@ class Matches:
 
 
 def matched(item: Item, doc: int, matches: Matches, *, same_bytes: bool, section: int | None = None) -> Matched:
-    """Return what a query matched in one item.
+    """Return the parts of an item that a query matched.
 
     Args:
         item: The item as it is on disk now.

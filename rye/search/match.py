@@ -21,7 +21,7 @@ from rye.search.postings import Gain, Postings, docs_of, read_postings, zeros
 
 
 class Slots(NamedTuple):
-    """What a term query finds, one row per (document, field) in that order.
+    """The matches of a term query, one row per (document, field) in that order.
 
     Attributes:
         docs: Global document numbers.
@@ -55,7 +55,7 @@ class Matcher:
         self._docs: Docs | None = None
 
     def terms(self) -> dict[Pattern, Terms]:
-        """Return what each part of the query stands for in the dictionary."""
+        """Return the terms of the dictionary that each part of the query stands for."""
         if self._terms is None:
             fields = None if self.excluded else self.query.fields
             several, most = {*patterns(self.query.pattern)}, self._effort.terms
@@ -98,7 +98,7 @@ class Matcher:
         )
 
     def postings(self) -> list[Postings]:
-        """Return what is found in each segment."""
+        """Return the postings of the query in each segment."""
         if self._postings is None:
             self._postings = []
             for index, part in enumerate(self.reader.parts):
@@ -157,7 +157,7 @@ class Matcher:
         }
 
     def slots_of(self, docs: Ints) -> Slots:
-        """Return what was found in some documents, ascending."""
+        """Return the matches in some documents, ascending."""
         columns: list[list[npt.NDArray[Any]]] = [[np.empty(0, np.int64)] for _ in Slots._fields]
         for part, postings, local in self._split(docs):
             slots, tf = postings.by_slot(local)
@@ -168,7 +168,7 @@ class Matcher:
         return Slots(*map(np.concatenate, columns))
 
     def field_values(self, doc: int, weights: Weights) -> dict[int, float]:
-        """Return what each field, by its number, adds to tf~ of one document."""
+        """Return the share of each field, by its number, in tf~ of one document."""
         slots = self.slots_of(np.asarray([doc]))
         part, local = self.reader.locate(doc)
         keys = slot_keys(np.full(len(slots.docs), local), slots.fields)

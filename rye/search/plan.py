@@ -53,7 +53,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to evaluate.
+    """The queries to evaluate.
 
     Attributes:
         main: What the query says.
@@ -178,7 +178,7 @@ def _field_query(name: str, text: str, *, lenient: bool) -> ast.Parsed:
 
 
 def in_field(error: QueryError, name: str) -> QueryError:
-    """Say in an error's message that it lies in an entry of ``fields``; its caret is drawn under that entry's text."""
+    """Name the entry of ``fields`` in an error's message; its caret is drawn under that entry's text."""
     error.message = f"fields[{name!r}]: {error.message}"
     error.args = (error.message,)
     return error
@@ -289,7 +289,7 @@ def did_you_mean(plan: Plan, evaluation: Evaluation, total: int, count: Callable
 
 
 def _in_words(plan: Plan, count: Callable[[ast.Node, Plan], int]) -> str:
-    """Return what a query with operators says, in plain words, where a search for these finds anything.
+    """Return a query with operators as plain words, where a search for these finds anything.
 
     Whoever quotes part of a sentence asks for a phrase and does not know it.
     """

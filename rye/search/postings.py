@@ -1,4 +1,4 @@
-"""What a term query finds in one segment: postings as arrays, and the arithmetic on them."""
+"""The postings of a term query in one segment as arrays, and the arithmetic on them."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def zeros(purpose: str, size: int) -> Floats:
 
 
 class Postings:
-    """What a term query finds in one segment: a posting per term, document and field.
+    """The matches of a term query in one segment: a posting per term, document and field.
 
     Few postings are kept in order of document and field, so that those of a document add up side by side. Dense ones
     (see :data:`DENSE`) stay term by term and are added up in an array over all documents: that is faster than sorting.
@@ -222,7 +222,7 @@ class TermPostings:
 
 
 def shared(several: list[Numbers]) -> Numbers:
-    """Return what all of several ascending arrays have, each of them each number once."""
+    """Return the intersection of several ascending arrays of distinct numbers."""
     few, *others = sorted(several, key=len)
     for many in others:
         if len(few) * _FEWER < len(many):

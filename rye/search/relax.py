@@ -127,7 +127,7 @@ class Dictionary:
 
 
 def relax(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool = True) -> Relaxed:
-    """Return what to look for where no item has all words.
+    """Return the query to try where no item has all words.
 
     A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
     nearest term of the same first letter, which slips seldom change, within one edit for each six letters, or as two
@@ -188,7 +188,7 @@ def _halves(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:
 
 
 def _brevity(text: str) -> float:
-    """Return what a word counts for by its length; scripts without small letters are not measured by it."""
+    """Return the weight of a word by its length; scripts without small letters are not measured by it."""
     letters = "".join(analysis.parts(text))
     return min(1.0, len(letters) / FULL_LENGTH) if letters.islower() or letters.isdigit() else 1.0
 

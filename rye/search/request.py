@@ -41,7 +41,7 @@ from rye.search.fusion import Fusion
 
 MAX_SEMANTIC_LIMIT = 100
 BOOSTS: Mapping[str, float] = defaults_of(BoostParts)
-"""What a similarity is multiplied with, by source."""
+"""Factors of similarities, by source."""
 
 _PROXIMITY: int = parameters_of(ProximityParts)["max_distance"].default
 _FUSION = Fusion()
@@ -49,7 +49,7 @@ _QUERY = Parameter("Text in the query language", "", name="query")
 _COMPARED = re.compile(r"(>=|<=|>|<)(.*)", re.DOTALL)
 FILTERABLE = ("id", "name", "title", "category", "tags", *KEYWORD_FIELDS)
 EACH = 5
-"""How many times as many items and sections are looked at as sections are wanted."""
+"""Items and sections that are looked at for each section that is wanted."""
 
 
 class Mode(NamedTuple):
@@ -174,7 +174,7 @@ def require_field(name: str, metadata_keys: frozenset[str]) -> None:
 
 
 def bind_filters(filters: Mapping[str, Any], metadata_keys: frozenset[str]) -> list[bound.Bound]:
-    """Return what the ``filters`` mapping asks for; an item without the field does not match.
+    """Return the conditions of the ``filters`` mapping; an item without the field does not match.
 
     Raises:
         ArgumentError: ``unknown-filter`` or ``bad-filter``.

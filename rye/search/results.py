@@ -27,7 +27,7 @@ class Replaced(str):
 
 @dataclass(frozen=True, slots=True)
 class ClauseTrace(Report):
-    """What one field of one item contributed for one term query.
+    """The contribution of one field of one item to one clause of a query.
 
     ``contribution`` is this field's share of the item's score; the shares of all traces sum to the score. ``weight`` is
     the most that the term query could contribute, in all fields together, and ``unboosted`` the same without boosts.
@@ -114,7 +114,7 @@ _OPTIONAL = ("explain", "similarity", "hybrid")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response(Report):
-    """What both answers say beside their results.
+    """The fields that both kinds of answer share.
 
     Attributes:
         total: How many results there are: hits that paging can reach; sections that were found, ``limit`` × 5 at most.

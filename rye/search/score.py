@@ -190,7 +190,7 @@ class Evaluation:
         return docs.take(keep), scores.take(keep)
 
     def _best_of_one(self, matcher: Matcher, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Return what :meth:`best` does; the score grows with tf~, so that is compared."""
+        """As :meth:`best`, for one term query: its score grows with tf~, so that is compared."""
         if wanted < len(found) and not matcher.docs().sparse:
             spread = matcher.spread(self.weights)
             docs = _highest(spread, found, wanted, _before)
@@ -205,7 +205,7 @@ class Evaluation:
         return docs, tf / (K1 + tf)
 
     def _best_of_several(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """Return what :meth:`best` does, by MaxScore.
+        """As :meth:`best`, for several term queries, by MaxScore.
 
         The idea: common words weigh least and stand in most documents, so little of them need be read. Term queries are
         added up from the weightiest down. No document can gain more than ``rest``, the weights of those left out: once
@@ -260,7 +260,7 @@ class Evaluation:
         return share
 
     def explain(self, doc: int) -> tuple[ClauseTrace, ...]:
-        """Return what each field gave each term query of one document; the contributions sum to its score."""
+        """Return the contribution of each field to each term query of one document; they sum to its score."""
         traces: list[ClauseTrace] = []
         names, norm = tuple(TEXT_FIELDS), self.norm()
         plain = sum(row.idf for row in self.scored())

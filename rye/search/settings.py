@@ -48,11 +48,11 @@ _CHOICE: Mapping[str, Parameter] = {
         **dict.fromkeys(("query_prefix", "document_prefix"), Parameter("", kind="string")),
     }.items()
 }
-"""What ``semantic`` may hold."""
+"""The options of ``semantic``."""
 
 _WEIGHT = Parameter("", kind="number", low=0, high=MAX_WEIGHT, required=True)
 _WEIGHTS: Mapping[str, Parameter] = {name: _WEIGHT._replace(name=name) for name in TEXT_FIELDS}
-"""What ``weights`` may hold for an item type."""
+"""The options of ``weights`` for an item type."""
 
 _BOOSTS: Mapping[str, Parameter] = {
     name: parameter._replace(required=True) for name, parameter in parameters_of(BoostParts).items()
@@ -62,7 +62,7 @@ _SILENT: tuple[Overrides, Mapping[str, float]] = ({}, {})
 
 
 class Ranking(NamedTuple):
-    """What files say of ranking.
+    """The settings of ranking, of all files.
 
     Attributes:
         weights: By source: a bundle's own for its items, the user's over everything.
@@ -140,7 +140,7 @@ def _left_out(path: Path, part: str, fault: str) -> str:
 
 
 def _table(path: Path, known: Sequence[str]) -> tuple[Mapping[str, Any], str]:
-    """Return what a file holds, or why all of it is left out."""
+    """Return the content of a file, or why all of it is left out."""
     try:
         data = _bytes(path)
         table = load_yaml(data.decode("utf-8"))
@@ -172,7 +172,7 @@ def _bytes(path: Path) -> bytes:
 
 
 def _weights_fault(weights: Any) -> str:
-    """Return what is wrong with field weights, or nothing."""
+    """Return the fault of field weights, or nothing."""
     if not isinstance(weights, Mapping):
         return "'weights' must be a mapping of item types"
     for kind, row in weights.items():
@@ -184,7 +184,7 @@ def _weights_fault(weights: Any) -> str:
 
 
 def _fault(parameters: Mapping[str, Parameter], given: Any, name: str) -> str:
-    """Return what is wrong with a part of a file, or nothing."""
+    """Return the fault of a part of a file, or nothing."""
     if not isinstance(given, Mapping):
         return f"{name!r} must be a mapping of {', '.join(parameters)}"
     for key, value in given.items():

@@ -37,14 +37,14 @@ _SUPERSEDES, _SUPERSEDED_BY = KIND_NUMBER["supersedes"], KIND_NUMBER["superseded
 
 
 class _Step(NamedTuple):
-    """What is named as taking the place of an item: that item, or just the words where they name none or several."""
+    """A successor as it is named: that item, or just the words where they name none or several."""
 
     name: str
     item: int | None = None
 
 
 class Succession:
-    """What takes the place of the items of all spaces.
+    """The successors of the items of all spaces.
 
     ``signature`` judges a document of a part by its indexed evidence; ``trust`` is called only to weigh another item's
     claim.
@@ -118,7 +118,7 @@ class Succession:
         return found
 
     def _steps(self, at: int, doc: int) -> Iterator[_Step]:
-        """Yield what takes the place of a document by words that count for the one asked about, the best first."""
+        """Yield the successors of a document by claims that count for the one asked about, the best first."""
         if self._counts(at, doc):
             yield from self._stated(at)
         for claim in self._claims(at, doc).tolist():
@@ -126,7 +126,7 @@ class Succession:
                 yield _Step(self._name(claim), self._graph.names.item_of(claim))
 
     def _stated(self, doc: int) -> Iterator[_Step]:
-        """Yield what a document says takes its place, but for itself; what may be several items is left as words."""
+        """Yield the successors that a document names, but for itself; a name of several items is left as words."""
         edges = self._graph.stated_by(np.asarray([doc]))
         for number in np.flatnonzero(edges.kinds == _SUPERSEDED_BY).tolist():
             named = edges.named[edges.starts[number] : edges.starts[number + 1]].tolist()
