@@ -117,6 +117,7 @@ class Response(Report):
     """The fields that both kinds of answer share.
 
     Attributes:
+        results: The best first.
         total: How many results there are: hits that paging can reach; sections that were found, ``limit`` × 5 at most.
         search_type: ``keyword``, ``semantic`` or ``hybrid``: how the answer was found, whatever was asked for.
         method: What ordered the results: ``keyword``, ``embedding``, ``weighted`` or ``rrf``; ``keyword_fallback``
@@ -126,6 +127,7 @@ class Response(Report):
         hidden: How many matching items were left out, by reason.
     """
 
+    results: tuple[Report, ...]
     total: int
     query: str
     scope: str
