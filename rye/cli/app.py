@@ -18,6 +18,7 @@ from rye.cli.commands.service import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal, names_options
 from rye.cli.terminal import Terminal, note, prepare_streams, say, say_json, show, silence
 from rye.errors import ArgumentError, EnvironmentFault, RyeError
+from rye.surface.text import installed_version
 
 _NOTHING = 1
 _ERROR = 2
@@ -47,12 +48,7 @@ class _Commands(click.Group):
 
 def _show_version(ctx: click.Context, _param: click.Parameter, value: bool) -> None:  # noqa: FBT001 - click's call
     if value and not ctx.resilient_parsing:
-        from importlib.metadata import PackageNotFoundError, version
-
-        try:
-            say(f"rye {version('rye-search')}")
-        except PackageNotFoundError:
-            say("rye (not installed)")
+        say(f"rye {installed_version() or '(not installed)'}")
         ctx.exit()
 
 

@@ -91,17 +91,13 @@ def _listen(http: Http) -> socket.socket:
     try:
         found = socket.getaddrinfo(http.host, http.port, family, socket.SOCK_STREAM)[0]
         address = found[4]
-        if not http.token and not _is_loopback(str(address[0])):
+        if not http.token and not str(address[0]).startswith("127.") and address[0] != "::1":
             message = f"{http.host} can be reached from other machines, and no token is demanded"
             raise ArgumentError("token-needed", message, hint="give --token-file, or set RYE_MCP_TOKEN")
         return socket.create_server(address[:2], family=family)
     except OSError as error:
         message = f"cannot listen on {http.host} port {http.port}: {error.strerror}"
         raise EnvironmentFault("port-unavailable", message, hint="choose another with --port; 0 takes any") from None
-
-
-def _is_loopback(address: str) -> bool:
-    return address.startswith("127.") or address == "::1"
 
 
 def _security(http: Http, port: int) -> TransportSecuritySettings:

@@ -31,6 +31,7 @@ from rye.mcp.startup import Options
 from rye.mcp.text import as_rye_error, failed_tool, protocol_error
 from rye.mcp.tools import TOOLS
 from rye.mcp.tools.tool import Tool, Work
+from rye.surface.text import installed_version
 
 if TYPE_CHECKING:
     from mcp.server.session import ServerSession
@@ -83,7 +84,7 @@ class App:
         """Return the server of the protocol with all handlers."""
         server = _ProtocolServer(
             "rye",
-            version=_version(),
+            version=installed_version() or "0",
             title="rye",
             description="Find, read and verify signed directives, tools and knowledge.",
             instructions=_INSTRUCTIONS,
@@ -216,12 +217,3 @@ def _loaded(work: Callable[[], _Answer]) -> _Answer:
     with _LOADING:
         from rye.registry import Registry  # noqa: F401 - to have been imported is all
     return work()
-
-
-def _version() -> str:
-    from importlib.metadata import PackageNotFoundError, version
-
-    try:
-        return version("rye-search")
-    except PackageNotFoundError:
-        return "0"

@@ -107,12 +107,8 @@ def _hit_line(rank: int, hit: Mapping[str, Any]) -> str:
         facts.append(f"similarity {hit['similarity']:.4f}")
     texts = list(dict.fromkeys(short(hit[name]) for name in ("title", "description", "preview") if hit[name]))
     line = f"{'  '.join(facts)} | {' | '.join(texts[:2])}"
-    return line + "".join(f"\n   {each}" for each in (*_hybrid(match), *_shares(hit.get("explain"))))
-
-
-def _hybrid(match: Mapping[str, Any] | None) -> Iterator[str]:
-    """Yield the scores of a hit of a hybrid search."""
-    return (short(line) for line in hybrid_lines(match)) if match is not None else iter(())
+    more = () if match is None else map(short, hybrid_lines(match))
+    return line + "".join(f"\n   {each}" for each in (*more, *_shares(hit.get("explain"))))
 
 
 def _shares(traces: Sequence[Mapping[str, Any]] | None) -> Iterator[str]:

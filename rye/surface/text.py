@@ -15,6 +15,16 @@ Surface: TypeAlias = Literal["cli", "mcp"]
 """Decides how a parameter is written: ``--offset 10`` or ``offset 10``."""
 
 
+def installed_version() -> str:
+    """Return the version of the installed package; nothing if it is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version("rye-search")
+    except PackageNotFoundError:
+        return ""
+
+
 def plural(count: int, noun: str) -> str:
     """Return ``1 item``, ``2 items``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

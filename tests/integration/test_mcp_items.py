@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -118,6 +119,9 @@ def test_figures_are_a_resource(shared: Session, strict: Session, sim: SpaceSim)
 
     sim.write("project", "knowledge/hostile/unread.md", b"\xff\xfe")
     uri, figures = shared.run(talk)
+    end = time.monotonic() + 10
+    while "unread.md" not in json.dumps(figures["warnings"]) and time.monotonic() < end:  # until the watch has seen it
+        uri, figures = shared.run(talk)
     assert uri == "rye://stats"
     registry = sim.registry(more_bundles=tuple(sim.bundles.values()), bundles=None)
     expected = registry.stats().to_dict()

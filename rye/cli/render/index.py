@@ -11,7 +11,7 @@ from rye.cli.terminal import Terminal
 from rye.surface.text import plural
 
 if TYPE_CHECKING:
-    from rye.registry import RefreshReport, SpaceStats, SpaceStatus, Stats, VectorReport
+    from rye.registry import RefreshReport, SpaceStatus, Stats, VectorReport
 
 _SHOWN_SIGNERS = 5
 
@@ -19,10 +19,18 @@ _SHOWN_SIGNERS = 5
 def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
     """Yield a table with a line per space, then what all of them hold together."""
     head = ("source", "items", "directives", "tools", "knowledge", "files", "index", "changed")
-    rows = [_space_row(space) for space in stats.spaces]
-    lines = table(head, rows, numbers=len(head) - 1)
-    yield terminal.style(next(lines), bold=True)
-    yield from lines
+    rows = [
+        (
+            inline(space.source),
+            str(space.figures.items),
+            *(str(space.figures.types.get(name, 0)) for name in ("directive", "tool", "knowledge")),
+            f"{space.files} ({size(space.file_bytes)})",
+            size(space.index_bytes),
+            _ago(space.index_age),
+        )
+        for space in stats.spaces
+    ]
+    yield from _table(head, rows, terminal, numbers=len(head) - 1)
     yield ""
     total = stats.total
     verdicts = "  ".join(f"{terminal.verdict(name)} {count}" for name, count in total.verdicts.items())
@@ -47,14 +55,7 @@ def _signers(signers: Mapping[str, int]) -> str:
     return ", ".join([*shown, *([f"and {more} more"] if more else [])]) or "none"
 
 
-def _space_row(space: SpaceStats) -> tuple[str, ...]:
-    types = [str(space.figures.types.get(name, 0)) for name in ("directive", "tool", "knowledge")]
-    files = f"{space.files} ({size(space.file_bytes)})"
-    return (inline(space.source), str(space.figures.items), *types, files, size(space.index_bytes), _ago(space))
-
-
-def _ago(space: SpaceStats) -> str:
-    seconds = space.index_age
+def _ago(seconds: float) -> str:
     for unit, length in (("day", 86_400), ("hour", 3_600), ("minute", 60)):
         if seconds >= length:
             return f"{plural(int(seconds // length), unit)} ago"
@@ -64,7 +65,15 @@ def _ago(space: SpaceStats) -> str:
 def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator[str]:
     """Yield a table with one line per space root, then one with a line for each model that vectors are of."""
     rows = [
-        (inline(space.source), inline(space.root), *_figures(space), inline(space.cache) if space.exists else "-")
+        (
+            inline(space.source),
+            inline(space.root),
+            *map(str, (space.items, space.segments, space.generation)),
+            size(space.bytes),
+            inline(space.cache),
+        )
+        if space.exists
+        else (inline(space.source), inline(space.root), "-", "-", "-", "not built", "-")
         for space in spaces
     ]
     head = ("source", "root", "items", "segments", "generation", "size", "cache")
@@ -81,16 +90,12 @@ def render_status(spaces: Sequence[SpaceStatus], terminal: Terminal) -> Iterator
         yield "no vectors; the first search by meaning makes them, or rye index vectors"
 
 
-def _table(head: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal) -> Iterator[str]:
-    lines = table(head, rows)
+def _table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], terminal: Terminal, *, numbers: int = 0
+) -> Iterator[str]:
+    lines = table(head, rows, numbers=numbers)
     yield terminal.style(next(lines), bold=True)
     yield from lines
-
-
-def _figures(space: SpaceStatus) -> tuple[str, str, str, str]:
-    if not space.exists:
-        return "-", "-", "-", "not built"
-    return str(space.items), str(space.segments), str(space.generation), size(space.bytes)
 
 
 def render_rebuilt(report: RefreshReport) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from tempfile import SpooledTemporaryFile
 from typing import Any
 from urllib.parse import quote
-from xml.sax.saxutils import quoteattr
+from xml.sax.saxutils import escape, quoteattr
 
 from rye._text import inline
 from rye.cli.render.parts import shown_path
@@ -193,8 +193,6 @@ def _attributes(**facts: str) -> str:
 
 
 def _xml(text: str) -> str:
-    from xml.sax.saxutils import escape
-
     return _ascii(escape(_legal(text)))
 
 

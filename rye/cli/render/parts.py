@@ -138,12 +138,7 @@ def _place(error: QueryError, terminal: Terminal) -> Iterator[str]:
     width = max(20, (terminal.width or 100) - 4)
     line, _, marks = error.caret(width).partition("\n")
     start = len(marks) - len(marks.lstrip())
-    before, token, after = (
-        _kept_blanks(part) for part in (line[:start], line[start : start + len(marks.strip())], line[len(marks) :])
-    )
+    parts = (line[:start], line[start : start + len(marks.strip())], line[len(marks) :])
+    before, token, after = (" ".join(map(inline, part.split(" "))) for part in parts)  # runs of spaces are kept
     yield f"  {before}{token}{after}".rstrip()
     yield "  " + " " * cells(before) + terminal.style("^" * max(1, cells(token)), "red", bold=True)
-
-
-def _kept_blanks(text: str) -> str:
-    return " ".join(inline(piece) for piece in text.split(" "))

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
         ClauseTrace,
         Contrast,
         Facet,
-        Neighbour,
         Parsed,
         SearchResponse,
         SearchResult,
@@ -60,7 +59,10 @@ def render_search(
 
                 difference = _contrast(contrast(hit, hits[at + 1], sort_by=sort_by), sort_by=sort_by)
                 yield _INDENT + terminal.dim(f"before {rank + 1}.: {difference}")
-    yield from _facets(response.facets, terminal)
+    for name, facet in response.facets.items():
+        yield ""
+        yield terminal.style(inline(name), bold=True)
+        yield from _values(facet, terminal, longest=17 if name == "signer" else 48)
 
 
 def _shared_words(hit: SearchResult, terminal: Terminal) -> Iterator[str]:
@@ -118,14 +120,6 @@ def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
     width = None if terminal.width is None else terminal.width - cells(_INDENT)
     for line in passage(text, spans, light=terminal.light, width=width):
         yield _INDENT + line
-
-
-def _facets(facets: Mapping[str, Facet], terminal: Terminal) -> Iterator[str]:
-    """Yield a block for each facet, an empty line before it."""
-    for name, facet in facets.items():
-        yield ""
-        yield terminal.style(inline(name), bold=True)
-        yield from _values(facet, terminal, longest=17 if name == "signer" else 48)
 
 
 def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
@@ -261,12 +255,9 @@ def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:
         yield ""
     for word, neighbour in rows:
         if neighbour is not None:
-            yield f"{terminal.dim(f'{word:<9}')}  {_neighbour(neighbour)}"
-
-
-def _neighbour(neighbour: Neighbour) -> str:
-    hit = neighbour.hit
-    return f"{neighbour.rank}. {inline(f'{hit.type}:{hit.id}')}  {hit.score:.4f}  {_contrast(neighbour.contrast)}"
+            hit = neighbour.hit
+            facts = f"{neighbour.rank}. {inline(f'{hit.type}:{hit.id}')}  {hit.score:.4f}"
+            yield f"{terminal.dim(f'{word:<9}')}  {facts}  {_contrast(neighbour.contrast)}"
 
 
 def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
