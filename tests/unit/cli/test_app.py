@@ -295,6 +295,25 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
         (["search", "a", "--fuzzy", "9"], "[bad-fuzzy]", "2"),
         (["search", "a", "--proximity", "-1"], "[bad-proximity]", "0"),
         (["sections", "a", "--mode", "keyword", "--threshold", ".2"], "--threshold has no effect", "--mode semantic"),
+        (
+            ["search", "a", "--mode", "semantic", "--source-boost", "project=0", "--project", "."],
+            "--source-boost 'project' is 0.0",
+            "to leave a source out use --space",
+        ),
+        (["search", "a", "--mode", "semantic", "--limit", "200"], "--limit is 200", "1 to 100 with --mode semantic"),
+        (["search", "a", "--field", "titel=x"], "[unknown-field]: --field 'titel' is no field", "did you mean title?"),
+        (["search", "a", "--filter", "is=x"], "[bad-filter]: --filter 'is' is 'x'", "states are"),
+        (["search", "a", "--filter", "version>=x"], "--filter 'version' compares with 'x'", "give a version"),
+        (["search", "a", "--date-from", "soon"], "--date-from is 'soon'", "ISO date"),
+        (["search", "a", "--filter", "date_to=soon"], "--filter 'date", "ISO date"),
+        (["search", "a", "--facets", "tag:0"], "[bad-facets]: --facets has 'tag:0'", "tag:25"),
+        (["search", "a OR b", "--proximity", "2"], "[bad-proximity]: --proximity needs", "NEAR"),
+        (["search", "a", "--scope", ""], "[bad-scope]: --scope is ''", "TYPE.NAMESPACE"),
+        (["search", "a", "--max-staleness", "-1"], "--max-staleness is -1.0", "0 or more; inf"),
+        (["list", "--limit", "0"], "[bad-limit]: --limit is 0", "whole numbers of 1 or more"),
+        (["verify", "--space", "usr"], "[bad-space]: --space is 'usr'", "did you mean 'user'?"),
+        (["sign", "--all", "--space", "system"], "[bad-space]: --space is 'system'", "valid are project, user;"),
+        (["manifest", "check", "--space", "usr"], "[bad-space]: --space is 'usr'", "project or user"),
     ],
 )
 def test_an_error_names_the_option_that_was_typed(
@@ -307,7 +326,7 @@ def test_an_error_names_the_option_that_was_typed(
     assert (captured.out, shown[: len("error[")]) == ("", "error[")
     assert message in shown
     assert hint in hinted
-    assert "_" not in shown
+    assert "_" not in shown.replace("date_to", "")
     assert "mode=" not in hinted
     assert main([*args, "--json"]) == 2
     error = json.loads(capsys.readouterr().out)["error"]

@@ -96,6 +96,18 @@ def test_one_dialect(given: dict[str, Any], code: str, message: str, hint: str) 
     assert (raised.value.code, raised.value.message, raised.value.hint) == (code, message, hint)
 
 
+def test_valid_values_are_listed_where_a_list_can_say_them() -> None:
+    """A bound that is not valid itself is in no list; without an upper bound there is none."""
+    valid: dict[str, Any] = {}
+    for given in ({"count": 0}, {"way": "down", "days": 0}, {"share": 101}, {"quick": 1}, {"way": "x"}):
+        with pytest.raises(ParameterError) as raised:
+            complete(Options, given)
+        valid[list(given)[-1]] = raised.value.details.get("valid")
+    assert valid == {"count": [1, 9], "days": None, "share": [0, 100], "quick": [True, False], "way": ["up", "down"]}
+    with pytest.raises(ParameterError, match="whole numbers of 1 or more, or leave it out"):
+        check(Parameter("Count", name="count", kind="integer", low=1), 0)
+
+
 def test_a_surface_writes_names_its_own_way() -> None:
     """The message is made of names and words, so another surface's names never have to be searched for in it."""
     with pytest.raises(ParameterError) as raised:
