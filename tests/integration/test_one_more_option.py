@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[3]
+ROOT = Path(__file__).resolve().parents[2]
 
 ADDED = """class SearchOptions(_Scope, SpaceOptions, _Page, _Hits, total=False):
     \"\"\"A search.\"\"\"
