@@ -22,7 +22,7 @@ from rye import signing
 from rye._report import Report
 from rye.errors import ArgumentError, NotFoundError, RyeError, SigningError
 from rye.keys import key_store
-from rye.keys.trust_changes import write_own_trust_file
+from rye.keys.trust_changes import write_trust_file
 from rye.keys.trust_files import Trust
 from rye.signing import Clock, PublicKey, SigningKey, TrustScope
 from rye.spaces.layout import Layout
@@ -180,7 +180,10 @@ class Keyring:
         path = key_store.save_signing_key(self.folder, key, name=name, passphrase=secret, replace=replace)
         trust_file = ""
         if first if trust is None else trust:
-            trust_file = str(write_own_trust_file(self._user, key.public, entry))
+            own = self._user / signing.TRUSTED_FOLDER / signing.trust_file_name(key.public)
+            trust_file = str(own)
+            if not own.exists():
+                write_trust_file(own, entry, ())
         return self._facts(name, key.public, path=str(path), encrypted=secret is not None, trust_file=trust_file)
 
     @property

@@ -90,14 +90,6 @@ def change_all(texts: Sequence[str], change: Callable[[str, bool], TrustChange])
     return [change(text, True) for text in planned.values()]
 
 
-def write_own_trust_file(user: Path, public: PublicKey, data: bytes) -> Path:
-    """Write the trust file of a key into the user space, unless it has one, and return its path."""
-    path = user / signing.TRUSTED_FOLDER / signing.trust_file_name(public)
-    if not path.exists():
-        write_trust_file(path, data, ())
-    return path
-
-
 def write_trust_file(path: Path, data: bytes, standing: Sequence[TrustEntry]) -> bool:
     """Replace the present trust files of a key by one; return whether anything changed.
 

@@ -1,4 +1,4 @@
-r"""From (bytes, keys, moment, place) to a verdict; keys, trust and signing.
+r"""Signatures: from (bytes, keys, moment, place) to a verdict; keys, trust and signing.
 
 :func:`inspect` finds what the bytes of a file prove by themselves, :func:`judge` what that is worth under a trust set.
 Neither touches a disk or asks a clock. :mod:`rye.signing.trust_store` alone reads and
@@ -21,14 +21,13 @@ from rye.signing.envelope import COMMENT_MARKS, sign_bytes, unsigned_bytes
 from rye.signing.evidence import disagreements, inspect, with_declared
 from rye.signing.judge import judge
 from rye.signing.keys import PublicKey, SigningKey, hide_keys, refuse_key_text, remembering_verify
-from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Fingerprint, Origin, Signature, Verdict
+from rye.signing.model import Clock, Coverage, EnvelopeFormat, Evidence, Origin, Signature, Verdict
 from rye.signing.reasons import REASONS, Reason, trust_status
 from rye.signing.trust import Revocation, TrustEntry, TrustScope, TrustSet, in_namespaces
 from rye.signing.trust_file import endorse, endorser, last_moment, parse_trust_file, trust_file_name, write_trust_file
 from rye.signing.trust_store import (
     TRUSTED_FOLDER,
     TrustLoad,
-    UnreadTrust,
     leads_out,
     load_trust,
     read_trust_bytes,
@@ -47,7 +46,6 @@ __all__ = [
     "Coverage",
     "EnvelopeFormat",
     "Evidence",
-    "Fingerprint",
     "Origin",
     "PublicKey",
     "Reason",
@@ -58,7 +56,6 @@ __all__ = [
     "TrustLoad",
     "TrustScope",
     "TrustSet",
-    "UnreadTrust",
     "Verdict",
     "disagreements",
     "endorse",

@@ -35,7 +35,7 @@ COMMENT_MARKS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
         ".yml": _HASH,
     }
 )
-"""What stands before and after the envelope on its line, by file extension."""
+"""File extension → the text before and after the envelope on its line."""
 
 _MARKS: Final = {suffix: before.rstrip() for suffix, (before, _) in COMMENT_MARKS.items()}
 
@@ -73,7 +73,7 @@ class ParsedLine(NamedTuple):
 
 
 def parse_line(line: str) -> ParsedLine | None:
-    """Return what a signature line states, or None when it is malformed.
+    """Parse a signature line; None when it is malformed.
 
     The whole line must be a comment mark, one envelope, and for ``<!--`` the closing ``-->``; nothing may follow.
     """
@@ -92,7 +92,7 @@ def parse_line(line: str) -> ParsedLine | None:
 
 
 def foreign_mark(line: str, suffix: str) -> str:
-    """Return what is wrong with the comment mark of a well-formed line in a file of this extension.
+    """Return why the comment mark of a well-formed line does not fit a file of this extension.
 
     No signature binds the mark, which is part of the line, and with that of another language the file means another
     thing, or nothing. Empty where it is right.
@@ -199,7 +199,17 @@ def sign_bytes(
         SigningError: ``no-comment`` when files of this kind have no comments to hold a line; ``format`` when the
             format is only read; ``not-utf-8`` when the file is not text.
     """
-    before, after = _marks(suffix, data)
+    if suffix.lower() not in COMMENT_MARKS:
+        raise SigningError(
+            "no-comment",
+            f"a {suffix or 'file without extension'} file cannot hold a signature line: it has no known comments",
+            hint=f"signable are {', '.join(COMMENT_MARKS)}; write JSON tools as YAML",
+        )
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
+    before, after = COMMENT_MARKS[suffix.lower()]
     head, rest, line_break = _split(unsigned_bytes(data))
     digest = hashlib.sha256(head + rest).hexdigest()
     signed_at = as_utc(now).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -221,22 +231,8 @@ def unsigned_bytes(data: bytes) -> bytes:
     return data
 
 
-def _marks(suffix: str, data: bytes) -> tuple[str, str]:
-    if suffix.lower() not in COMMENT_MARKS:
-        raise SigningError(
-            "no-comment",
-            f"a {suffix or 'file without extension'} file cannot hold a signature line: it has no known comments",
-            hint=f"signable are {', '.join(COMMENT_MARKS)}; write JSON tools as YAML",
-        )
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        raise SigningError("not-utf-8", "the file is not UTF-8 text", hint="convert it to UTF-8") from None
-    return COMMENT_MARKS[suffix.lower()]
-
-
 def _split(data: bytes) -> tuple[bytes, bytes, bytes]:
-    """Return what stands before the envelope line, what follows it, and the line break to use."""
+    """Return the bytes before the envelope line, the bytes after it, and the line break to use."""
     first = data.find(b"\n")
     line_break = b"\r\n" if first > 0 and data[first - 1] == 0x0D else b"\n"
     start = len(BOM) if data.startswith(BOM) else 0

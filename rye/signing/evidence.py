@@ -100,7 +100,7 @@ def inspect(
     suffix: str = "",
     content_digest: str | None = None,
 ) -> Evidence:
-    """Return what the bytes of a file prove, whoever is trusted. Never raises, whatever the bytes.
+    """Return the evidence in the bytes of a file, whoever is trusted. Never raises, whatever the bytes.
 
     Args:
         data: All bytes of the file.
@@ -148,7 +148,7 @@ def inspect(
 
 
 def with_declared(evidence: Evidence, declared: Mapping[str, str], origin: Origin) -> Evidence:
-    """Return evidence that was found without asking what the file says of itself, and that as well.
+    """Add to evidence the statements of the file about itself, where it was found without them.
 
     Arguments as for :func:`inspect`. Where the bytes are at fault, nothing is added.
     """

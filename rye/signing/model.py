@@ -29,7 +29,7 @@ class Clock(Protocol):
 
 
 class Verdict(StrEnum):
-    """What verification found; the order is from best to worst."""
+    """The result of a verification; from best to worst."""
 
     TRUSTED = "trusted"
     UNTRUSTED = "untrusted"
@@ -98,7 +98,7 @@ class Signature(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """What the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
+    """The facts that the bytes alone prove, before any key is consulted; trust-independent, so an index may keep it.
 
     Attributes:
         content_digest: SHA-256 hex of all bytes of the file.

@@ -1,4 +1,4 @@
-"""Which keys may speak for what: an immutable set of trust entries and the rules between them."""
+"""The trust set: an immutable set of trust entries, and the rules by which each may speak for an item."""
 
 from __future__ import annotations
 

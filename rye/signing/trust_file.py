@@ -37,7 +37,7 @@ _HINT: Final = "a trust file holds fingerprint, owner and [public_key] pem; see 
 def parse_trust_file(
     data: bytes, *, scope: TrustScope, bundle: str = "", endorsed_by: str = "", source: str = ""
 ) -> TrustEntry:
-    """Return what one trust file says.
+    """Parse a trust file.
 
     Read are ``[public_key] pem`` or ``public_key = "ed25519:BASE64"``, ``owner``, and the optional ``fingerprint`` (16
     or 64 hex of the PEM, or 64 hex of the raw key), ``namespaces`` (patterns of ids), ``not_after`` (date, of which the
@@ -133,7 +133,7 @@ def _load(data: bytes, source: str) -> Mapping[str, Any]:
 
 
 def _refuse_unknown(table: Mapping[str, Any], source: str) -> None:
-    """Refuse what is not known: it may be a limit that is misspelt, or that stands in another table than its own."""
+    """Refuse unknown keys: one may be a limit that is misspelt, or that stands in another table than its own."""
     for name, inner in (("", table), *((key, value) for key, value in table.items() if isinstance(value, dict))):
         for key in inner:
             if key in _KNOWN.get(name, ()):
