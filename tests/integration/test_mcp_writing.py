@@ -108,7 +108,7 @@ def test_a_dry_run_asks_nobody_and_writes_nothing(sim: SpaceSim) -> None:
 
     text = text_of(with_client(sim, talk, elicitation_callback=user))
     assert f"{DRAFT}  would be signed" in text
-    assert "tool:rye/file-system/read  stands already" in text
+    assert "tool:rye/file-system/read  already signed" in text
     assert user.asked == []
     assert sim.path("project", REL).read_bytes() == before
 

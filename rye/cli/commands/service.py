@@ -112,7 +112,7 @@ def mcp(client: str | None, **options: Any) -> int:
         say(server.client_config(client, chosen, command=_own_command()))
         return 0
     if not options["http"] and sys.stdin is not None and sys.stdin.isatty():
-        note("rye waits for a client on standard input; rye mcp --print-config NAME says how a client starts it")
+        note("rye waits for a client on standard input; rye mcp --print-config NAME shows how to configure one")
     server.serve(chosen)
     return 0
 

@@ -125,7 +125,7 @@ def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
 def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
     rows = [(_short(value, longest), count) for value, count in facet.values]
     if not rows:
-        yield f"  {terminal.dim('no match has any')}"
+        yield f"  {terminal.dim('no match has a value')}"
         return
     width, digits = max(cells(value) for value, _ in rows), len(str(rows[0][1]))
     for value, count in rows:

@@ -95,9 +95,9 @@ def render_written(report: ManifestWritten, terminal: Terminal) -> Iterator[str]
     for role, count in report.pending.items():
         if count:
             yield f"{inline(role)} still needs {plural(count, 'signature')}: rye manifest write --cosign"
-        yield f"{inline(role)} counts as it was until who has a key of the manifest runs: rye manifest write"
+        yield f"{inline(role)} keeps its old version until the holder of a key of the manifest runs: rye manifest write"
     for role in report.waiting:
-        yield f"{inline(role)} stays as it was: its own key lists it"
+        yield f"{inline(role)} is unchanged: its own key lists it"
 
 
 def render_checked(reports: Sequence[ManifestReport], terminal: Terminal) -> Iterator[str]:

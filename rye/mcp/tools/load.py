@@ -104,7 +104,7 @@ def _text(data: Mapping[str, Any]) -> str:
     lines += filter(None, [standing(data["states"], data["successor"])])
     lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
     if data["copied"]:
-        done = "copied to" if data["copied"]["written"] else "is there already, with the same bytes:"
+        done = "copied to" if data["copied"]["written"] else "an identical file already exists:"
         lines.append(f"{done} {short(data['copied']['path'], 500)}")
         lines.append("the copy has a verdict of its own: see rye_verify")
     content, offset = data["content"], data["offset"]

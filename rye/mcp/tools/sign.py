@@ -94,7 +94,7 @@ def _text(data: Mapping[str, Any]) -> str:
     changed = sum(item["changed"] for item in data["items"])
     lines = [f"[{changed} of {len(data['items'])} items -- {doing} with key {data['fingerprint'][:16]}]"]
     lines += [
-        f"{reference(item)}  {doing if item['changed'] else 'stands already'}  {short(item['path'], 500)}"
+        f"{reference(item)}  {doing if item['changed'] else 'already signed'}  {short(item['path'], 500)}"
         for item in data["items"]
     ]
     if data["trust_file"]:

@@ -190,7 +190,7 @@ def test_facets_stand_below_the_hits_each_value_with_number_and_bar() -> None:
         "  none: 2",
         "",
         "author",
-        "  no match has any",
+        "  no match has a value",
     ]
     plain = list(render_search(response(facets={"tag": Facet((("ci", 4),))}), Terminal(unicode=False)))
     assert plain[-1] == f"  ci  4  {'#' * 20}"
