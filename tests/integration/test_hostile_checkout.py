@@ -15,7 +15,7 @@ from tests.support.signed import ANN, SIGNED_AT
 from tests.support.spacesim import SpaceSim
 from tests.unit.cli.workshop import lay
 
-MANY = 640
+MANY = 2000
 FOLDERS = ("multiprocessing", "encodings", "concurrent", "importlib", "json", "cryptography", "numpy", "yaml", "rye")
 
 COMMAND = """
@@ -26,7 +26,6 @@ from rye.cli import main
 from rye.index import parallel_build as runs
 from rye.verify import stream as processes
 processes.cores = runs.cores = lambda: 3
-runs.ALONE_BELOW = 100
 done, ask = [], Worker.ask
 def counted(worker, request):
     answer = ask(worker, request)
