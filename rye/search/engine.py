@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -73,6 +73,8 @@ class Answer:
     exact: frozenset[int]
     hidden: dict[str, int]
     near: SemanticScores | None = None
+    complete: int = 0
+    """How many items have all words of a sentence, where too few have to answer alone."""
 
     @property
     def total(self) -> int:
@@ -181,11 +183,12 @@ class Search:
             return found
         answers: list[Answer] = []
         named = self._named(allowed, plan)
-        for stage in self._stages(plan):  # the first that has a hit after all filters answers, else the strictest
+        for stage in self._stages(plan):  # the first with enough hits after all filters answers
             answers.append(self._answer(stage, plan, allowed, named))
-            if answers[-1].total:
+            if answers[-1].total >= stage.enough:
                 return answers[-1]
-        return answers[0]
+        broadest = next((answer for answer in reversed(answers) if answer.total), answers[0])
+        return replace(broadest, complete=answers[0].total)
 
     def page_builder(self, evaluation: Evaluation) -> PageBuilder:
         """Return the builder of results from the hits of an evaluation."""
@@ -382,6 +385,5 @@ class Search:
         elif answer.stage == "any":
             self._warnings += self._relax(plan).messages()
             rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
-            self._warnings.append(
-                f"nothing had all {len(plan.words)} words; low-confidence hits with any of them{rest}"
-            )
+            few = f"only {answer.complete} had" if answer.complete else "nothing had"
+            self._warnings.append(f"{few} all {len(plan.words)} words; low-confidence hits with any of them{rest}")

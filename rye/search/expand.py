@@ -16,7 +16,7 @@ from rye.index.reader import Floats, Part, Reader
 MAX_EXPANSIONS = 1_024
 """Terms one part of a term query may stand for, unless it is excluded; the most frequent are kept."""
 
-INFLECTION_WEIGHT = 0.5
+INFLECTION_WEIGHT = 0.6
 
 _RARE = 8
 """Most terms occur in no more documents."""

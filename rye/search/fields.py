@@ -20,10 +20,10 @@ from rye.index.schema import FIELD_BITS, TYPE_NAMES, fold_value
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
 from rye.signing.model import Verdict
 
-K1 = 8.0
+K1 = 9.0
 """Saturation of term frequency in BM25F: tf~ at which half of what a term query can contribute is reached.
 
-Field weights multiply tf~, so k1 is of their order: a word once in each field that names an item has a tf~ of about 10.
+Field weights multiply tf~, so k1 is of their order: a word once in the title has a tf~ of about 7.
 """
 
 
@@ -61,14 +61,14 @@ class KeywordField:
 TEXT_FIELDS: Mapping[str, TextField] = {
     field.name: field
     for field in (
-        TextField("title", 3.0, 0.3, 1, "title from the metadata or the first heading"),
-        TextField("name", 3.0, 0.3, 1, "file name without extension"),
-        TextField("description", 2.0, 0.75, 1, "description from the metadata, else the first paragraph"),
-        TextField("category", 1.5, 0.3, 1, "category from the metadata, else the folder"),
-        TextField("content", 1.0, 0.75, 2, "the whole body", ("body",)),
-        TextField("tags", 2.0, 0.3, 1, "tags from the metadata", ("tag",)),
-        TextField("headings", 1.5, 0.3, 2, "headings of a Markdown item", ("heading",)),
-        TextField("symbols", 1.5, 0.3, 2, "functions, classes and methods defined in a tool", ("symbol",)),
+        TextField("title", 7.0, 0.5, 1, "title from the metadata or the first heading"),
+        TextField("name", 7.0, 0.3, 1, "file name without extension"),
+        TextField("description", 2.5, 0.75, 1, "description from the metadata, else the first paragraph"),
+        TextField("category", 2.0, 0.3, 1, "category from the metadata, else the folder"),
+        TextField("content", 4.0, 0.75, 2, "the whole body", ("body",)),
+        TextField("tags", 4.0, 0.3, 1, "tags from the metadata", ("tag",)),
+        TextField("headings", 3.0, 0.3, 2, "headings of a Markdown item", ("heading",)),
+        TextField("symbols", 3.0, 0.3, 2, "functions, classes and methods defined in a tool", ("symbol",)),
         TextField("id", 1.0, 0.3, 1, "the id, path below the type's folder"),
     )
 }

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -37,7 +38,7 @@ def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
 
 
 ANY_LIMIT = 10
-"""Hits that the last stage, ``any``, gives at most."""
+"""Hits that the last stage, ``any``, gives at most; a sentence of which fewer items have all words goes on to it."""
 
 SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
@@ -45,10 +46,11 @@ SENTENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One query to try, and its label."""
+    """One query to try, its label, and the hits from which on it answers; the last stage answers with any."""
 
     name: str
     ast: ast.Node
+    enough: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +60,8 @@ class Plan:
     Attributes:
         main: What the query says.
         fixed: What the ``fields`` dictionary adds, by field; it never relaxes.
-        bag: The words of a bare bag of words, or of ``as_sentence``, which may name items; empty for any other query.
+        bag: The words of a bare bag of words, or of ``as_sentence``, which may name items, and how often each stands
+            there; empty for any other query.
         words: Those that may relax: none or all of them.
         forgiving: Whether typos in them may be forgiven.
         dropped: What lenient parsing left out, and question marks that are punctuation.
@@ -69,8 +72,8 @@ class Plan:
 
     main: ast.Node
     fixed: tuple[tuple[str, ast.Parsed], ...]
-    bag: tuple[ast.Word, ...]
-    words: tuple[ast.Word, ...]
+    bag: Mapping[ast.Word, int]
+    words: Mapping[ast.Word, int]
     forgiving: bool
     dropped: tuple[ast.Dropped, ...]
     warnings: tuple[str, ...]
@@ -78,18 +81,20 @@ class Plan:
     prefixed: ast.Node | None = None
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
-        """Yield the queries to try, from strict to broad; the first with a hit answers.
+        """Yield the queries to try, from strict to broad; the first with enough hits answers.
 
         ``unknown`` says whether no item has a word; ``read`` returns what stage ``any`` looks for.
         """
-        yield Stage("all", self.prefixed or self.main)
+        sentence = len(self.words) > SENTENCE
+        enough = ANY_LIMIT if sentence else 1
+        yield Stage("all", self.prefixed or self.main, enough)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
-        sentence = len(self.words) > SENTENCE
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
-            yield Stage("fuzzy", _and(ast.Fuzzy(w.text, span=w.span) if w in targets else w for w in self.words))
+            words = [ast.Fuzzy(word.text, span=word.span) if word in targets else word for word in self.words]
+            yield Stage("fuzzy", _and(words), enough)
         if not sentence:
             yield Stage("substring", _and(ast.Wildcard(f"*{escape(w.text)}*", span=w.span) for w in self.words))
         if len(self.words) > 1:
@@ -147,12 +152,12 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
     """Apply what else the request says to a query as it was read."""
     dropped, warnings = list(left_out), list[str]()
     prefixed = _with_prefix(main, request.query) if request.options["prefix"] else None
-    bag: tuple[ast.Word, ...] = ()
+    bag: Mapping[ast.Word, int] = {}
     if request.proximity is not None:
         main, prefixed = _near(main, request.proximity), prefixed and _near(prefixed, request.proximity)
     elif not request.fuzzy:
         found = query.loosen(main) if request.lenient else query.as_words(main)
-        bag = tuple(dict.fromkeys(found or ()))
+        bag = Counter(found or ())
     if request.fuzzy:
         fuzzed = _fuzz(main, request.fuzzy_distance)
         if fuzzed == main and not isinstance(main, ast.Everything):
@@ -160,11 +165,11 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
         main, prefixed = fuzzed, prefixed and _fuzz(prefixed, request.fuzzy_distance)
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
-    words = bag if request.relax else ()
+    words = bag if request.relax else {}
     return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), prefixed=prefixed)
 
 
-def _and(nodes: Iterator[ast.Node] | list[ast.Node]) -> ast.Node:
+def _and(nodes: Iterable[ast.Node]) -> ast.Node:
     operands = tuple(nodes)
     return operands[0] if len(operands) == 1 else ast.And(operands)
 
@@ -247,11 +252,11 @@ def _equal(reader: Reader, folded: str) -> Ints:
     return unique(*found) if found else np.empty(0, np.int64)
 
 
-def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictionary) -> Ints:
+def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dictionary) -> Ints:
     """Return the live documents, ascending, whose id or name is one of several words.
 
     An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
-    length and no other such word is rarer: ``search`` names no item in a question for restaurants.
+    length and no other such word is rarer: ``search`` names no item in a question for restaurants. A number names none.
     """
     found, few = [np.empty(0, np.int64)], len(words) <= SENTENCE
     for word in words if len(words) > 1 else ():
@@ -259,7 +264,7 @@ def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictiona
             continue
         for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
             plain = len(analysis.parts(text)) < 2
-            if plain and (few or len(text) < LEAST_LETTERS):
+            if plain and (few or len(text) < LEAST_LETTERS or text.isdecimal()):
                 continue
             docs = named_by(reader, text)
             if len(docs) and (not plain or _tells(text, words, dictionary)):
@@ -267,7 +272,7 @@ def named_inside(reader: Reader, words: Sequence[ast.Word], dictionary: Dictiona
     return unique(*found)
 
 
-def _tells(text: str, words: Sequence[ast.Word], dictionary: Dictionary) -> bool:
+def _tells(text: str, words: Iterable[ast.Word], dictionary: Dictionary) -> bool:
     """Return whether a plain word is among the rarest long words of a sentence that items have."""
     parts = {part for word in words for part in analysis.parts(word.text) if len(part) >= LEAST_LETTERS}
     rarest = min((count for part in parts if (count := dictionary.frequency(part))), default=0)

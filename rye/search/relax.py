@@ -126,8 +126,10 @@ class Dictionary:
         return term, weight
 
 
-def relax(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool = True) -> Relaxed:
-    """Return the query to try where no item has all words.
+def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: bool = True) -> Relaxed:
+    """Return the query to try where no item has all words, or too few have all of a sentence.
+
+    A word counts as often as it stands in the query: what a long request repeats is what it is about.
 
     A word of several parts that no item has as a whole is read as its parts. A part that no item has is read as the
     nearest term of the same first letter, which slips seldom change, within one edit for each six letters, or as two
@@ -138,7 +140,7 @@ def relax(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool 
     corrected: dict[str, str] = {}
     missing: list[str] = []
     spans: dict[str, ast.Span] = {}
-    for word in words:
+    for word, times in words.items():
         capital = not loud and sum(ch.isupper() for ch in word.text) > 1
         for piece in _pieces(word.text, dictionary):
             read = [(piece, 1.0)]
@@ -149,16 +151,16 @@ def relax(words: Sequence[ast.Word], dictionary: Dictionary, *, forgiving: bool 
             elif not read:
                 missing.append(piece)
             for text, weight in read or [(piece, 1.0)]:
-                worth = round(weight * (1.0 if capital else _brevity(text)), 2)
-                weights[text] = max(worth, weights.get(text, 0.0))
+                worth = weight * (1.0 if capital else _brevity(text)) * times
+                weights[text] = weights.get(text, 0.0) + worth
                 spans.setdefault(text, word.span)
     for one, other in pairwise(words):
         if joined := _joined(one.text, other.text, dictionary):
-            weights.setdefault(joined, round(_brevity(joined), 2))
+            weights.setdefault(joined, _brevity(joined))
             spans.setdefault(joined, one.span)
     nodes = [
         ast.Word(text, spans[text]) if weight == 1.0 else ast.Boost(ast.Word(text, spans[text]), weight)
-        for text, weight in weights.items()
+        for text, weight in ((text, round(weight, 2)) for text, weight in weights.items())
     ]
     query = nodes[0] if len(nodes) == 1 else ast.Or(tuple(nodes or words))
     return Relaxed(query, corrected, tuple(dict.fromkeys(missing)), tuple(words))

@@ -293,7 +293,7 @@ class SemanticSearch:
             parts = analysis.parts(word)
             return dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
 
-        words = plan.words
+        words = tuple(plan.words)
         self.required = ast.Everything() if words else required_part(plan.main)
         self.worded = any_of(words, unknown) if words else plan.main
         self._texts = [word.text for word in words] or list(texts_of(plan.main))

@@ -11,23 +11,23 @@ from tests.support.naive_analysis import FieldText, analyze
 from tests.support.naive_values import flatten
 
 WEIGHTS: Mapping[str, float] = {
-    "title": 3.0,
-    "name": 3.0,
-    "description": 2.0,
-    "category": 1.5,
-    "content": 1.0,
-    "tags": 2.0,
-    "headings": 1.5,
-    "symbols": 1.5,
+    "title": 7.0,
+    "name": 7.0,
+    "description": 2.5,
+    "category": 2.0,
+    "content": 4.0,
+    "tags": 4.0,
+    "headings": 3.0,
+    "symbols": 3.0,
     "id": 1.0,
 }
 """The text fields and their weights."""
 
-LENGTH_NORMALISATION: Mapping[str, float] = {"content": 0.75, "description": 0.75}
+LENGTH_NORMALISATION: Mapping[str, float] = {"content": 0.75, "description": 0.75, "title": 0.5}
 """b of the fields whose b is not :data:`OTHER_B`."""
 
 OTHER_B = 0.3
-K1 = 8.0
+K1 = 9.0
 
 LEVELS: Mapping[int, frozenset[str]] = {
     1: frozenset({"title", "name", "id", "description", "category", "tags"}),

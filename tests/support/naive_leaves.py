@@ -103,7 +103,7 @@ def _word(text: str, vocabulary: Vocabulary, most: int) -> Run:
     """A word: its parts, or for each a term of the same stem at half weight; or its joined form."""
     positions = []
     for part in _searchable(text):
-        found = {term: 1.0 if term == part else 0.5 for term in vocabulary if stem(term) == stem(part)}
+        found = {term: 1.0 if term == part else 0.6 for term in vocabulary if stem(term) == stem(part)}
         positions.append(_cut(found, vocabulary, part, most))
     form = joined_form(text)
     return Run(tuple(positions), {form: 1.0} if form else {})

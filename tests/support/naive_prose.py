@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rye.query import ast
 from tests.support.naive_analysis import (
@@ -26,11 +27,11 @@ NAMING_LETTERS = 4
 """Letters of a plain word, and of the words beside it, from which on it can name an item."""
 
 
-def bag_of(query: ast.Node) -> list[ast.Word]:
-    """Return the different words of a query that is nothing but words; else nothing."""
+def bag_of(query: ast.Node) -> dict[ast.Word, int]:
+    """Return the words of a query that is nothing but words, with how often each stands there; else nothing."""
     operands = query.operands if isinstance(query, ast.And) else (query,)
     words = [one for one in operands if isinstance(one, ast.Word)]
-    return list(dict.fromkeys(words)) if len(words) == len(operands) else []
+    return {word: words.count(word) for word in words} if len(words) == len(operands) else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,7 @@ class Sentence:
         dictionary: The terms of these fields, with the number of items that have each.
     """
 
-    words: Sequence[ast.Word]
+    words: Mapping[ast.Word, int]
     corpus: Corpus
     fields: tuple[str, ...]
     dictionary: Mapping[str, int]
@@ -66,18 +67,18 @@ class Sentence:
         shouted = "".join(word.text for word in self.words)
         loud = shouted == "".join(letter for letter in shouted if not letter.islower())
         worth: dict[str, float] = {}
-        for word in self.words:
+        for word, times in self.words.items():
             capital = not loud and len([letter for letter in word.text if letter.isupper()]) >= 2
             for text, weight in self.readings(word.text):
-                value = round(weight * (1 if capital else brevity(text)), 2)
-                worth[text] = max(value, worth.get(text, value))
-        for left, right in zip(self.words, self.words[1:], strict=False):
+                worth[text] = worth.get(text, 0) + weight * (1 if capital else brevity(text)) * times
+        for left, right in pairwise(self.words):
             sides = parts(left.text), parts(right.text)
             if all(len(side) == 1 and len(side[0]) >= 3 for side in sides):
                 joined = join([*sides[0], *sides[1]])
                 if joined in self.dictionary:
-                    worth.setdefault(joined, round(brevity(joined), 2))
-        nodes = [ast.Boost(ast.Word(text), value) if value != 1 else ast.Word(text) for text, value in worth.items()]
+                    worth.setdefault(joined, brevity(joined))
+        rounded = {text: round(value, 2) for text, value in worth.items()}
+        nodes = [ast.Boost(ast.Word(text), value) if value != 1 else ast.Word(text) for text, value in rounded.items()]
         return group(ast.Or, nodes or list(self.words))
 
     def readings(self, text: str) -> Iterator[tuple[str, float]]:
@@ -129,7 +130,7 @@ class Sentence:
 
     def _stands_out(self, text: str) -> bool:
         """Tell whether no long word of a sentence that items have is rarer than a long plain word."""
-        if len(self.words) < SENTENCE or len(text) < NAMING_LETTERS:
+        if len(self.words) < SENTENCE or len(text) < NAMING_LETTERS or text.isdecimal():
             return False
         others = {part for word in self.words for part in parts(word.text) if len(part) >= NAMING_LETTERS}
         counts = [self.count(part) for part in others if self.count(part)]

@@ -12,7 +12,7 @@ from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
-from tests.support.naive_prose import Sentence, bag_of
+from tests.support.naive_prose import SENTENCE, Sentence, bag_of
 from tests.support.naive_values import read_date
 
 ANY_CAP = 10
@@ -90,11 +90,13 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) 
     sentence = Sentence(bag_of(query), corpus, fields, corpus.document_frequencies(fields))
     named = [sentence.names(doc) for doc in corpus.docs]
     stage, hits = "all", find(corpus, query, allowed, options, named=named)
-    if not hits and options.relax and sentence.words:
+    enough = ANY_CAP if len(sentence.words) >= SENTENCE else 1
+    if len(hits) < enough and options.relax and sentence.words:
         for name, relaxed in sentence.stages():
             if found := find(corpus, relaxed, allowed, options, named=named):
                 stage, hits = name, found
-                break
+                if len(hits) >= enough:
+                    break
     hits.sort(key=lambda hit: order(hit, options.sort_by))
     if stage == "any":
         hits = hits[:ANY_CAP]

@@ -44,8 +44,8 @@ def over(tmp_path: Path) -> Reader:
     [
         (Pattern("sign", How.EXACT), {"sign": 1.0}),
         (Pattern("sig", How.EXACT), {}),
-        (Pattern("sign", How.INFLECTED), {"sign": 1.0, "signs": 0.5, "signed": 0.5, "signing": 0.5}),
-        (Pattern("signings", How.INFLECTED), {"sign": 0.5, "signs": 0.5, "signed": 0.5, "signing": 0.5}),
+        (Pattern("sign", How.INFLECTED), {"sign": 1.0, "signs": 0.6, "signed": 0.6, "signing": 0.6}),
+        (Pattern("signings", How.INFLECTED), {"sign": 0.6, "signs": 0.6, "signed": 0.6, "signing": 0.6}),
         (Pattern("file*", How.GLOB), {"file": 1.0, "filesystem": 1.0}),
         (Pattern("fi?e", How.GLOB), {"file": 1.0, "fire": 1.0}),
         (Pattern("*gn?", How.GLOB), {"signs": 1.0}),

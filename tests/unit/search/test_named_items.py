@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -32,7 +33,7 @@ def ids(over: Reader, text: str) -> list[str]:
     """Return the ids of the items that a bag of words names."""
     words = query.loosen(query.parse(text, lenient=True).ast)
     assert words is not None
-    found = named_inside(over, words, Dictionary(over, searched_fields(None)))
+    found = named_inside(over, Counter(words), Dictionary(over, searched_fields(None)))
     return [over.key_of(doc)[1] for doc in found.tolist()]
 
 

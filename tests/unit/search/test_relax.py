@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def read(over: Reader, text: str, level: int | None = None) -> Relaxed:
     """Return how a bag of words is read."""
     words = query.as_words(query.parse(text).ast)
     assert words is not None
-    return relax(words, Dictionary(over, searched_fields(level)))
+    return relax(Counter(words), Dictionary(over, searched_fields(level)))
 
 
 @pytest.mark.parametrize(
@@ -39,7 +40,8 @@ def read(over: Reader, text: str, level: int | None = None) -> Relaxed:
     [
         ("deploy directive", "deploy OR directive"),
         ("the story of deploy", "the^0.5 OR story^0.83 OR of^0.33 OR deploy"),
-        ("Deploy, deploy deploy!", "deploy"),
+        ("Deploy, deploy deploy!", "deploy^3"),
+        ("story of the story", "story^1.67 OR of^0.33 OR the^0.5"),
         ("a 42 directive", "a^0.17 OR 42^0.33 OR directive"),
         ("API deploy", "api OR deploy"),
         ("API DEPLOY", "api^0.5 OR deploy"),
@@ -95,7 +97,7 @@ def test_where_typos_are_not_forgiven_words_are_still_taken_apart(over: Reader) 
     """With fuzzy turned off nothing is read as what it only resembles."""
     words = query.as_words(query.parse("direcive storybook").ast)
     assert words is not None
-    found = relax(words, Dictionary(over, searched_fields(None)), forgiving=False)
+    found = relax(Counter(words), Dictionary(over, searched_fields(None)), forgiving=False)
     assert (found.corrected, found.missing) == ({"storybook": "story book"}, ("direcive",))
 
 

@@ -183,10 +183,10 @@ def test_weights_follow_root_and_type(tmp_path: Path) -> None:
         snapshots.append((root, snapshot(tmp_path / str(number), [items], root=root)))
     over = Reader(snapshots)
     titles = np.full(6, FIELD_NUMBER["title"])
-    assert weights_for(over).of(np.arange(6), titles).tolist() == [3.0] * 6
+    assert weights_for(over).of(np.arange(6), titles).tolist() == [7.0] * 6
     overrides: list[Overrides] = [{}, {"tool": {"title": 10.0}}, {"knowledge": {"title": 0.0}}]
     weights = weights_for(over, overrides)
-    assert weights.of(np.arange(6), titles).tolist() == [3.0, 3.0, 10.0, 3.0, 3.0, 0.0]
+    assert weights.of(np.arange(6), titles).tolist() == [7.0, 7.0, 10.0, 7.0, 7.0, 0.0]
     query = bound_query("deploy")
     assert query is not None
     scores = Evaluation(over, query, weights, states(over)).scores(np.arange(6)).tolist()
