@@ -53,7 +53,8 @@ class HybridMatch(Report):
     Attributes:
         total, semantic, keyword: The fused score, the similarity (0 where it is negative), the keyword score.
         header: The headings that lead to the section whose meaning is nearest, else the description.
-        matched_symbols: Names defined in the item of which a part is a word of the query.
+        matched_symbols: Names defined in the item that have a word of the query as a part, also inflected; those
+            with most of its words first.
         definition_lines: Where they are: ``name@L12-L40``, or ``name@L12`` for a single line.
     """
 

@@ -195,6 +195,11 @@ class SemanticScores:
         return f"no item is as near as {self.threshold:g}; the nearest item is at {best:.2f}"
 
 
+def _stems(text: str) -> frozenset[str]:
+    """Return the stems of the parts of a text, by which inflections of a word are the same."""
+    return frozenset(map(analysis.stem, analysis.parts(text)))
+
+
 @dataclass(frozen=True, slots=True)
 class HitScores:
     """The scores of one item.
@@ -218,8 +223,10 @@ class HitScores:
         """Return how a hit of a hybrid search came about; None in semantic mode."""
         if not self.whole.hybrid:
             return None
-        words = frozenset(analysis.parts(self.whole.text))
-        symbols = [symbol for symbol in item.symbols if not words.isdisjoint(analysis.parts(symbol.name))]
+        words = _stems(self.whole.text)
+        # the names with most words of the query first
+        shared = [(len(words & _stems(symbol.name)), symbol) for symbol in item.symbols]
+        symbols = [symbol for count, symbol in sorted(shared, key=lambda each: -each[0]) if count]
         return HybridMatch(
             total=percent(self.by_meaning + self.by_words),
             semantic=percent(max(self.similarity or 0.0, 0.0)),

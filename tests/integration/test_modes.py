@@ -168,6 +168,22 @@ def test_symbols_match_by_their_parts(registry: Registry) -> None:
     assert hit.hybrid.definition_lines == ("copy_files@L4-L5", "BackupPlan@L8-L9")
 
 
+@pytest.mark.parametrize(
+    ("query", "matched"),
+    [
+        ("copied a file", ("copy_files",)),
+        ("file of a plan", ("copy_files", "BackupPlan")),
+        ("planned backups of a file", ("BackupPlan", "copy_files")),
+        ("another machine", ()),
+    ],
+)
+def test_symbols_match_inflected(registry: Registry, query: str, matched: tuple[str, ...]) -> None:
+    """Words and parts of names are compared by their stems; a name with more of the words comes first."""
+    (hit,) = registry.search(query, mode="hybrid", scope="tool", hybrid={"min_combined_score": 0}).results
+    assert hit.hybrid is not None
+    assert hit.hybrid.matched_symbols == matched
+
+
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_what_holds_in_every_mode(registry: Registry, mode: str) -> None:
     """Scope, space, filters, exclusions, phrases, fields, superseded items, exact hits, verdicts, sorting."""
