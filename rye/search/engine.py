@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 
 from rye.errors import QueryError
 from rye.index.arrays import Ints, unique
-from rye.index.reader import Floats, Reader
+from rye.index.reader import Reader
 from rye.index.schema import BUILT_IN_KEYS
 from rye.index.vectors import Meaning, no_meaning
 from rye.items.scope import EVERY_SCOPE
@@ -22,8 +22,8 @@ from rye.search.bound import asks_relations, asks_verdict
 from rye.search.docset import Docs
 from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
-from rye.search.order import ranked
-from rye.search.page import Hit, Hydrator, PageBuilder
+from rye.search.order import Answer, ranked
+from rye.search.page import Hydrator, PageBuilder
 from rye.search.plan import ANY_LIMIT, Plan, Stage, did_you_mean, in_field, make_plan, named_by, named_inside
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
@@ -59,38 +59,6 @@ class SearchContext:
     now: datetime
     meaning: Callable[[], Meaning] = no_meaning
     boosts: Mapping[str, float] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """The documents that one stage found, after all filters, and the first of them in order, to the end of the page."""
-
-    stage: str
-    evaluation: Evaluation
-    found: Docs
-    docs: Ints
-    scores: Floats
-    exact: frozenset[int]
-    hidden: dict[str, int]
-    near: SemanticScores | None = None
-    complete: int = 0
-    """How many items have all words of a sentence, where too few have to answer alone."""
-
-    @property
-    def total(self) -> int:
-        """How many documents were found."""
-        return len(self.found)
-
-    def reachable(self) -> int:
-        """Return how many hits paging can reach."""
-        return min(self.total, ANY_LIMIT) if self.stage == "any" else self.total
-
-    def hits(self, start: int, stop: int) -> list[Hit]:
-        """Return some of the hits, in order."""
-        return [
-            Hit(doc, score, doc in self.exact, self.near.of(doc) if self.near else None)
-            for doc, score in zip(self.docs[start:stop].tolist(), self.scores[start:stop].tolist(), strict=True)
-        ]
 
 
 class Search:
@@ -184,11 +152,11 @@ class Search:
         answers: list[Answer] = []
         named = self._named(allowed, plan)
         for stage in self._stages(plan):  # the first with enough hits after all filters answers
-            answers.append(self._answer(stage, plan, allowed, named))
+            complete = answers[-1].found.numbers if answers else _NOTHING
+            answers.append(self._answer(stage, plan, allowed, named, complete=complete))
             if answers[-1].total >= stage.enough:
                 return answers[-1]
-        broadest = next((answer for answer in reversed(answers) if answer.total), answers[0])
-        return replace(broadest, complete=answers[0].total)
+        return next((answer for answer in reversed(answers) if answer.total), answers[0])
 
     def page_builder(self, evaluation: Evaluation) -> PageBuilder:
         """Return the builder of results from the hits of an evaluation."""
@@ -206,8 +174,8 @@ class Search:
         scores = np.round(answer.evaluation.scores(docs), 4)
         whole = self.request._replace(sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=_NOTHING, request=whole)
-        return np.sort(docs[order])
+        tiers = {"exact": exact, "withdrawn": _NOTHING, "complete": answer.complete}
+        return np.sort(docs[ranked(self.reader, docs, scores, **tiers, request=whole)])
 
     def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
@@ -227,7 +195,7 @@ class Search:
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._relax(plan).query)
 
-    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints) -> Answer:
+    def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints, *, complete: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
         found, size = evaluation.docs() & allowed, self.reader.size
         if stage.name == "all":
@@ -239,10 +207,17 @@ class Search:
             these = Docs(size, numbers=named)
             found = found | these if found and (plan.words or plan.as_sentence) else found
             exact = (found & these).numbers
-        return self._ordered(stage.name, evaluation, found, exact=exact)
+        return self._ordered(stage.name, evaluation, found, exact=exact, complete=complete)
 
     def _ordered(
-        self, stage: str, evaluation: Evaluation, found: Docs, *, exact: Ints, near: SemanticScores | None = None
+        self,
+        stage: str,
+        evaluation: Evaluation,
+        found: Docs,
+        *,
+        exact: Ints,
+        near: SemanticScores | None = None,
+        complete: Ints = _NOTHING,
     ) -> Answer:
         """Return hits in order, by keyword scores unless near, without those that are to be hidden."""
         hidden: dict[str, int] = {}
@@ -253,19 +228,22 @@ class Search:
                 named = exact[~shown][:_NAMED].tolist()
                 self._replaced += [Replaced(self.states.hidden_message(doc)) for doc in named]
                 exact = exact[shown]
+        complete = complete[found.mask[complete]]
         withdrawn = self.withdrawn()
         if near or len(withdrawn) or self.request.sort_by != "score":
             docs = found.numbers
             scores = (near or evaluation).scores(docs)
         else:
             docs, scores = evaluation.best(found, self.request.offset + self.request.limit)
-            if len(exact):
-                docs = unique(docs, exact)
+            if len(exact) or len(complete):
+                docs = unique(docs, exact, complete)
                 scores = evaluation.scores(docs)
         scores = scores.round(4)
         reach = ANY_LIMIT if stage == "any" else None
-        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=withdrawn, request=self.request, reach=reach)
-        return Answer(stage, evaluation, found, docs[order], scores[order], frozenset(exact.tolist()), hidden, near)
+        tiers = {"exact": exact, "withdrawn": withdrawn, "complete": complete}
+        order = ranked(self.reader, docs, scores, **tiers, request=self.request, reach=reach)
+        docs, scores, names = docs[order], scores[order], frozenset(exact.tolist())
+        return Answer(stage, evaluation, found, docs, scores, names, hidden, near, complete)
 
     def semantic(self, plan: Plan) -> SemanticSearch:
         """Return the search in semantic or hybrid mode."""
@@ -385,5 +363,5 @@ class Search:
         elif answer.stage == "any":
             self._warnings += self._relax(plan).messages()
             rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
-            few = f"only {answer.complete} had" if answer.complete else "nothing had"
+            few = f"only {len(answer.complete)} had" if len(answer.complete) else "nothing had"
             self._warnings.append(f"{few} all {len(plan.words)} words; low-confidence hits with any of them{rest}")

@@ -61,7 +61,8 @@ class Contrast(Report):
     """Why one hit comes before another.
 
     Attributes:
-        decided_by: ``score``, ``exact``, ``withdrawn``, ``date``, ``name``, ``space`` or ``id``.
+        decided_by: ``score``, ``exact``, ``withdrawn``, ``words`` (the first has all of a sentence), ``date``,
+            ``name``, ``space`` or ``id``.
         difference: The difference of the scores.
         shares: If the score decided, the parts and fields that make most of the difference.
     """
@@ -82,6 +83,8 @@ def contrast(first: SearchResult, second: SearchResult, *, sort_by: str = "score
         return Contrast("exact", difference)
     if sort_by == "score" and bool(first.states) != bool(second.states):
         return Contrast("withdrawn", difference)
+    if sort_by == "score" and difference < 0:
+        return Contrast("words", difference)
     if sort_by == "score" and difference:
         return Contrast("score", difference, _shares(first, second))
     return Contrast("space" if first.source != second.source else "id", difference)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from heapq import merge
 from itertools import chain, islice
 from typing import Any
@@ -12,7 +13,44 @@ import numpy as np
 from rye.index.arrays import Ints
 from rye.index.docvalues import name_key
 from rye.index.reader import Floats, Reader
+from rye.search.docset import Docs
+from rye.search.page import Hit
+from rye.search.plan import ANY_LIMIT
 from rye.search.request import Request
+from rye.search.score import Evaluation
+from rye.search.semantic import SemanticScores
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """The documents that one stage found, after all filters, and the first of them in order, to the end of the page."""
+
+    stage: str
+    evaluation: Evaluation
+    found: Docs
+    docs: Ints
+    scores: Floats
+    exact: frozenset[int]
+    hidden: dict[str, int]
+    near: SemanticScores | None
+    complete: Ints
+    """Those that have all words of a sentence, where they are too few to answer alone."""
+
+    @property
+    def total(self) -> int:
+        """How many documents were found."""
+        return len(self.found)
+
+    def reachable(self) -> int:
+        """Return how many hits paging can reach."""
+        return min(self.total, ANY_LIMIT) if self.stage == "any" else self.total
+
+    def hits(self, start: int, stop: int) -> list[Hit]:
+        """Return some of the hits, in order."""
+        return [
+            Hit(doc, score, doc in self.exact, self.near.of(doc) if self.near else None)
+            for doc, score in zip(self.docs[start:stop].tolist(), self.scores[start:stop].tolist(), strict=True)
+        ]
 
 
 def ranked(
@@ -23,6 +61,7 @@ def ranked(
     exact: Ints,
     withdrawn: Ints,
     request: Request,
+    complete: Ints | None = None,
     reach: int | None = None,
 ) -> Ints:
     """Return the hits up to the end of the page, in order, as indices into ``docs``.
@@ -34,15 +73,17 @@ def ranked(
         exact: Those whose id or name equals the query.
         withdrawn: Those that are superseded, deprecated or yanked; by score, they come after all others.
         request: Names the sort order and the page.
+        complete: Those that have all words of a sentence, where hits with some of them follow.
         reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
             order; the others follow by score.
     """
     wanted = min(request.offset + request.limit, len(docs))
     if reach is not None and reach < len(docs):
         by_score = request._replace(sort_by="score", offset=0, limit=max(reach, wanted))
-        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score)
+        best = ranked(reader, docs, scores, exact=exact, withdrawn=docs[:0], request=by_score, complete=complete)
         kept = np.sort(best[:reach])
-        order = ranked(reader, docs[kept], scores[kept], exact=exact, withdrawn=withdrawn, request=request)
+        chosen, ties = docs[kept], scores[kept]
+        order = ranked(reader, chosen, ties, exact=exact, withdrawn=withdrawn, request=request, complete=complete)
         return np.concatenate([kept[order], best[reach:]])
     if request.sort_by == "name":
         return _first(reader, docs, np.zeros(len(docs)), wanted, by_name=True)
@@ -50,12 +91,14 @@ def ranked(
     if request.sort_by == "date":
         times = reader.times[docs]
         primary = np.where(np.isnan(times), np.inf, -times)
-    elif len(exact) or len(withdrawn):
-        # A step is more than two scores can differ. Exact names come two steps earlier and withdrawn items one later,
-        # so one key orders all four kinds: a withdrawn item that the query names is before all that it does not name.
+    else:
+        # A step is more than two scores can differ. Exact names come four steps earlier, withdrawn items two later and
+        # complete ones one earlier, so one key orders all kinds: a withdrawn item that the query names is before all
+        # that it does not name.
         step = 1.0 + scores.max(initial=0.0)
-        primary = primary - 2 * step * np.isin(docs, exact) if len(exact) else primary
-        primary = primary + step * np.isin(docs, withdrawn) if len(withdrawn) else primary
+        for kind, steps in ((exact, -4), (withdrawn, 2), (complete, -1)):
+            if kind is not None and len(kind):
+                primary = primary + steps * step * np.isin(docs, kind)
     return _first(reader, docs, primary, wanted)
 
 

@@ -91,13 +91,15 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) 
     named = [sentence.names(doc) for doc in corpus.docs]
     stage, hits = "all", find(corpus, query, allowed, options, named=named)
     enough = ANY_CAP if len(sentence.words) >= SENTENCE else 1
+    complete: list[NaiveDoc] = []
     if len(hits) < enough and options.relax and sentence.words:
         for name, relaxed in sentence.stages():
             if found := find(corpus, relaxed, allowed, options, named=named):
+                complete = [hit.doc for hit in hits]
                 stage, hits = name, found
                 if len(hits) >= enough:
                     break
-    hits.sort(key=lambda hit: order(hit, options.sort_by))
+    hits.sort(key=lambda hit: order(hit, options.sort_by, complete))
     if stage == "any":
         hits = hits[:ANY_CAP]
     page = hits[options.offset : options.offset + options.limit]
@@ -141,7 +143,7 @@ def find(
     return hits + left_out if hits and options.relax else hits
 
 
-def order(hit: Hit, sort_by: str) -> tuple[Any, ...]:
+def order(hit: Hit, sort_by: str, complete: Sequence[NaiveDoc]) -> tuple[Any, ...]:
     """Return what a hit is sorted by."""
     item = hit.doc.item
     tie = (hit.doc.priority, item.id, str(item.type), hit.doc.path)
@@ -151,4 +153,4 @@ def order(hit: Hit, sort_by: str) -> tuple[Any, ...]:
         moment = read_date(item.updated or item.created)
         age = datetime.max.replace(tzinfo=UTC) - moment if moment else timedelta.max
         return age, *tie
-    return not hit.exact, bool(withdrawn(hit.doc)), -round(hit.score, 4), *tie
+    return not hit.exact, bool(withdrawn(hit.doc)), hit.doc not in complete, -round(hit.score, 4), *tie

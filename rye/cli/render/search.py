@@ -140,6 +140,7 @@ def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
 _DECIDED = {
     "exact": "its id or name is the query",
     "withdrawn": "superseded, deprecated and yanked items come last",
+    "words": "it has all the words",
     "date": "by date",
     "name": "by name",
     "space": "{} are equal, and its space comes first",
