@@ -174,8 +174,9 @@ class Search:
         scores = np.round(answer.evaluation.scores(docs), 4)
         whole = self.request._replace(sort_by="score", offset=0, limit=total)
         exact = np.asarray(sorted(answer.exact), np.int64)
-        tiers = {"exact": exact, "withdrawn": _NOTHING, "complete": answer.complete}
-        return np.sort(docs[ranked(self.reader, docs, scores, **tiers, request=whole)])
+        complete = answer.complete
+        order = ranked(self.reader, docs, scores, exact=exact, withdrawn=_NOTHING, request=whole, complete=complete)
+        return np.sort(docs[order])
 
     def withdrawn(self) -> Ints:
         """Return the documents that are listed only because superseded ones were asked for."""
