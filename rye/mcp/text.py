@@ -154,13 +154,16 @@ def sections_text(answer: Mapping[str, Any]) -> str:
     """
     hits = answer["results"]
     lines = [header(len(hits), answer["total"], "sections", answer["search_type"])]
-    for rank, hit in enumerate(hits, start=1):
+    for rank, hit in enumerate(hits, start=answer["offset"] + 1):
         place = short(" > ".join(hit["heading_path"]), 4 * _LINE)
         facts = (
             f"{rank}. {reference(hit)}  {hit['score']:.4g}  {verdict(hit['signature'])}  {short(hit['source_handle'])}"
         )
-        state = f"  {standing(hit['states'], hit['successor'])}" if hit["states"] else ""
-        lines += ["", f"{facts}{state} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
+        more = [f"shadowed by {short(', '.join(hit['shadowed_by']))}"] if hit["shadowed_by"] else []
+        more += filter(None, [standing(hit["states"], hit["successor"])])
+        more += [f"also {short(', '.join(hit['copies']))}"] if hit["copies"] else []
+        facts = "  ".join([facts, *more])
+        lines += ["", f"{facts} | {place} | lines {hit['line']}-{hit['end_line']}", hit["text"]]
         lines += ["[cut]"] if hit["truncated"] else []
     return "\n".join([*lines, *_notes(answer)])
 

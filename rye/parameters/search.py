@@ -20,6 +20,7 @@ _WEIGHTED = Only("fusion", ("weighted",))
 _limit = partial(Parameter, default=10, low=1, flags="--limit -n")
 _share = partial(Parameter, default=0.0, low=0, high=1)
 _distance = partial(Parameter, shown="off", form="max_distance")
+_OFFSET = Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.")
 
 
 def _one_of(text: str, *choices: str, **more: Any) -> Parameter:
@@ -76,7 +77,7 @@ class _Page(TypedDict, total=False):
     limit: Annotated[
         int, _limit("Hits on the page", high=MAX_LIMIT, brief="Hits a page.", notes="in semantic mode to 100")
     ]
-    offset: Annotated[int, Parameter("Hits to skip before the page", 0, low=0, high=MAX_OFFSET, brief="Hits to skip.")]
+    offset: Annotated[int, _OFFSET]
     explain: Annotated[
         bool,
         Parameter("Show how each hit got its score", brief="Explain scores.", notes="see `rye/looking-around`"),
@@ -156,6 +157,21 @@ class HybridParts(TypedDict, total=False):
     min_combined_score: Annotated[float, _least("combined")]
     require_keyword_match: Annotated[bool, Parameter("Only items with a word of the query; hybrid")]
     require_semantic_match: Annotated[bool, Parameter("Only items that are near; hybrid")]
+
+
+_HYBRID = Parameter(
+    "How hybrid mode makes one score of two",
+    parts=HybridParts,
+    split=True,
+    only=Only("mode", ("hybrid",)),
+    brief="{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
+    "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}.",
+    data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
+    "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
+    "`require_keyword_match`, `require_semantic_match`",
+    notes="see `rye/semantic-and-hybrid`",
+    shown="by part",
+)
 
 
 class _Hits(_Filters, _Ranked, total=False):
@@ -254,22 +270,7 @@ class _Hits(_Filters, _Ranked, total=False):
             form="pairs",
         ),
     ]
-    hybrid: Annotated[
-        Mapping[str, Any] | None,
-        Parameter(
-            "How hybrid mode makes one score of two",
-            parts=HybridParts,
-            split=True,
-            only=Only("mode", ("hybrid",)),
-            brief="{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
-            "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}.",
-            data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
-            "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
-            "`require_keyword_match`, `require_semantic_match`",
-            notes="see `rye/semantic-and-hybrid`",
-            shown="by part",
-        ),
-    ]
+    hybrid: Annotated[Mapping[str, Any] | None, _HYBRID]
 
 
 class WhyOptions(_Scope, SpaceOptions, _Hits, total=False):
@@ -312,6 +313,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
     """Whole sections to read or cite."""
 
     limit: Annotated[int, _limit("Sections", high=50, brief="Sections.")]
+    offset: Annotated[int, _OFFSET]
     mode: Annotated[
         str,
         _one_of(
@@ -321,6 +323,7 @@ class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
             notes="without an embedder words do, and a warning says so",
         ),
     ]
+    hybrid: Annotated[Mapping[str, Any] | None, _HYBRID]
     recency_weight: Annotated[float, _share("Share of the score that age decides", brief="Share of age.")]
     half_life_days: Annotated[
         float,

@@ -57,6 +57,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "project_path": _PROJECT,
         "scope": _AS_SEARCH(_SECTIONS["scope"]),
         "filters": _AS_SEARCH(_SECTIONS["filters"]),
+        "hybrid": _AS_SEARCH(_SECTIONS["hybrid"], parts=None),
         "max_chars": _SECTIONS["max_chars"]._replace(default=20_000),
     },
     "rye_load": {

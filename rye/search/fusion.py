@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.index.arrays import Bools
+from rye.index.arrays import Bools, Ints
 from rye.index.reader import Floats
 
 _NOISE = 1e-6
@@ -109,11 +109,16 @@ def reaches(similarity: Floats, threshold: float) -> Bools:
     return found
 
 
-def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) -> FusedScores:
-    """Fuse similarities and keyword scores; a hit has a word of the query or reaches the threshold."""
+def fuse(
+    fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float, *, groups: Ints | None = None
+) -> FusedScores:
+    """Fuse similarities and keyword scores; a hit has a word of the query or reaches the threshold.
+
+    ``groups`` are the places where groups of rows begin, each of which takes one rank, that of its best row.
+    """
     near = np.maximum(similarity, 0.0)  # so that an item without a vector, at minus infinity, gets nothing
     if fusion.fusion == "rrf":
-        by_meaning, by_words = _reciprocal(near, fusion.rrf_k), _reciprocal(keyword, fusion.rrf_k)
+        by_meaning, by_words = _reciprocal(near, fusion.rrf_k, groups), _reciprocal(keyword, fusion.rrf_k, groups)
     else:
         semantic_weight, keyword_weight = fusion.semantic_weight, fusion.keyword_weight * SPREAD
         both = semantic_weight + keyword_weight  # above 0, as the request was checked
@@ -139,11 +144,11 @@ def fuse(fusion: Fusion, similarity: Floats, keyword: Floats, threshold: float) 
     return FusedScores(similarity, keyword, by_meaning, by_words, total, tuple(conditions), matched)
 
 
-def _reciprocal(values: Floats, k: int) -> Floats:
+def _reciprocal(values: Floats, k: int, groups: Ints | None) -> Floats:
     """Return ``(k + 1) / 2 / (k + rank)``, 0 for what has no score; equals share the better rank."""
-    ascending = np.sort(values)
+    ascending = np.sort(values if groups is None else np.maximum.reduceat(values, groups))
     # As many as are greater stand before it: all of the sorted values behind the last that equals it.
-    ranks = 1 + len(values) - np.searchsorted(ascending, values, side="right")
+    ranks = 1 + len(ascending) - np.searchsorted(ascending, values, side="right")
     found: Floats = np.where(values > 0, (k + 1) / 2 / (k + ranks), 0.0)
     return found
 

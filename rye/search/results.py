@@ -187,6 +187,8 @@ class SectionHit(Report):
         recency, authority: What the two weights weigh, from 0 to 1.
         states, successor: Which of ``superseded``, ``deprecated`` and ``yanked`` the item is in, and what takes its
             place.
+        shadows, shadowed_by: The sources where the same item is hidden by this one, or hides it.
+        copies: ``TYPE:ID of SOURCE``: other items with the same title, headings and text, for which it stands.
     """
 
     doc_id: str
@@ -216,11 +218,22 @@ class SectionHit(Report):
     signature: Signature
     states: tuple[str, ...] = ()
     successor: str = ""
+    shadows: tuple[str, ...] = ()
+    shadowed_by: tuple[str, ...] = ()
+    copies: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SectionResponse(Response):
-    """Sections, best first, and what there is to know about the whole; ``chars`` counts those of all texts."""
+    """One page of sections and what there is to know about the whole.
+
+    Attributes:
+        results: The page, best first; superseded, deprecated and yanked ones last.
+        chars: Characters of all texts together.
+        next_offset: Offset of the first section after those shown, or None on the last page.
+    """
 
     results: tuple[SectionHit, ...]
     chars: int
+    offset: int = 0
+    next_offset: int | None = None

@@ -1,19 +1,18 @@
 """Whole sections for a query: chunks found by words and meaning, each promoted to the section that it is part of.
 
 The ``limit × 5`` items nearest in meaning and as many best by words are read and verified, and all their chunks scored.
-The best ``limit × 5`` sections stay, however many chunks each has: one long item does not crowd out the others. The
-score of a section is that of its best chunk, reduced by age and missing authority::
+The best ``limit × 5`` sections stay, of which pages are cut: however many chunks or copies a section has, it is one, so
+that a long item does not crowd out the others. Its score is that of its best chunk, reduced by age and missing
+authority::
 
     score = fused · (1 − w_recency · (1 − ½^(age / half-life)) − w_authority · (1 − authority))
 """
 
 from __future__ import annotations
 
-import hashlib
 import math
-import unicodedata
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import quote
@@ -22,14 +21,14 @@ import numpy as np
 
 from rye.errors import UnavailableError
 from rye.index.arrays import Ints, unique
-from rye.index.chunks import chunks_of, spans_of
+from rye.index.chunks import chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
 from rye.items.model import Item
 from rye.search.docset import Docs
 from rye.search.engine import Search, SearchContext
-from rye.search.fields import K1, TEXT_FIELDS
-from rye.search.fusion import by_similarity, fuse, keyword_score, reaches
+from rye.search.fields import TEXT_FIELDS
+from rye.search.fusion import Fusion, by_similarity, fuse, keyword_score, reaches
 from rye.search.highlight import BODY, Matches, Ranges, mark, passage
 from rye.search.order import ranked
 from rye.search.page import Hydrated
@@ -37,41 +36,16 @@ from rye.search.plan import make_plan
 from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
+from rye.search.section_text import SectionText, keyword_scores, sections_of
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.signing import Verdict
+from rye.signing.reasons import cut_short
 from rye.spaces.read import read_item
-
-_TYPICAL_CHARS = 1_000
-"""Length of a chunk in which an occurrence of a word counts fully."""
 
 _CUT_BELOW = 200
 """A text is not cut to fewer characters than these; it and the sections after it are left out."""
 
-_TITLE, _HEADINGS, _TEXT = (TEXT_FIELDS[name] for name in ("title", "headings", "content"))
 _NAME_FIELDS = [list(TEXT_FIELDS).index(name) for name in ("title", "name")]
-
-
-class SectionText(NamedTuple):
-    """One section with a text of its own.
-
-    Attributes:
-        ordinal: Its number in the item.
-        heading_path: Never empty: the title, or the name, where there is no heading.
-        line, end_line: 1-based lines of the file.
-        headings: The spans, in the body, of its heading and those above it.
-        chunks, first_chunk: The spans of its chunks in the body, and the number of the first among the item's chunks.
-        anchor: See :func:`anchor_of`.
-    """
-
-    ordinal: int
-    heading_path: tuple[str, ...]
-    text: str
-    line: int
-    end_line: int
-    headings: Ranges
-    chunks: Ranges
-    first_chunk: int
-    anchor: str
 
 
 class _Candidate(NamedTuple):
@@ -83,6 +57,11 @@ class _Candidate(NamedTuple):
     file: Path
     modified: float
     sections: tuple[SectionText, ...]
+
+    @property
+    def title(self) -> str:
+        """Its title, or its name."""
+        return self.item.title or self.item.name
 
 
 class _Chunk(NamedTuple):
@@ -97,73 +76,17 @@ class _Chunk(NamedTuple):
 
 
 class _ScoredSection(NamedTuple):
-    """One section that was found: the chunks it was found by, best first, their numbers ascending, and its score."""
+    """One section that was found: the chunks it was found by, best first, their numbers ascending, and its score.
+
+    ``copies`` name the other items that have it.
+    """
 
     chunks: tuple[_Chunk, ...]
     numbers: tuple[int, ...]
     score: float
     recency: float
     authority: float
-
-
-def anchor_of(heading: str, text: str) -> str:
-    """Return the SHA-256 of a heading and the text below it, in NFC: it changes with them and with nothing else."""
-    whole = unicodedata.normalize("NFC", f"{heading}\n{text}")
-    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def sections_of(item: Item) -> tuple[SectionText, ...]:
-    """Return the sections of an item that have a text; an item without sections is one, if it has a body."""
-    name, body = (item.title or item.name,), item.body
-    if not item.sections:
-        end, anchor = item.body_line + body.rstrip("\n").count("\n"), anchor_of(name[0], body)
-        whole = SectionText(0, name, body, item.body_line, end, (), ((0, len(body)),), 0, anchor)
-        return (whole,) if body.strip() else ()
-    lines = [0, *np.cumsum([len(line) + 1 for line in body.split("\n")]).tolist()][:-1]
-    found, headings, first = list[SectionText](), list[tuple[int, tuple[int, int]]](), 0
-    for ordinal, section in enumerate(item.sections):
-        start = lines[min(max(section.line - item.body_line, 0), len(lines) - 1)]
-        begin = max(body.find(section.text, body.find("\n", start) if section.level else start), 0)
-        while headings and headings[-1][0] >= section.level:
-            headings.pop()
-        if section.level:
-            headings.append((section.level, (start, begin)))
-        blank = not section.text.strip()
-        if ordinal and blank:  # it has no chunk; a blank first section has one, for what names the item
-            continue
-        chunks = tuple((begin + low, begin + high) for low, high in spans_of(section))
-        if not blank:
-            path, spans = section.heading_path or name, tuple(span for _, span in headings)
-            anchor, lines_of_file = anchor_of(path[-1], section.text), (section.line, section.end_line)
-            found.append(SectionText(ordinal, path, section.text, *lines_of_file, spans, chunks, first, anchor))
-        first += len(chunks)
-    return tuple(found)
-
-
-def keyword_scores(sections: Sequence[SectionText], terms: Sequence[tuple[float, Ranges, bool]]) -> Floats:
-    """Return the keyword score of every chunk of an item, 0 ≤ score < 1: BM25F over its text, headings and names.
-
-    Args:
-        sections: The sections of the item.
-        terms: For every positive term query its weight, its matches in the body, and whether the item's name matches.
-    """
-    counts = np.asarray([len(section.chunks) for section in sections], np.int64)
-    spans = [span for section in sections for span in section.chunks]
-    starts, stops = np.asarray(spans, np.int64).reshape(-1, 2).T
-    norm = 1.0 - _TEXT.b + _TEXT.b * (stops - starts) / _TYPICAL_CHARS
-    score, coverage = np.zeros(len(spans)), np.zeros(len(spans))
-    whole = sum(weight for weight, _, _ in terms)
-    if whole <= 0:
-        return score
-    for weight, matches, in_name in terms:
-        found = np.asarray([start for start, _ in matches], np.int64)
-        tf = (np.searchsorted(found, stops) - np.searchsorted(found, starts)) * _TEXT.weight / norm
-        in_headings = [sum(np.diff(np.searchsorted(found, span))[0] for span in one.headings) for one in sections]
-        tf += np.repeat(in_headings, counts) * _HEADINGS.weight
-        tf += _TITLE.weight * in_name
-        score += weight * tf / (K1 + tf)
-        coverage += weight * (tf > 0)
-    return keyword_score(score / whole, coverage / whole)
+    copies: tuple[str, ...]
 
 
 def _chunk_numbers(candidate: _Candidate) -> list[tuple[SectionText, int]]:
@@ -177,9 +100,12 @@ class SectionSearch:
     def __init__(self, request: SectionRequest, context: SearchContext) -> None:
         self.request = request
         self.context = context
-        self._search = Search(request.search, context)
+        mode = request.search.mode
+        ranking = Fusion(*astuple(mode.fusion)[:4])  # what else a hit has to meet is asked of the chunks
+        self._search = Search(request.search._replace(mode=mode._replace(fusion=ranking)), context)
         self._withdrawn = frozenset(self._search.withdrawn().tolist())
         self._warnings: list[str] = []
+        self._hiding: list[str] = []
         self._hidden: dict[str, int] = {}
 
     def run(self) -> SectionResponse:
@@ -198,12 +124,16 @@ class SectionSearch:
         docs = self._best_items(near, evaluation, allowed)
         candidates = list(self._read(docs, evaluation))
         found = self._promote(self._chunks(candidates, near, evaluation))
-        shown = self._within_budget([self._hit(one, evaluation) for one in found[: request.limit]])
+        page = found[request.offset : request.offset + request.limit]
+        shown = self._within_budget([self._hit(one, evaluation) for one in page])
+        end, hiding = request.offset + len(shown), cut_short(list(dict.fromkeys(self._hiding)))
         return SectionResponse(
-            results=shown,
+            results=tuple(sorted(shown, key=lambda hit: bool(hit.states))),
             total=len(found),
+            offset=request.offset,
+            next_offset=end if end < len(found) else None,
             chars=sum(len(hit.text) for hit in shown),
-            warnings=(*map(SearchWarning, search.warnings(plan)), *dict.fromkeys(self._warnings)),
+            warnings=(*map(SearchWarning, search.warnings(plan)), *dict.fromkeys((*self._warnings, *hiding))),
             hidden=self._hidden,
             **search.facts(near),
         )
@@ -234,9 +164,9 @@ class SectionSearch:
 
     def _best(self, docs: Ints, scores: Floats) -> Ints:
         docs, scores = docs[scores > 0], np.round(scores[scores > 0], 4)
-        reader, last = self.context.reader, self._search.withdrawn()
-        request = self.request.search._replace(limit=self.request.top_k)
-        return np.sort(docs[ranked(reader, docs, scores, exact=docs[:0], withdrawn=last, request=request)])
+        reader, none = self.context.reader, docs[:0]
+        request = self.request.search._replace(limit=self.request.top_k, offset=0)
+        return np.sort(docs[ranked(reader, docs, scores, exact=none, withdrawn=none, request=request)])
 
     def _read(self, docs: Ints, evaluation: Evaluation) -> Iterator[_Candidate]:
         """Yield the candidates as their files are now; one that is gone, or no longer fits a verdict, is left out."""
@@ -254,10 +184,15 @@ class SectionSearch:
         else:
             similarity = np.concatenate([np.empty(0), *(self._similarities(one, near) for one in items)])
             if near.hybrid:
-                fused = fuse(self.request.search.mode.fusion, similarity, keyword, near.threshold)
+                counts = [len(section.chunks) for one in items for section in one.sections]
+                groups = np.cumsum([0, *counts])[:-1]
+                fused = fuse(self.request.search.mode.fusion, similarity, keyword, near.threshold, groups=groups)
             else:
                 fused = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
             total, matched = fused.total, fused.matched
+            if not matched.any() and fused.conditions[0].met.any():
+                unmet = " and ".join(condition.option for condition in fused.conditions[1:])
+                self._warnings.append(SearchWarning(f"no section meets {unmet}"))
         chunks = ((candidate, *chunk) for candidate in items for chunk in _chunk_numbers(candidate))
         columns = (matched.tolist(), np.round(total, 4).tolist(), similarity.tolist(), keyword.tolist())
         for chunk, is_match, score, *parts in zip(chunks, *columns, strict=True):
@@ -294,27 +229,41 @@ class SectionSearch:
 
     def _promote(self, chunks: Iterator[_Chunk]) -> list[_ScoredSection]:
         """Return the best sections, best first."""
-        # Repeated sections of an item are one section, so that they do not crowd out others.
-        sections: dict[tuple[int, tuple[str, ...], str], list[_Chunk]] = {}
+        # Repeated sections, of an item or of its copies, are one section, so that they do not crowd out others.
+        sections: dict[tuple[str, tuple[str, ...], str], list[_Chunk]] = {}
         for chunk in sorted(chunks, key=lambda chunk: self._rank(chunk, chunk.score, chunk.number)):
-            key = (chunk.candidate.doc, chunk.section.heading_path, chunk.section.anchor)
+            key = (chunk.candidate.title, chunk.section.heading_path, chunk.section.anchor)
             sections.setdefault(key, []).append(chunk)
         found = map(self._score, list(sections.values())[: self.request.top_k])
         return sorted(found, key=lambda one: self._rank(one.chunks[0], one.score, one.numbers[0]))
 
     def _rank(self, chunk: _Chunk, score: float, number: int) -> tuple[Any, ...]:
-        """Return the sort key: withdrawn items last, then by score, source and id, and place in the item."""
-        doc = chunk.candidate.doc
-        return doc in self._withdrawn, -score, self.context.reader.tie_key(doc), number
+        """Return the sort key: by score, then source and id, and place in the item."""
+        return -score, self.context.reader.tie_key(chunk.candidate.doc), number
+
+    def _sharing(self, candidate: _Candidate) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        """Return the sources where an item of the same name is hidden by a candidate, and where one hides it."""
+        states, item, part = self._search.states, candidate.item, candidate.hydrated.part
+        return states.sharing(states.sources_of(item.type, item.id, part), part.root.source)
+
+    def _standing(self, chunk: _Chunk) -> tuple[bool, ...]:
+        """Return what decides first which copy is shown: none takes the place of a trusted one."""
+        one = chunk.candidate
+        untrusted = one.hydrated.signature.verdict is not Verdict.TRUSTED
+        return one.doc in self._withdrawn, untrusted, bool(self._sharing(one)[1])
 
     def _score(self, chunks: Sequence[_Chunk]) -> _ScoredSection:
-        """Score one section; of several with the same text below the same headings the best stands for all.
+        """Score one section; of several with the same text below the same headings one stands for all.
 
         The age is that of the stated date, else of the file. The authority of a trusted item is 1 if it says that it is
         authoritative, else one half; that of any other is 0.
         """
-        best, candidate, request = chunks[0], chunks[0].candidate, self.request
+        one_item = len({chunk.candidate.doc for chunk in chunks}) == 1
+        best = chunks[0] if one_item else min(chunks, key=self._standing)
+        candidate, request = best.candidate, self.request
         own = tuple(chunk for chunk in chunks if chunk.section is best.section)
+        others = (chunk.candidate for chunk in chunks if chunk.candidate.doc != candidate.doc)
+        copies = tuple(dict.fromkeys(f"{one.hydrated.name} of {one.hydrated.part.root.source}" for one in others))
         stated = sort_time(candidate.item.updated, candidate.item.created)
         age = self.context.now.timestamp() - (candidate.modified if math.isnan(stated) else stated)
         recency = float(0.5 ** (max(age, 0.0) / 86_400 / request.half_life_days))
@@ -322,17 +271,20 @@ class SectionSearch:
         authority = claimed if candidate.hydrated.signature.verdict is Verdict.TRUSTED else 0.0
         kept = 1.0 - request.recency_weight * (1.0 - recency) - request.authority_weight * (1.0 - authority)
         numbers = tuple(sorted(chunk.number for chunk in own))
-        return _ScoredSection(own, numbers, round(best.score * kept, 4), recency, authority)
+        return _ScoredSection(own, numbers, round(best.score * kept, 4), recency, authority, copies)
 
     def _hit(self, found: _ScoredSection, evaluation: Evaluation) -> SectionHit:
         best = found.chunks[0]
         (doc, hydrated, item, file, modified, _), section = best.candidate, best.section
         root, cosine = hydrated.part.root, max(chunk.similarity for chunk in found.chunks)
         states, successor = self._search.states.withdrawn(doc)
+        shadows, shadowed_by = self._sharing(best.candidate)
+        if shadows or shadowed_by:
+            self._hiding += self._search.states.hiding(item.type, item.id)
         return SectionHit(
             doc_id=f"rye://{root.space}/{item.type}/{quote(item.id, errors='surrogatepass')}",
             source_handle=root.source,
-            title=item.title or item.name,
+            title=best.candidate.title,
             heading_path=section.heading_path,
             mtime=int(modified * 1e3),
             hash=hydrated.read.evidence.content_digest,
@@ -357,6 +309,9 @@ class SectionSearch:
             signature=hydrated.signature,
             states=states,
             successor=successor,
+            shadows=shadows,
+            shadowed_by=shadowed_by,
+            copies=found.copies,
         )
 
     def _within_budget(self, hits: Sequence[SectionHit]) -> tuple[SectionHit, ...]:

@@ -96,10 +96,11 @@ def search_notes(answer: Mapping[str, Any], surface: Surface) -> Iterator[Note]:
 def _nothing_found(answer: Mapping[str, Any], surface: Surface) -> str:
     query = inline(answer["query"]) or "the empty query"
     advice = "; try fewer or other words" if surface == "mcp" else ""
-    if "offset" not in answer:
-        return f"no section found for {query}{advice}"
+    noun = "section" if "chars" in answer else "hit"
     if answer["total"]:
-        return f"nothing from offset {answer['offset']} on; the last of {plural(answer['total'], 'hit')} is before it"
+        return f"nothing from offset {answer['offset']} on; the last of {plural(answer['total'], noun)} is before it"
+    if noun == "section":
+        return f"no section found for {query}{advice}"
     return f"nothing found for {query} in scope {inline(answer['scope'])}, space {inline(answer['space'])}{advice}"
 
 

@@ -25,6 +25,7 @@ from rye.items import ItemType, parse
 from rye.search.fusion import SPREAD, Fusion
 from rye.search.results import SectionHit, SectionResponse
 from tests.support.embedders import Broken, Hashed
+from tests.support.naive_docs import K1, WEIGHTS
 from tests.support.signed import EVE
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -174,10 +175,13 @@ def random_items(rng: random.Random) -> dict[str, str]:
     return files
 
 
-def twin(sim: SpaceSim, query: str, *, semantic: float, keyword: float) -> dict[tuple[str, str], float]:
+def twin(
+    sim: SpaceSim, query: str, *, semantic: float = 0.0, keyword: float = 0.0, rrf: float = 0
+) -> dict[tuple[str, str], float]:
     """Return the score of each section, by item and anchor, with every chunk of every item scored from its file.
 
-    Words are matched as they are; the weights are those of the fusion, what keyword scores are spread by included.
+    Words are matched as they are; the weights are those of the fusion, what keyword scores are spread by included. With
+    ``rrf``, the constant of reciprocal rank fusion, ranks count instead, of each section the best chunk's.
     """
     words = query.split()
     items = {}
@@ -194,7 +198,7 @@ def twin(sim: SpaceSim, query: str, *, semantic: float, keyword: float) -> dict[
     idf = {word: math.log(1 + (len(items) - df[word] + 0.5) / (df[word] + 0.5)) for word in words}
     embedder = Hashed()
     asked = embedder.embed([query])[0].astype(float)
-    found: list[tuple[float, str, str]] = []
+    scored: list[tuple[float, float, str, str]] = []
     for item_id, item in items.items():
         texts = {(chunk.section, chunk.number): chunk.text for chunk in chunks_of(item)}
         above: list[tuple[int, str]] = []
@@ -206,21 +210,33 @@ def twin(sim: SpaceSim, query: str, *, semantic: float, keyword: float) -> dict[
                 score = coverage = 0.0
                 for word in words:
                     tf = len(re.findall(rf"\b{word}\b", chunk)) / (0.25 + 0.75 * (stop - start) / 1000)
-                    tf += 1.5 * sum(heading.casefold() == word for _, heading in above)
-                    tf += 3.0 * (word in f"{item.title} {item.name}".casefold().split())
-                    score += idf[word] * tf / (8 + tf)
+                    tf *= WEIGHTS["content"]
+                    tf += WEIGHTS["headings"] * sum(heading.casefold() == word for _, heading in above)
+                    tf += WEIGHTS["title"] * (word in f"{item.title} {item.name}".casefold().split())
+                    score += idf[word] * tf / (K1 + tf)
                     coverage += idf[word] * (tf > 0)
                 whole = sum(idf.values())
                 by_words = math.sqrt(score / whole) * coverage / whole
                 cosine = float(embedder.embed([texts[ordinal, number]])[0].astype(float) @ asked)
-                if by_words > 0 or cosine >= Hashed.threshold:
-                    fused = (semantic * max(cosine, 0) + keyword * by_words) / (semantic + keyword)
-                    digest = hashlib.sha256(unicodedata.normalize("NFC", anchor).encode()).hexdigest()
-                    found.append((round(fused, 4), item_id, digest))
-    best: dict[tuple[str, str], float] = {}
-    for score, item_id, digest in found:
-        best[item_id, digest] = max(score, best.get((item_id, digest), 0))
-    return best
+                digest = hashlib.sha256(unicodedata.normalize("NFC", anchor).encode()).hexdigest()
+                scored.append((max(cosine, 0.0), by_words, item_id, digest))
+
+    def reciprocal(values: list[float], value: float) -> float:
+        return (rrf + 1) / 2 / (rrf + 1 + sum(other > value for other in values)) if value else 0.0
+
+    def fused(pair: tuple[float, float]) -> float:
+        if rrf:
+            return sum(map(reciprocal, lists, pair))
+        return (semantic * pair[0] + keyword * pair[1]) / (semantic + keyword)
+
+    looked_at = {key for near, words, key, _ in scored if words > 0 or near >= Hashed.threshold}
+    best: dict[tuple[str, str], list[tuple[float, float]]] = {}
+    for near, by_words, item_id, digest in scored:
+        if item_id in looked_at:
+            best.setdefault((item_id, digest), []).append((near, by_words))
+    lists = [[max(pair[which] for pair in pairs) for pairs in best.values()] for which in (0, 1)]
+    found = {key: [pair for pair in pairs if pair[1] > 0 or pair[0] >= Hashed.threshold] for key, pairs in best.items()}
+    return {key: round(max(map(fused, pairs)), 4) for key, pairs in found.items() if pairs}
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -242,6 +258,19 @@ def test_sections_are_those_of_the_twin(sim: SpaceSim, seed: int, mode: str) -> 
     expected = sorted(truth.values(), reverse=True)[:limit]
     assert [score for _, score in got] == pytest.approx(expected, abs=2e-3)
     assert all(score == pytest.approx(truth[key], abs=2e-3) for key, score in got)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_reciprocal_ranks_are_those_of_the_twin(sim: SpaceSim, seed: int) -> None:
+    """As in a search, but of sections: the chunks of a long one take one rank."""
+    rng = random.Random(seed)  # noqa: S311 - repeatable, not secret
+    for rel, content in random_items(rng).items():
+        sim.write("project", rel, content)
+    query, k = " ".join(rng.sample(WORDS, 2)), rng.choice([1, 60])
+    response = registry(sim).sections(query, limit=50, hybrid={"fusion": "rrf", "rrf_k": k})
+    assert response.method == "rrf"
+    truth = twin(sim, query, rrf=k)
+    assert {(hit.id, hit.anchor): hit.score for hit in response.results} == pytest.approx(truth, abs=2e-4)
 
 
 @pytest.mark.parametrize("embedder", [Hashed(), "none", Broken(0)])
@@ -358,11 +387,15 @@ def test_an_item_without_a_date_is_as_old_as_its_file(sim: SpaceSim) -> None:
 def test_authority_is_what_is_proven(sim: SpaceSim) -> None:
     """A trusted item that says so has all of it, another trusted one half, all else none, whatever it says."""
     claim = "authoritative: true\n"
-    sim.add("project", "knowledge/ops/claims.md", guide(more=claim))
-    sim.add("project", "knowledge/ops/plain.md", guide())
-    sim.add("project", "knowledge/ops/eve.md", guide(more=claim), who=EVE)
-    sim.write("project", "knowledge/ops/unsigned.md", guide(more=claim))
-    sim.add("project", "knowledge/ops/words.md", guide(more="authoritative: 'true'\n"))
+
+    def titled(name: str, more: str = "") -> str:
+        return guide(more=more).replace("Running the service", f"Service {name}")
+
+    sim.add("project", "knowledge/ops/claims.md", titled("a", claim))
+    sim.add("project", "knowledge/ops/plain.md", titled("b"))
+    sim.add("project", "knowledge/ops/eve.md", titled("c", claim), who=EVE)
+    sim.write("project", "knowledge/ops/unsigned.md", titled("d", claim))
+    sim.add("project", "knowledge/ops/words.md", titled("e", "authoritative: 'true'\n"))
 
     def found(**weights: Any) -> dict[str, SectionHit]:
         hits = registry(sim).sections("undo one command", limit=50, **weights).results
@@ -377,7 +410,8 @@ def test_authority_is_what_is_proven(sim: SpaceSim) -> None:
 
 def test_superseded_items_are_hidden_and_counted(sim: SpaceSim) -> None:
     """Unless they are asked for."""
-    sim.add("project", "knowledge/ops/old.md", guide(more="status: superseded\n"))
+    old = guide(more="status: superseded\n").replace("one command", "an old command")
+    sim.add("project", "knowledge/ops/old.md", old)
     sim.add("project", "knowledge/ops/new.md", guide())
     response = registry(sim).sections("rollback")
     assert {hit.id for hit in response.results} == {"ops/new"}
@@ -391,7 +425,7 @@ def test_superseded_items_are_hidden_and_counted(sim: SpaceSim) -> None:
 def test_space_scope_and_filters_say_where_to_look(sim: SpaceSim) -> None:
     """As in a search."""
     for source in sim.sources:
-        sim.add(source, "knowledge/ops/running.md", guide())
+        sim.add(source, "knowledge/ops/running.md", guide().replace("one command", f"one command of {source}"))
     sim.write("project", "knowledge/other/running.md", guide())
     asked = registry(sim)
     assert {hit.source_handle for hit in asked.sections("rollback", space="user").results} == {"user"}
@@ -399,6 +433,120 @@ def test_space_scope_and_filters_say_where_to_look(sim: SpaceSim) -> None:
     assert {hit.id for hit in asked.sections("rollback", scope="knowledge.other.*").results} == {"other/running"}
     trusted = asked.sections("rollback", filters={"is": "trusted"}).results
     assert {hit.id for hit in trusted} == {"ops/running"}
+
+
+def test_a_superseded_section_is_found_among_any_number_of_others(sim: SpaceSim) -> None:
+    """Its score decides whether it is on a page; there it comes last, and says what it is."""
+    for number in range(80):
+        word = "Rollback" if number % 2 else "Release"
+        sim.write("project", f"knowledge/ops/item{number}.md", f"# Part {number}\n\n{word} of a service, once.\n")
+    old = "---\nstatus: superseded\nsuperseded_by: ops/item1\n---\n# Rollback release\n\nRollback release.\n"
+    sim.write("project", "knowledge/ops/old.md", old)
+    asked = registry(sim)
+    for mode in ("keyword", "semantic", "hybrid"):
+        without = asked.sections("rollback release", mode=mode, limit=3)
+        assert dict(without.hidden) == {"superseded": 1}
+        assert "ops/old" not in {hit.id for hit in without.results}
+        hits = asked.sections("rollback release", mode=mode, limit=3, include_superseded=True).results
+        assert [hit.id == "ops/old" for hit in hits] == [False, False, True]
+        assert (hits[-1].states, hits[-1].successor) == (("superseded",), "knowledge:ops/item1")
+        assert hits[-1].score == max(hit.score for hit in hits)
+
+
+# Copies
+
+
+def test_a_shadowed_section_says_so(sim: SpaceSim) -> None:
+    """Which sources hide it, or are hidden by it, and that another key signed the hidden copy."""
+    sim.add("project", "knowledge/ops/running.md", guide().replace("one command", "another command"), who=EVE)
+    sim.add("user", "knowledge/ops/running.md", guide())
+    response = registry(sim).sections("rollback release command")
+    hits = {hit.source_handle: hit for hit in response.results if hit.heading_path[-1] == "Rollback"}
+    assert (hits["project"].shadows, hits["project"].shadowed_by) == (("user",), ())
+    assert (hits["user"].shadows, hits["user"].shadowed_by) == ((), ("project",))
+    assert any("knowledge:ops/running" in text for text in response.warnings)
+
+
+def test_identical_sections_take_one_place(sim: SpaceSim) -> None:
+    """Of copies in other spaces the one that hides the others stands for all; what differs is not lost."""
+    for source in sim.sources:
+        sim.add(source, "knowledge/ops/running.md", guide())
+    sim.write("user", "knowledge/ops/second.md", guide())
+    sim.write("user", "knowledge/ops/other.md", guide().replace("one command", "two commands"))
+    for mode in ("keyword", "semantic", "hybrid"):
+        hits = registry(sim).sections("rollback", mode=mode, limit=50).results
+        found = [hit for hit in hits if hit.heading_path[-1] == "Rollback"]
+        assert {hit.id for hit in found} == {"ops/running", "ops/other"}
+        (first,) = (hit for hit in found if hit.id == "ops/running")
+        assert (first.source_handle, first.shadowed_by) == ("project", ())
+        assert set(first.copies) == {
+            "knowledge:ops/running of user",
+            "knowledge:ops/running of system:shop",
+            "knowledge:ops/second of user",
+        }
+
+
+def test_attack_a_copy_of_a_trusted_section_does_not_take_its_place(sim: SpaceSim) -> None:
+    """Neither by priority, nor by a better score, nor as the newer of the two."""
+    sim.add("user", "knowledge/ops/running.md", guide())
+    sim.write("project", "knowledge/ops/running.md", guide("2027-01-01"))
+    sim.add("project", "knowledge/ops/rollback.md", guide("2027-01-01"), who=EVE)
+    for options in ({}, {"recency_weight": 0.9}, {"mode": "keyword"}):
+        (hit,) = registry(sim).sections("rollback release", limit=1, **options).results
+        assert (hit.source_handle, hit.signature.verdict) == ("user", "trusted")
+        assert set(hit.copies) == {"knowledge:ops/running of project", "knowledge:ops/rollback of project"}
+
+
+# Pages
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+def test_pages_are_cut_from_one_list(sim: SpaceSim, mode: str) -> None:
+    """Each section of ``total`` is on one page; the last page has no next one, and nothing is behind it."""
+    rng = random.Random(4)  # noqa: S311 - repeatable, not secret
+    for rel, content in random_items(rng).items():
+        sim.write("project", rel, content)
+    asked = registry(sim)
+    first = asked.sections("release rollback", mode=mode, limit=2)
+    pages, at = [first], first.next_offset
+    while at is not None:
+        pages.append(asked.sections("release rollback", mode=mode, limit=2, offset=at))
+        assert (pages[-1].offset, pages[-1].total) == (at, first.total)
+        at = pages[-1].next_offset
+    found = [(hit.id, hit.anchor) for page in pages for hit in page.results]
+    assert len(found) == len(set(found)) == first.total > 2
+    scores = [hit.score for page in pages for hit in page.results]
+    assert scores == sorted(scores, reverse=True)
+    behind = asked.sections("release rollback", mode=mode, limit=2, offset=first.total)
+    assert (behind.results, behind.total, behind.next_offset) == ((), first.total, None)
+
+
+def test_what_a_budget_leaves_out_is_on_the_next_page(sim: SpaceSim) -> None:
+    """The next page begins behind the last section that was shown, also where superseded ones come last."""
+    for number in range(6):
+        more = "---\nstatus: superseded\n---\n" if number % 2 else ""
+        text = f"{more}# Part {number}\n\n{'Rollback. ' * (number + 1)} {'word ' * 100}\n"
+        sim.write("project", f"knowledge/ops/part{number}.md", text)
+    asked, found = registry(sim), list[str]()
+    at: int | None = 0
+    while at is not None:
+        page = asked.sections("rollback", offset=at, include_superseded=True, limit=6, max_chars=1_100)
+        assert 0 < len(page.results) < 6
+        found += [hit.id for hit in page.results]
+        at = page.next_offset
+    assert sorted(found) == [f"ops/part{number}" for number in range(6)]
+
+
+def test_conditions_of_fusion_are_for_sections(sim: SpaceSim) -> None:
+    """What no section meets is named; nothing falls back to words."""
+    sim.add("project", "knowledge/ops/running.md", guide())
+    asked = registry(sim)
+    both = asked.sections("rollback release", hybrid={"require_keyword_match": True})
+    assert both.results
+    assert all(hit.keyword > 0 for hit in both.results)
+    none = asked.sections("rollback", hybrid={"min_combined_score": 0.99, "min_keyword_score": 0.99})
+    assert (none.results, none.search_type) == ((), "hybrid")
+    assert "no section meets min_keyword_score and min_combined_score" in none.warnings
 
 
 # Budget

@@ -22,7 +22,7 @@ def sim(tmp_path_factory: pytest.TempPathFactory) -> SpaceSim:
     """Lay spaces with a guide; tests of this module only read them."""
     found = SpaceSim(tmp_path_factory.mktemp("sim"))
     found.add("project", "knowledge/ops/guide.md", GUIDE)
-    found.write("user", "knowledge/ops/unsigned.md", GUIDE)
+    found.write("user", "knowledge/ops/unsigned.md", GUIDE.replace("Guide", "Copy of the guide"))
     return found
 
 

@@ -109,11 +109,15 @@ def _hit(rank: str, hit: SearchResult, terminal: Terminal) -> Iterator[str]:
         yield from _indented(getattr(hit, shown), hit.highlights.get(shown, ()), terminal)
     if hit.hybrid is not None:
         yield from (_INDENT + line for line in hybrid_lines(hit.hybrid.to_dict()))
+    yield from _hiding(hit, terminal)
+    if hit.states:
+        yield _INDENT + standing_label(hit, terminal)
+
+
+def _hiding(hit: SearchResult | SectionHit, terminal: Terminal) -> Iterator[str]:
     for word, sources in (("shadows", hit.shadows), ("shadowed by", hit.shadowed_by)):
         if sources:
             yield _INDENT + terminal.style(f"{word} {inline(', '.join(sources))}", "magenta")
-    if hit.states:
-        yield _INDENT + standing_label(hit, terminal)
 
 
 def _indented(text: str, spans: Spans, terminal: Terminal) -> Iterator[str]:
@@ -264,9 +268,10 @@ def _neighbours(why: Why, terminal: Terminal) -> Iterator[str]:
 def render_sections(response: SectionResponse, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
     """Yield the header and every section."""
     yield terminal.style(header(len(response.results), response.total, "sections", response.search_type), bold=True)
-    for rank, hit in enumerate(response.results, start=1):
+    width = len(str(response.offset + len(response.results)))
+    for rank, hit in enumerate(response.results, start=response.offset + 1):
         yield ""
-        yield from _section(f"{rank:>{len(str(len(response.results)))}}.", hit, terminal, snippets=snippets)
+        yield from _section(f"{rank:>{width}}.", hit, terminal, snippets=snippets)
 
 
 def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) -> Iterator[str]:
@@ -280,6 +285,9 @@ def _section(rank: str, hit: SectionHit, terminal: Terminal, *, snippets: bool) 
     yield f"{rank} {'  '.join(filter(None, facts))}"
     yield _INDENT + terminal.style(inline(" > ".join(hit.heading_path)), bold=True)
     yield _INDENT + terminal.dim(f"{inline(hit.path)}:{hit.line}-{hit.end_line}  anchor {hit.anchor[:12]}")
+    yield from _hiding(hit, terminal)
+    if hit.copies:
+        yield _INDENT + terminal.dim(inline(f"the same in {', '.join(hit.copies)}"))
     for line in [inline(hit.snippet)] if snippets else block(hit.text).splitlines():
         yield f"{_INDENT}{line}".rstrip()
     if hit.truncated:

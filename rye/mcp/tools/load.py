@@ -19,6 +19,10 @@ from rye.surface.text import header, source_name, standing
 if TYPE_CHECKING:
     from rye.registry import LoadedItem, Registry
 
+_FACTS = ("name", "title", "description", "category", "version", "tags", "author", "created", "updated", "metadata")
+_PARTS = ("sections", "symbols")
+"""Keys of an answer that say what the item says of itself, and has; for brevity the schema does not list them."""
+
 _DESCRIPTION = """\
 Read one item, with the verdict on exactly the content returned.
 Use it once you know the type:id; rye_search finds it; for many verdicts, rye_verify.
@@ -138,6 +142,7 @@ LOAD = Tool(
         "escaped": {"type": "boolean"},
         "copied": "CopiedItem",
     },
+    less=_FACTS + _PARTS,
     writes=True,
 )
 

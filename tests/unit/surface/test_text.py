@@ -83,8 +83,9 @@ def test_an_empty_page_says_why() -> None:
     nothing = ANSWER | {"results": [], "total": 0}
     ((_, text),) = search_notes(nothing, "mcp")
     assert text.startswith("nothing found for deploy in scope *, space all; try")
-    sections = {key: value for key, value in nothing.items() if key != "offset"}
-    assert list(search_notes(sections, "cli")) == [("", "no section found for deploy")]
+    assert list(search_notes(nothing | {"chars": 0}, "cli")) == [("", "no section found for deploy")]
+    beyond |= {"chars": 0}
+    assert list(search_notes(beyond, "cli")) == [("", "nothing from offset 9 on; the last of 3 sections is before it")]
 
 
 def test_an_error_says_what_is_wrong_and_what_to_do() -> None:

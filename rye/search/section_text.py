@@ -1,0 +1,105 @@
+"""The sections of an item as they are read and cited: where each stands, its chunks, and how well words match these."""
+
+from __future__ import annotations
+
+import hashlib
+import unicodedata
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from rye.index.chunks import spans_of
+from rye.index.reader import Floats
+from rye.items.model import Item
+from rye.search.fields import K1, TEXT_FIELDS
+from rye.search.fusion import keyword_score
+from rye.search.highlight import Ranges
+
+_TYPICAL_CHARS = 1_000
+"""Length of a chunk in which an occurrence of a word counts fully."""
+
+_TITLE, _HEADINGS, _TEXT = (TEXT_FIELDS[name] for name in ("title", "headings", "content"))
+
+
+class SectionText(NamedTuple):
+    """One section with a text of its own.
+
+    Attributes:
+        ordinal: Its number in the item.
+        heading_path: Never empty: the title, or the name, where there is no heading.
+        line, end_line: 1-based lines of the file.
+        headings: The spans, in the body, of its heading and those above it.
+        chunks, first_chunk: The spans of its chunks in the body, and the number of the first among the item's chunks.
+        anchor: See :func:`anchor_of`.
+    """
+
+    ordinal: int
+    heading_path: tuple[str, ...]
+    text: str
+    line: int
+    end_line: int
+    headings: Ranges
+    chunks: Ranges
+    first_chunk: int
+    anchor: str
+
+
+def anchor_of(heading: str, text: str) -> str:
+    """Return the SHA-256 of a heading and the text below it, in NFC: it changes with them and with nothing else."""
+    whole = unicodedata.normalize("NFC", f"{heading}\n{text}")
+    return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def sections_of(item: Item) -> tuple[SectionText, ...]:
+    """Return the sections of an item that have a text; an item without sections is one, if it has a body."""
+    name, body = (item.title or item.name,), item.body
+    if not item.sections:
+        end, anchor = item.body_line + body.rstrip("\n").count("\n"), anchor_of(name[0], body)
+        whole = SectionText(0, name, body, item.body_line, end, (), ((0, len(body)),), 0, anchor)
+        return (whole,) if body.strip() else ()
+    lines = [0, *np.cumsum([len(line) + 1 for line in body.split("\n")]).tolist()][:-1]
+    found, headings, first = list[SectionText](), list[tuple[int, tuple[int, int]]](), 0
+    for ordinal, section in enumerate(item.sections):
+        start = lines[min(max(section.line - item.body_line, 0), len(lines) - 1)]
+        begin = max(body.find(section.text, body.find("\n", start) if section.level else start), 0)
+        while headings and headings[-1][0] >= section.level:
+            headings.pop()
+        if section.level:
+            headings.append((section.level, (start, begin)))
+        blank = not section.text.strip()
+        if ordinal and blank:  # it has no chunk; a blank first section has one, for what names the item
+            continue
+        chunks = tuple((begin + low, begin + high) for low, high in spans_of(section))
+        if not blank:
+            path, spans = section.heading_path or name, tuple(span for _, span in headings)
+            anchor, lines_of_file = anchor_of(path[-1], section.text), (section.line, section.end_line)
+            found.append(SectionText(ordinal, path, section.text, *lines_of_file, spans, chunks, first, anchor))
+        first += len(chunks)
+    return tuple(found)
+
+
+def keyword_scores(sections: Sequence[SectionText], terms: Sequence[tuple[float, Ranges, bool]]) -> Floats:
+    """Return the keyword score of every chunk of an item, 0 ≤ score < 1: BM25F over its text, headings and names.
+
+    Args:
+        sections: The sections of the item.
+        terms: For every positive term query its weight, its matches in the body, and whether the item's name matches.
+    """
+    counts = np.asarray([len(section.chunks) for section in sections], np.int64)
+    spans = [span for section in sections for span in section.chunks]
+    starts, stops = np.asarray(spans, np.int64).reshape(-1, 2).T
+    norm = 1.0 - _TEXT.b + _TEXT.b * (stops - starts) / _TYPICAL_CHARS
+    score, coverage = np.zeros(len(spans)), np.zeros(len(spans))
+    whole = sum(weight for weight, _, _ in terms)
+    if whole <= 0:
+        return score
+    for weight, matches, in_name in terms:
+        found = np.asarray([start for start, _ in matches], np.int64)
+        tf = (np.searchsorted(found, stops) - np.searchsorted(found, starts)) * _TEXT.weight / norm
+        in_headings = [sum(np.diff(np.searchsorted(found, span))[0] for span in one.headings) for one in sections]
+        tf += np.repeat(in_headings, counts) * _HEADINGS.weight
+        tf += _TITLE.weight * in_name
+        score += weight * tf / (K1 + tf)
+        coverage += weight * (tf > 0)
+    return keyword_score(score / whole, coverage / whole)
