@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -150,6 +150,20 @@ class Vectors:
         order, ascending = self._by_doc
         first, last = np.searchsorted(ascending, (doc, doc + 1))
         return order[first:last]
+
+    def direction(self, doc: int) -> Floats | None:
+        """Return the mean of the vectors of one document, of length 1; None where it has none, or they cancel out."""
+        mine = [piece.matrix[at if piece.rows is None else piece.rows[at]] for piece, at in self._pieces_of(doc)]
+        if not mine:
+            return None
+        mean: Floats = np.concatenate(mine).mean(axis=0, dtype=np.float64)
+        length = float(np.linalg.norm(mean))
+        return (mean / length).astype(np.float32) if length else None
+
+    def _pieces_of(self, doc: int) -> Iterator[tuple[Piece, Ints]]:
+        for piece in self._pieces:
+            if len(at := np.flatnonzero(piece.docs == doc)):
+                yield piece, at
 
     @cached_property
     def _by_doc(self) -> tuple[Ints, Numbers]:

@@ -254,6 +254,7 @@ class Registry:
             overrides,
             signing.system_clock(),
             lambda: self._vectors.meaning(reader),
+            lambda: self._vectors.meaning(state.everywhere),
             boosts=state.ranking.boosts,
         )
 

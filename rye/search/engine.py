@@ -50,6 +50,7 @@ class SearchContext:
         boosts: The user's own factors of similarities, by source.
         now: The moment verdicts are judged at.
         meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
+        meaning_everywhere: Likewise those of ``everywhere``.
     """
 
     reader: Reader
@@ -58,6 +59,7 @@ class SearchContext:
     overrides: Sequence[Overrides]
     now: datetime
     meaning: Callable[[], Meaning] = no_meaning
+    meaning_everywhere: Callable[[], Meaning] = no_meaning
     boosts: Mapping[str, float] = field(default_factory=dict)
 
 

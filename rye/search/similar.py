@@ -2,6 +2,9 @@
 
 The terms with the highest BM25F scores in an item become an OR query, each boosted by its share of that score, which
 the usual evaluator answers. There is no list of stop words: terms that all items have get no weight.
+
+By meaning, the mean direction of the vectors that an item has is compared with each vector of the others. Nothing is
+embedded, and its file is not read.
 """
 
 from __future__ import annotations
@@ -10,12 +13,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.errors import EnvironmentFault, ItemError, UnavailableError
+from rye.errors import EnvironmentFault, UnavailableError
 from rye.index.arrays import Ints
 from rye.index.postings import slot_keys
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import TYPE_NAMES
-from rye.items import ItemType
 from rye.query import ast
 from rye.search import bound
 from rye.search.bind import searched_fields
@@ -26,8 +28,7 @@ from rye.search.fields import K1, weights_for
 from rye.search.fusion import Fusion, by_similarity, fuse
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
-from rye.search.semantic import SemanticScores, similarities
-from rye.spaces.read import read_item
+from rye.search.semantic import SemanticScores, Similarities
 
 MAX_KEY_TERMS = 25
 """Terms of an item by which similar ones are found."""
@@ -37,9 +38,6 @@ _CANDIDATES = 8 * MAX_KEY_TERMS
 
 _SCORE_RANGE = 10
 """A key term scores at least the best one's score divided by this."""
-
-_MAX_CHARS = 4_000
-"""Characters of an item that are embedded."""
 
 
 class KeyTerm(NamedTuple):
@@ -110,17 +108,19 @@ class SimilarSearch(Search):
 
     def _scores(self, part: Part, local: int, allowed: Docs, evaluation: Evaluation) -> SemanticScores | None:
         """Return the scores of semantic or hybrid mode; None, with a warning, where shared words have to answer."""
-        path, kind = part.segment.paths[local], ItemType(TYPE_NAMES[part.segment.types[local]])
+        name = ":".join(self.context.everywhere.key_of(part.base + local))
         try:
-            item = read_item(part.root, path, kind, part.segment.ids[local]).item
-            text = "\n".join((item.title or item.name, item.description, item.body))[:_MAX_CHARS]
+            query = self.context.meaning_everywhere().vectors.direction(part.base + local)
             meaning = self.context.meaning()
-            found = similarities(meaning, text, allowed.mask)
-        except (UnavailableError, EnvironmentFault, ItemError) as error:
-            why = f"{error.message}; {error.hint}" if error.hint else error.message
-            self._warnings.append(f"items that share words instead of such that mean the same: {why}")
+        except (UnavailableError, EnvironmentFault) as error:
+            self._warn(f"{error.message}; {error.hint}" if error.hint else error.message)
+            return None
+        if query is None or len(query) != (meaning.vectors.dimensions or len(query)):
+            self._warn(f"{name} has no vector yet, or none with a direction")
             return None
         self._warnings += meaning.warnings
+        rows = meaning.vectors.similarities(query, allowed.mask)
+        found = Similarities(meaning, query, rows, meaning.vectors.best(rows).astype(np.float64))
         docs, threshold = allowed.numbers, meaning.embedder.threshold
         similarity, hybrid = found.best[docs], self.request.mode.name == "hybrid"
         if hybrid:
@@ -128,4 +128,7 @@ class SimilarSearch(Search):
             fused = fuse(Fusion("rrf"), similarity, shared, threshold)
         else:
             fused = by_similarity(similarity, np.ones(len(docs)), threshold)
-        return SemanticScores(f"like {kind}:{item.id}", hybrid, threshold, found, evaluation, docs, fused)
+        return SemanticScores(f"like {name}", hybrid, threshold, found, evaluation, docs, fused)
+
+    def _warn(self, why: str) -> None:
+        self._warnings.append(f"items that share words instead of such that mean the same: {why}")

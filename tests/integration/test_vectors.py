@@ -195,7 +195,7 @@ def test_attack_vectors_of_zeros_or_of_inexact_length_are_not_another_model(sim:
     found = registry.search("tool", mode="semantic", threshold=0), registry.similar("tool:demo/tool1", mode="hybrid")
     assert not any("made anew" in text for one in found for text in one.warnings)
     assert again.texts.count(PROBE) == 1
-    assert len(again.texts) == 3  # of which one is the query, and one the item that others are to be like
+    assert len(again.texts) == 2  # of which one is the query: what others are to be like is embedded already
 
 
 def test_attack_a_model_that_answers_zeros_from_now_on_is_another_one(sim: SpaceSim) -> None:

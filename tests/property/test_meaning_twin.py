@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rye import Registry, SearchResponse, SearchResult
 from tests.support.embedders import Hashed
 from tests.support.naive_docs import NaiveDoc
-from tests.support.naive_meaning import NaiveHit, fused, semantic
+from tests.support.naive_meaning import NaiveHit, fused, semantic, similar
 from tests.support.signed import NOW
 from tests.support.spacesim import SpaceSim, no_own_items
 
@@ -138,3 +138,22 @@ def test_the_same_search_gives_the_same_order(sim: SpaceSim, registry: Registry,
         for query in ("deploy server", "verify note file"):
             first, second = (each.search(query, mode=mode, limit=100) for each in (registry, anew))
             assert [hit.path for hit in first.results] == [hit.path for hit in second.results]
+
+
+@settings(max_examples=30, deadline=None)
+@given(number=st.integers(0, 37))
+def test_similar_items_are_near_the_vectors_of_one(registry: Registry, docs: list[NaiveDoc], number: int) -> None:
+    """Each has the cosine to the mean of what was embedded of the item, in whatever spaces is looked."""
+    item = docs[number]
+    expected = similar(docs, item, Hashed())
+    threshold = Hashed.threshold
+    for space in ("all", "project", "user"):
+        here = [hit for hit in expected if space in {"all", hit.doc.source}]
+        response = registry.similar(f"{item.item.type}:{item.item.id}", mode="semantic", limit=100, space=space)
+        assert response.method == "embedding"
+        got = {
+            (hit.type, hit.id, f"{hit.source}:{hit.bundle}" if hit.bundle else hit.source) for hit in response.results
+        }
+        assert {hit.key for hit in here if hit.similarity > threshold + CLOSE} <= got
+        assert got <= {hit.key for hit in here if hit.similarity > threshold - CLOSE}
+        compare(response, [hit for hit in here if hit.key in got])

@@ -17,7 +17,7 @@ from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder, TextLeaf, score, scored_leaves
 from tests.support.naive_docs import NaiveDoc, read_corpus, withdrawn
 
-__all__ = ["NaiveHit", "fused", "semantic"]
+__all__ = ["NaiveHit", "fused", "semantic", "similar"]
 
 BOOSTS = {"project": 1.2, "user": 1.1, "system": 0.85}
 Doubles = npt.NDArray[np.float64]
@@ -73,6 +73,16 @@ def semantic(
         near = similarity(doc, query, embedder)
         hits.append(NaiveHit(doc, max(near, 0.0) * boosts[doc.source.partition(":")[0]], near))
     return listed(hits, text)
+
+
+def similar(docs: Sequence[NaiveDoc], item: NaiveDoc, embedder: Embedder) -> list[NaiveHit]:
+    """Return all items in the order of their similarity to the mean of the vectors of one, without its copies."""
+    texts = [chunk.text for chunk in chunks_of(item.item)]
+    mean = embedder.embed(texts).astype(np.float64).mean(axis=0)
+    named = item.item.type, item.item.id
+    others = [doc for doc in docs if not withdrawn(doc) and (doc.item.type, doc.item.id) != named]
+    near = [(doc, similarity(doc, mean, embedder)) for doc in others]
+    return listed([NaiveHit(doc, max(cosine, 0.0), cosine) for doc, cosine in near], "")
 
 
 def fused(docs: Sequence[NaiveDoc], text: str, embedder: Embedder, *, rrf: bool = False) -> list[NaiveHit]:

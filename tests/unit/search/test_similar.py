@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -121,3 +122,38 @@ def test_meaning_joins_or_takes_the_place_of_words(tmp_path: Path) -> None:
         assert [hit.id for hit in found.results] == [hit.id for hit in broken.similar("boat").results]
         assert (found.search_type, len(found.warnings)) == ("keyword", 1)
         assert found.warnings[0].startswith("items that share words instead of such that mean the same: ")
+
+
+def test_meaning_is_that_of_what_was_embedded(tmp_path: Path) -> None:
+    """Every section counts, not only the beginning of a file, and the file is not read: it may be gone by now."""
+    sim = SpaceSim(tmp_path, bundles=())
+    long = "# Harbour\n\n" + "rope tar " * 600 + "\n\n# Baking\n\nflour butter sugar\n\n# Oven\n\nflour sugar heat\n"
+    path = sim.write("project", "knowledge/long.md", long)
+    sim.write("project", "knowledge/cake.md", "# Cake\n\nflour butter sugar heat\n")
+    sim.write("user", "knowledge/motor.md", "# Motor\n\npiston valve\n")
+    embedder = Hashed()
+    with no_own_items(tmp_path / "none"):
+        registry = sim.registry(embedder=embedder, max_staleness=float("inf"))
+        registry.embed()
+        embedder.texts.clear()
+        path.unlink()
+        found = registry.similar("long", mode="semantic")
+        assert (found.method, [hit.id for hit in found.results][:1]) == ("embedding", ["cake"])
+        assert registry.similar("long", mode="semantic", space="user").search_type == "semantic"
+        assert embedder.texts == []
+
+
+def test_an_item_whose_vectors_say_nothing_is_compared_by_words(tmp_path: Path) -> None:
+    """The warning names it."""
+
+    class Zeros(Hashed):
+        def embed(self, texts: Sequence[str]) -> Any:
+            return super().embed(texts) * 0
+
+    sim = SpaceSim(tmp_path, bundles=())
+    for name in ("boat", "ship"):
+        sim.write("project", f"knowledge/{name}.md", f"# {name}\n\nrudder keel\n")
+    with no_own_items(tmp_path / "none"):
+        found = sim.registry(embedder=Zeros()).similar("boat", mode="hybrid")
+    assert (found.method, [hit.id for hit in found.results]) == ("keyword_fallback", ["ship"])
+    assert "knowledge:boat has no vector yet, or none with a direction" in found.warnings[0]
