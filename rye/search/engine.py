@@ -196,7 +196,10 @@ class Search:
         return plan.as_sentence if plan.as_sentence and not self.evaluate(plan.main, plan).docs() & allowed else plan
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
-        return plan.stages(lambda word: not self._dictionary.knows(word), lambda: self._relax(plan).query)
+        return plan.stages(self._unknown, lambda: self._relax(plan).query)
+
+    def _unknown(self, word: str) -> bool:
+        return not self._dictionary.knows(word)
 
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints, *, complete: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
@@ -250,7 +253,15 @@ class Search:
 
     def semantic(self, plan: Plan) -> SemanticSearch:
         """Return the search in semantic or hybrid mode."""
-        return SemanticSearch(self.request, self.reader, plan, self.evaluate, boosts=self.context.boosts)
+        return SemanticSearch(
+            self.request,
+            self.reader,
+            plan,
+            self.evaluate,
+            boosts=self.context.boosts,
+            unknown=self._unknown,
+            relaxed=lambda: self._relax(plan),
+        )
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""

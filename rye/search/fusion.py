@@ -28,10 +28,7 @@ from rye.index.reader import Floats
 _NOISE = 1e-6
 
 SPREAD = 5.0
-"""Ratio of the spreads of cosines and keyword scores: equal weights then have an equal influence on the order.
-
-Measured as the ratio of standard deviations over all items, geometric mean of nine query files on three sets: 4.8.
-"""
+"""Factor of keyword scores, which lie closer together than cosines do; see rye/semantic-and-hybrid."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,11 +84,11 @@ class FusedScores:
 
 
 def keyword_score(score: Floats, coverage: Floats) -> Floats:
-    """Return how well words match: the root of the BM25F score, times the share of the query that was found.
+    """Return how well words match: the geometric mean of the BM25F score and the share of the query that was found.
 
     BM25F alone is small for every long query, which no item matches in full, and forgives a missing word too easily.
     """
-    found: Floats = np.sqrt(score) * coverage
+    found: Floats = np.sqrt(score * coverage)
     return found
 
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from rapidfuzz.distance import OSA
 
 from rye.embedding import Floats as Rows
 from rye.errors import EnvironmentFault, UnavailableError
@@ -17,12 +16,11 @@ from rye.index.reader import Floats, Reader
 from rye.index.vectors import Meaning
 from rye.items.model import Item
 from rye.query import ast
-from rye.search.bind import searched_fields
 from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
-from rye.search.plan import Plan
-from rye.search.relax import Dictionary
+from rye.search.plan import SENTENCE, Plan
+from rye.search.relax import Relaxed
 from rye.search.request import Request
 from rye.search.results import ClauseTrace, HybridMatch
 from rye.search.score import Evaluation
@@ -30,10 +28,7 @@ from rye.search.score import Evaluation
 _HEADER_LENGTH = 120
 """Characters of the headings that a hybrid hit shows."""
 
-_WORD = re.compile(r"[^\W\d_]+")
 _LIVE = re.compile(r"\\(.)|[*?]")
-_MIN_TYPO_LENGTH = 6
-"""Letters of a word that may be a typo; shorter words are too similar to each other."""
 
 
 def required_part(node: ast.Node) -> ast.Node:
@@ -79,31 +74,6 @@ def any_of(words: Sequence[ast.Word], unknown: Callable[[str], bool]) -> ast.Nod
     """Return the OR of some words; unknown words are searched with typos forgiven."""
     choices = tuple(ast.Fuzzy(word.text, span=word.span) if unknown(word.text) else word for word in words)
     return choices[0] if len(choices) == 1 else ast.Or(choices)
-
-
-def fix_typos(text: str, typos: Mapping[str, str]) -> str:
-    """Replace the typos of a text by their corrections."""
-    return _WORD.sub(lambda match: typos.get(match.group(), match.group()), text) if typos else text
-
-
-def find_typos(words: Iterable[str], unknown: Callable[[str], bool], nearest: Callable[[str], str]) -> dict[str, str]:
-    """Return the typos among some words with their corrections: one edit away, with the same first letter.
-
-    The tokens of a mistyped word can mean anything, so its correction is embedded instead.
-
-    Args:
-        words: The words of a query.
-        unknown: Whether no item has a word.
-        nearest: Returns the nearest word that items have, or an empty string.
-    """
-    typos = {}
-    for word in dict.fromkeys(words):
-        if len(word) < _MIN_TYPO_LENGTH or not word.isalpha() or not unknown(word):
-            continue
-        folded, near = word.casefold(), nearest(word)
-        if near[:1] == folded[0] and OSA.distance(folded, near, score_cutoff=1) == 1:
-            typos[word] = near
-    return typos
 
 
 @dataclass(frozen=True, eq=False)
@@ -274,8 +244,8 @@ class SemanticSearch:
 
     Attributes:
         required: The part of the query that every hit must match.
-        worded: The query of keyword scores: any of the words, or the query as it is.
-        text: The text to embed: a query of plain words as it is, else its texts; without typos.
+        worded: The query of keyword scores: any of the words, read as in stage ``any`` in a sentence; or all.
+        text: The text to embed: a query of plain words as it was typed, else its texts.
         warnings: Warnings about the search.
     """
 
@@ -287,25 +257,22 @@ class SemanticSearch:
         evaluate: Callable[[ast.Node, Plan], Evaluation],
         *,
         boosts: Mapping[str, float],
+        unknown: Callable[[str], bool],
+        relaxed: Callable[[], Relaxed],
     ) -> None:
         self.request, self.reader, self.plan, self.evaluate = request, reader, plan, evaluate
         self.boosts = request.mode.factors(boosts)
         self.warnings: list[str] = []
-        dictionary = Dictionary(reader, searched_fields(request.level))
-
-        def unknown(word: str) -> bool:
-            return plan.forgiving and not dictionary.knows(word)
-
-        def nearest(word: str) -> str:
-            parts = analysis.parts(word)
-            return dictionary.nearest(parts[0])[0] if len(parts) == 1 else ""
-
+        self._relaxed = relaxed
         words = tuple(plan.words)
+        self._is_sentence = len(words) > SENTENCE
         self.required = ast.Everything() if words else required_part(plan.main)
-        self.worded = any_of(words, unknown) if words else plan.main
-        self._texts = [word.text for word in words] or list(texts_of(plan.main))
-        self._typos = find_typos((word for text in self._texts for word in text.split()), unknown, nearest)
-        self.text = fix_typos(request.query if words else " ".join(self._texts), self._typos)
+        self.worded = plan.main
+        if words:
+            forgiven = unknown if plan.forgiving else lambda _: False
+            self.worded = relaxed().query if self._is_sentence else any_of(words, forgiven)
+        self._texts = [word.text for word in plan.bag] or list(texts_of(plan.main))
+        self.text = request.query if plan.bag else " ".join(self._texts)
 
     def run(self, load: Callable[[], Meaning], allowed: Docs) -> SemanticScores | None:
         """Score the allowed items that match the required part; None, with a warning, where keywords have to answer.
@@ -314,12 +281,9 @@ class SemanticSearch:
             QueryError: The query names what does not exist.
         """
         mode, plan = self.request.mode, self.plan
-        if self._typos:
-            read = ", ".join(f"{word!r} as {near!r}" for word, near in self._typos.items())
-            self.warnings.append(f"by meaning, {read}: no item has the word as written")
         wordless = sum(not analysis.parts(text) for text in self._texts)
         if wordless:
-            self.evaluate(self.worded, plan)  # a text without words is an error, or is dropped by lenient binding
+            self.evaluate(plan.main, plan)  # a text without words is an error, or is dropped by lenient binding
         if wordless == len(self._texts):
             self.warnings.append(self.fallback_warning("the query has no word that means something"))
             return None
@@ -340,6 +304,7 @@ class SemanticSearch:
         hybrid, docs = mode.name == "hybrid", allowed.numbers
         if hybrid:
             evaluation = self.evaluate(self.worded, plan)
+            self.warnings += [f"by words: {message}" for message in self._relaxed().messages() if self._is_sentence]
         threshold = meaning.embedder.threshold if mode.threshold is None else mode.threshold
         fused = self._fuse(evaluation, found.best[docs], docs, threshold)
         return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
@@ -373,8 +338,8 @@ class SemanticSearch:
         return f"keyword results instead of {mode.name} ones: {cause}{more}"
 
     def suggestion(self) -> str:
-        """Return the query with its typos fixed; empty where there is none."""
-        return fix_typos(self.request.query, self._typos) if self._typos else ""
+        """Return the words with those corrected that no item has; empty where none was, or none may be."""
+        return self._relaxed().suggestion() if self.plan.words and self.plan.forgiving else ""
 
     def _fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
         mode = self.request.mode

@@ -262,14 +262,27 @@ def test_options_without_effect_are_named(registry: Registry) -> None:
     ]
 
 
-def test_a_typing_error_is_fixed_with_a_warning(registry: Registry) -> None:
-    """What is embedded is the word that was meant; the answer says so and suggests it."""
-    found = registry.search("restorng files", mode="semantic")
-    assert found.did_you_mean == "restoring files"
-    assert any("'restorng' as 'restoring'" in text for text in found.warnings)
-    right = registry.search("restoring files", mode="semantic")
-    assert [hit.similarity for hit in found.results] == [hit.similarity for hit in right.results]
-    assert not registry.search("restorng files", mode="semantic", fuzzy={"enabled": False}).did_you_mean
+@pytest.mark.parametrize("query", ["restorng files!", "please put my restorng files and the copies back!"])
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_the_words_that_were_typed_are_embedded(sim: SpaceSim, query: str, mode: str) -> None:
+    """A word that no item has is embedded as it is; corrections are for words, are told, and can be switched off."""
+    embedder = Hashed()
+    registry = sim.registry(embedder=embedder)
+    registry.embed()
+    embedder.texts.clear()
+    found = registry.search(query, mode=mode)
+    off = [registry.search(query, mode=mode, **{name: value}) for name, value in OFF.items()]
+    assert embedder.texts == [query] * 3
+    assert all(answer.search_type == mode for answer in (found, *off))
+    assert "restoring files" in found.did_you_mean
+    by_words = "by words: read 'restorng' as 'restoring'"
+    assert any(by_words in text for text in found.warnings) == (mode == "hybrid" and "please" in query)
+    for answer in off:
+        assert not answer.did_you_mean
+        assert "restoring" not in " ".join(answer.warnings)
+
+
+OFF: dict[str, Any] = {"fuzzy": {"enabled": False}, "relax": False}
 
 
 def test_relax_off_keeps_keyword_scores_for_what_has_all_words(registry: Registry) -> None:

@@ -216,7 +216,7 @@ def twin(
                     score += idf[word] * tf / (K1 + tf)
                     coverage += idf[word] * (tf > 0)
                 whole = sum(idf.values())
-                by_words = math.sqrt(score / whole) * coverage / whole
+                by_words = math.sqrt(score * coverage) / whole
                 cosine = float(embedder.embed([texts[ordinal, number]])[0].astype(float) @ asked)
                 digest = hashlib.sha256(unicodedata.normalize("NFC", anchor).encode()).hexdigest()
                 scored.append((max(cosine, 0.0), by_words, item_id, digest))

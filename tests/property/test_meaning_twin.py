@@ -56,7 +56,7 @@ def docs(sim: SpaceSim) -> list[NaiveDoc]:
     return sim.docs(NOW)
 
 
-QUERIES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join)
+QUERIES = st.lists(st.sampled_from((*WORDS, "deploi", "lawyer", "backupnote")), min_size=1, max_size=8).map(" ".join)
 
 
 def compare(response: SearchResponse, expected: Sequence[NaiveHit]) -> None:

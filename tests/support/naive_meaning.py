@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,7 +16,8 @@ from rye.index.chunks import chunks_of
 from rye.query import ast
 from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder, TextLeaf, score, scored_leaves
-from tests.support.naive_docs import NaiveDoc, read_corpus, withdrawn
+from tests.support.naive_docs import WEIGHTS, NaiveDoc, read_corpus, withdrawn
+from tests.support.naive_prose import SENTENCE, Sentence, group
 
 __all__ = ["NaiveHit", "fused", "semantic", "similar"]
 
@@ -89,25 +91,29 @@ def fused(docs: Sequence[NaiveDoc], text: str, embedder: Embedder, *, rrf: bool 
     """Return all items in the order of the fused score, weighted as by default or by reciprocal ranks."""
     query = embedder.embed([text])[0].astype(np.float64)
     corpus = read_corpus(docs, "all")
-    binder = Binder(corpus)
-    leaves = [leaf for word in dict.fromkeys(text.split()) for leaf in scored_leaves(binder.bind(ast.Word(word)))]
+    words = Counter(map(ast.Word, text.split()))
+    fields = tuple(WEIGHTS)
+    sentence = Sentence(words, corpus, fields, corpus.document_frequencies(fields))
+    few = [word if sentence.is_known(word.text) else ast.Fuzzy(word.text) for word in words]
+    worded = sentence.any() if len(words) >= SENTENCE else group(ast.Or, few)
+    leaves = scored_leaves(Binder(corpus).bind(worded))
     near = {number: max(similarity(doc, query, embedder), 0.0) for number, doc in enumerate(corpus.docs)}
-    worded = {number: keyword(leaves, number) for number in near}
+    scores = {number: keyword(leaves, number) for number in near}
     hits = []
     for number, doc in enumerate(corpus.docs):
         if rrf:
-            total = (61 / 2) * (reciprocal(near, number) + reciprocal(worded, number))
+            total = (61 / 2) * (reciprocal(near, number) + reciprocal(scores, number))
         else:
-            total = (0.72 * near[number] + 0.28 * 5 * worded[number]) / (0.72 + 0.28 * 5)
-        hits.append(NaiveHit(doc, total, near[number], worded[number]))
+            total = (0.72 * near[number] + 0.28 * 5 * scores[number]) / (0.72 + 0.28 * 5)
+        hits.append(NaiveHit(doc, total, near[number], scores[number]))
     return listed([hit for hit in hits if not withdrawn(hit.doc)], text)
 
 
 def keyword(leaves: Sequence[TextLeaf], number: int) -> float:
-    """Return the root of the BM25F score times the share of the query's worth that an item has."""
+    """Return the geometric mean of the BM25F score and the share of the query's worth that an item has."""
     most = math.fsum(leaf.boost * leaf.idf for leaf in leaves)
     found = math.fsum(leaf.boost * leaf.idf for leaf in leaves if leaf.pseudo_frequency(number) > 0)
-    return math.sqrt(score(leaves, number)) * found / most
+    return math.sqrt(score(leaves, number) * found / most)
 
 
 def reciprocal(values: Mapping[int, float], number: int) -> float:

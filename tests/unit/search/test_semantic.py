@@ -1,11 +1,11 @@
-"""The texts of a query that are embedded, the part that every hit must match, and typos."""
+"""The texts of a query that are embedded, and the part that every hit must match."""
 
 from __future__ import annotations
 
 import pytest
 
 from rye.query import parse
-from rye.search.semantic import find_typos, fix_typos, has_boost, required_part, texts_of
+from rye.search.semantic import has_boost, required_part, texts_of
 
 READ = [
     ("deploy the server", "deploy the server", ""),
@@ -39,29 +39,3 @@ def test_boosts_are_noticed() -> None:
     """Anywhere in a query."""
     assert has_boost(parse("(a b^2) OR c").ast)
     assert not has_boost(parse("(a b) OR c").ast)
-
-
-@pytest.mark.parametrize(
-    ("word", "near", "taken"),
-    [
-        ("improveents", "improvements", True),
-        ("Qualjty", "quality", True),
-        ("informatino", "information", True),
-        ("dinner", "inner", False),
-        ("looking", "cooking", False),
-        ("some", "come", False),
-        ("serverside", "server", False),
-        ("orchestra", "", False),
-        ("abcdef1", "abcdef2", False),
-    ],
-)
-def test_a_slip_is_one_edit_in_a_long_word_behind_its_first_letter(word: str, near: str, *, taken: bool) -> None:
-    """Short words and other beginnings are words of their own."""
-    typos = find_typos([word, word], lambda _: True, lambda _: near)
-    assert typos == ({word: near} if taken else {})
-    assert find_typos([word], lambda _: False, lambda _: near) == {}
-
-
-def test_fixing_leaves_the_rest_as_it_is() -> None:
-    """Only whole words are replaced."""
-    assert fix_typos('"Qualjty, qualjty!" (Qualjty)', {"Qualjty": "quality"}) == '"quality, qualjty!" (quality)'
