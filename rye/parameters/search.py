@@ -174,7 +174,33 @@ _HYBRID = Parameter(
 )
 
 
-class _Hits(_Filters, _Ranked, total=False):
+class _Loose(TypedDict, total=False):
+    """How exactly words must match."""
+
+    fuzzy: Annotated[
+        Mapping[str, Any] | None,
+        _distance(
+            "Let words differ by a few letters: automatic by their length, or at most N, 0 to 2",
+            parts=FuzzyParts,
+            brief="{enabled, max_distance 0 to 2}: forgive typos.",
+            data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, 0 to 2; '
+            '`{"enabled": false}`: never, not even when matched more loosely',
+            metavar="[N]",
+        ),
+    ]
+    relax: Annotated[
+        bool,
+        Parameter(
+            "Do not try a looser reading when nothing has all words",
+            True,
+            brief="Loosen if nothing matches.",
+            data="Plain words that find nothing are matched more loosely, step by step",
+            flags="--no-relax",
+        ),
+    ]
+
+
+class _Hits(_Filters, _Ranked, _Loose, total=False):
     """All else that decides which items are hits, and in which order."""
 
     sort_by: Annotated[
@@ -198,23 +224,12 @@ class _Hits(_Filters, _Ranked, total=False):
             form="pairs",
         ),
     ]
-    fuzzy: Annotated[
-        Mapping[str, Any] | None,
-        _distance(
-            "Let words differ by a few letters: automatic by their length, or at most N, 0 to 2",
-            parts=FuzzyParts,
-            brief="Forgive typos.",
-            data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, 0 to 2; '
-            '`{"enabled": false}`: never, not even when matched more loosely',
-            metavar="[N]",
-        ),
-    ]
     proximity: Annotated[
         Mapping[str, Any] | None,
         _distance(
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
-            brief="Words near each other; distance 5.",
+            brief="{enabled, max_distance 5}: words near each other.",
             data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
             metavar="N",
         ),
@@ -243,16 +258,6 @@ class _Hits(_Filters, _Ranked, total=False):
         Parameter(
             "Take the last word also as the beginning of one, as while it is typed",
             brief="Last word is a prefix.",
-        ),
-    ]
-    relax: Annotated[
-        bool,
-        Parameter(
-            "Do not try a looser reading when nothing has all words",
-            True,
-            brief="Loosen if nothing matches.",
-            data="Plain words that find nothing are matched more loosely, step by step",
-            flags="--no-relax",
         ),
     ]
     source_boosts: Annotated[
@@ -309,7 +314,7 @@ class SimilarOptions(_Scope, SpaceOptions, _Page, _Filters, total=False):
     ]
 
 
-class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, total=False):
+class SectionOptions(_Scope, SpaceOptions, _Filters, _Ranked, _Loose, total=False):
     """Whole sections to read or cite."""
 
     limit: Annotated[int, _limit("Sections", high=50, brief="Sections.")]

@@ -206,9 +206,11 @@ class SectionSearch:
             slots = row.matcher.slots_of(docs)
             in_name = set(slots.docs[np.isin(slots.fields, _NAME_FIELDS)].tolist())
             terms.append((row.weight, Matches([row.matcher], docs.tolist()), in_name))
+        matched = evaluation.docs().mask if not self.request.search.relax else None
         for candidate in candidates:
             found = [(weight, _places(candidate, those), candidate.doc in in_name) for weight, those, in_name in terms]
-            yield keyword_scores(candidate.sections, found)
+            scores = keyword_scores(candidate.sections, found)
+            yield scores if matched is None or matched[candidate.doc] else np.zeros_like(scores)
 
     def _similarities(self, candidate: _Candidate, near: SemanticScores) -> Floats:
         """Return the cosine of each chunk; the chunks of a file that changed are embedded now."""

@@ -160,6 +160,19 @@ def test_the_same_section_twice_is_one(sim: SpaceSim) -> None:
     assert min(hit.line for hit in found.results if hit.heading_path == ("A",)) == 2
 
 
+@pytest.mark.parametrize("mode", ["hybrid", "keyword"])
+def test_corrections_of_words_are_switched_off(sim: SpaceSim, mode: str) -> None:
+    """A word that no item has is read as another by words alone, unless that is forbidden."""
+    sim.add("project", "knowledge/ops/layers.md", "# Layers\n\nA layer of the network.\n")
+    asked = registry(sim, embedder=Hashed())
+    query = "please find me somebody like one lawyer"
+    assert ("Layers",) in paths(asked.sections(query, mode=mode))
+    for off in ({"fuzzy": {"enabled": False}}, {"relax": False}):
+        answer = asked.sections(query, mode=mode, **off)
+        assert not any(hit.keyword for hit in answer.results if hit.heading_path == ("Layers",))
+        assert not any("layer" in warning for warning in answer.warnings)
+
+
 # The twin
 
 
