@@ -94,7 +94,7 @@ class _Ranked(TypedDict, total=False):
             low=0,
             high=1,
             only=_RANKED,
-            brief="Least similarity; else by model.",
+            brief="Least similarity.",
             hint="write a similarity such as 0.15",
             shown="the model's",
         ),
@@ -165,7 +165,7 @@ _HYBRID = Parameter(
     split=True,
     only=Only("mode", ("hybrid",)),
     brief="{fusion: weighted or rrf, rrf_k 60, semantic_weight 0.72, keyword_weight 0.28, "
-    "min_{semantic,keyword,combined}_score 0, require_{semantic,keyword}_match false}.",
+    "min_{semantic,keyword,combined}_score, require_{semantic,keyword}_match}.",
     data="Hybrid mode: `fusion` (`weighted`, `rrf`), `semantic_weight`, `keyword_weight`, `rrf_k`, "
     "`min_semantic_score`, `min_keyword_score`, `min_combined_score` (0 to 1, or percent), "
     "`require_keyword_match`, `require_semantic_match`",
@@ -182,7 +182,7 @@ class _Loose(TypedDict, total=False):
         _distance(
             "Let words differ by a few letters: automatic by their length, or at most N, 0 to 2",
             parts=FuzzyParts,
-            brief="{enabled, max_distance 0 to 2}: forgive typos.",
+            brief="Forgive typos.",
             data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, 0 to 2; '
             '`{"enabled": false}`: never, not even when matched more loosely',
             metavar="[N]",
@@ -229,7 +229,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
         _distance(
             "All words within N words of each other, 1 to 1,000",
             parts=ProximityParts,
-            brief="{enabled, max_distance 5}: words near each other.",
+            brief="Words near each other; distance 5.",
             data='`{"enabled": true, "max_distance": 5}`: all words within that many words of each other, 1 to 1,000',
             metavar="N",
         ),
@@ -266,7 +266,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
             "Factor of similarities by source: `project` (1.2), `user` (1.1), `system` (0.85); repeatable; semantic",
             parts=BoostParts,
             only=_BOOSTED,
-            brief="Semantic; default: {project 1.2, user 1.1, system 0.85}.",
+            brief="Semantic: {project 1.2, user 1.1, system 0.85}.",
             data='Semantic mode: the factor of the similarities of a source, as in `{"project": 1.2, "system": 1}`, '
             "above 0, up to 10; over the user's settings",
             shown="1.2, 1.1, 0.85",

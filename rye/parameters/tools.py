@@ -15,11 +15,11 @@ _ITEM = Parameter(
     "`type:id`, or an id that only one type has", brief="type:id; or id, if only one type has it.", required=True
 )
 _PROJECT = Parameter(
-    "The absolute path of the folder that holds `.ai`", brief="Absolute; else the server's.", shown="the server's"
+    "The absolute path of the folder that holds `.ai`", brief="Absolute; else server's.", shown="the server's"
 )
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
-_AS_SEARCH = partial(Parameter._replace, brief="As for rye_search.")
+_AS_SEARCH = partial(Parameter._replace, brief="As in rye_search.")
 
 _TABLE: Mapping[str, Mapping[str, Parameter]] = {
     "rye_search": {
@@ -36,13 +36,13 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "An item, as `type:id` or an id alone: instead of hits of a query the items most like it, as `rye similar` "
             'finds them. The query is given, and empty (`""`); `scope`, `space`, `limit`, `offset`, `filters`, `mode`, '
             "`include_superseded` and `explain` go with it",
-            brief="type:id: the items most like it. With an empty query.",
+            brief="type:id: items most like it; query empty.",
             shown="none",
         ),
         "why": Parameter(
             "An item, named in the same way: besides the hits, at which rank it is one and why, or everything that "
             "keeps it from being one, as `rye why` shows",
-            brief="type:id: also why it is a hit, or is none.",
+            brief="type:id: also why it is a hit or none.",
             notes="see `rye/looking-around`",
             shown="none",
         ),
@@ -57,6 +57,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
         "project_path": _PROJECT,
         "scope": _AS_SEARCH(_SECTIONS["scope"]),
         "filters": _AS_SEARCH(_SECTIONS["filters"]),
+        "fuzzy": _AS_SEARCH(_SECTIONS["fuzzy"], parts=None),
         "hybrid": _AS_SEARCH(_SECTIONS["hybrid"], parts=None),
         "max_chars": _SECTIONS["max_chars"]._replace(default=20_000),
     },
@@ -96,7 +97,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             help="`project` or `user`",
             default="project",
             choices=("project", "user"),
-            brief="Whose items; never those of bundles.",
+            brief="Whose items; never bundles'.",
         ),
         "dry_run": Parameter(
             "Only say what would be signed", False, kind="boolean", brief="Only say what would be signed."
