@@ -21,7 +21,7 @@ from typing import Any
 from rye.items import Item
 from rye.items.model import Section
 
-RECIPE = 1
+RECIPE = 2
 """Raised with every change of what is embedded; vectors made by another recipe are made anew."""
 
 CHUNK_CHARS, OVERLAP_CHARS = 2_000, 200

@@ -16,7 +16,18 @@ _FRONT_MATTER_END = r"^(?:---|\.\.\.)[ \t]*$"
 _STATES_METADATA = re.compile(r"^(?:name|title|description|category|version)[ \t]*:", re.MULTILINE)
 _DIRECTIVE = re.compile(r"^[ \t]*+(?:(`{3,}|~{3,})([^\n]*)|(<directive)(?=[\s>/]))", re.MULTILINE)
 _XML_FENCES = frozenset({"", "html", "markup", "xml"})
-_BLOCK = re.compile(r"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?$|(`{3,}|~{3,})([^\n]*))", re.MULTILINE)
+_BLOCK = re.compile(
+    r"^ {0,3}(?:(#{1,6})(?:[ \t]+([^\n]*))?$|(`{3,}|~{3,})([^\n]*)|(=++|-++)[ \t]*+$)",
+    re.MULTILINE,
+)
+_RULE = re.compile(r" {0,3}([-*_])[ \t]*(?:\1[ \t]*){2,}")
+_NO_PARAGRAPH = re.compile(
+    r" {0,3}(?:>|(?:[-*+]|\d{1,9}[.)])(?:[ \t]|$)|<(?!\w++://|mailto:)[A-Za-z/!?]|\||:?-+:?[ \t]*\||\[[^\]]+\]:)"
+)
+"""A line that begins a quote, a list, markup, a table or a definition, none of which is underlined as a heading."""
+
+_NOWHERE, _ELSEWHERE = -1, -2
+"""In place of where a paragraph began: there is none, or what is there until the next blank line is none."""
 
 MAX_HEADINGS = 10_000
 """How many headings of one file open a section; what follows the last of them belongs to it."""
@@ -34,11 +45,12 @@ class _Metadata(NamedTuple):
 
 
 class _Heading(NamedTuple):
-    """A heading and its place in the body: its 0-based line, and the span of its text."""
+    """A heading and its place in the body: its 0-based line, how many it has, and their span."""
 
     level: int
     text: str
     line: int
+    lines: int
     start: int
     end: int
 
@@ -54,7 +66,7 @@ def read_markdown(text: str, item_type: ItemType) -> Draft:
         body_line=line,
         sections=tuple(_sections(body, line, headings)),
         heading=next((heading.text for heading in headings if heading.level == 1), ""),
-        paragraph=_first_prose(body),
+        paragraph=_first_prose(body, headings),
     )
 
 
@@ -147,20 +159,62 @@ def _xml(found: _Metadata, start: int, fence: tuple[str, int] | None) -> _Metada
 
 
 def _headings(body: str) -> Iterator[_Heading]:
-    """Yield ATX headings outside fences; lines are 0-based."""
-    fence = ""
-    line = counted = 0
+    """Yield the headings outside fences, marked by ``#`` or underlined; lines are 0-based.
+
+    Only where something is underlined is the paragraph above it looked for: from the last blank line, or the last mark,
+    on, so that no line is looked at twice.
+    """
+    fence, begin = "", _NOWHERE
+    line = counted = seen = 0
     for match in _BLOCK.finditer(body):
-        marks, text, mark, info = match.groups()
-        if fence:
-            if mark and mark.startswith(fence) and not info.strip():
-                fence = ""
-        elif mark:
-            fence = "" if mark[0] == "`" and "`" in info else mark
-        elif marks:
-            line += body.count("\n", counted, match.start())
-            counted = match.start()
-            yield _Heading(len(marks), _heading_text(text or ""), line, match.start(), match.end())
+        marks, text, mark, info, underline = match.groups()
+        start, level = match.start(), 0 if fence else len(marks or "")
+        if underline and not fence:
+            above = _paragraph(body, seen, start, begin)
+            if above >= 0 and not _closes_metadata(body, above, underline):
+                start, level = above, 1 if underline[0] == "=" else 2
+                text = " ".join(map(str.strip, body[above : match.start()].split("\n"))).strip()
+        elif mark and not fence and mark[0] == "`" and "`" in info:
+            continue  # a span of code in a paragraph
+        if level:
+            line += body.count("\n", counted, start)
+            counted = start
+            lines = 1 + body.count("\n", start, match.end())
+            yield _Heading(level, text if underline else _heading_text(text or ""), line, lines, start, match.end())
+        begin = _after(underline, above, start) if underline and not fence and not level else _NOWHERE
+        if fence and mark and mark.startswith(fence) and not info.strip():
+            fence = ""
+        elif mark and not fence:
+            fence = mark
+        seen = match.end() + 1
+
+
+def _paragraph(body: str, seen: int, stop: int, begin: int) -> int:
+    """Return where the paragraph began that ends at ``stop``; ``begin`` is the same for ``seen``."""
+    blank = body.rfind("\n\n", seen, stop)
+    if blank >= 0:
+        seen, begin = blank + 2, _NOWHERE
+    for line in body[seen : stop - 1].split("\n") if seen < stop else ():
+        if not line.strip() or _RULE.fullmatch(line):
+            begin = _NOWHERE
+        elif _NO_PARAGRAPH.match(line):
+            begin = _ELSEWHERE
+        elif begin == _NOWHERE and not line.startswith(("    ", "\t")):
+            begin = seen
+        seen += len(line) + 1
+    return begin
+
+
+def _after(underline: str, above: int, start: int) -> int:
+    """Return where the paragraph begins that a line of ``=`` or ``-`` belongs to, which makes no heading."""
+    if underline[0] == "-" and len(underline) != len("--"):
+        return _ELSEWHERE if underline == "-" else _NOWHERE  # a list, or a rule
+    return start if above == _NOWHERE else above
+
+
+def _closes_metadata(body: str, above: int, underline: str) -> bool:
+    """Return whether what is underlined stands directly below a ``---`` that begins the text: it is no heading."""
+    return underline[0] == "-" and body.startswith("---") and not body[3 : above - 1].strip(" \t")
 
 
 def _heading_text(text: str) -> str:
@@ -181,16 +235,18 @@ def _sections(body: str, body_line: int, headings: tuple[_Heading, ...]) -> Iter
         path.append(heading)
         stop = headings[index + 1].start if index + 1 < len(headings) else len(body)
         own = body[heading.end : stop].rstrip()
-        line = body_line + heading.line
-        yield Section(tuple(one.text for one in path), heading.level, line, line + own.count("\n"), own.strip("\n"))
+        line, above = body_line + heading.line, heading.lines
+        end_line, names = line + above - 1 + own.count("\n"), tuple(one.text for one in path)
+        yield Section(names, heading.level, line, end_line, own.strip("\n"), above)
 
 
-def _first_prose(body: str) -> str:
+def _first_prose(body: str, headings: tuple[_Heading, ...]) -> str:
     """Return the first paragraph that is neither heading, fence, table, markup nor comment."""
     prose: list[str] = []
     fence = ""
-    for raw in body[:_PARAGRAPH_WINDOW].split("\n"):
-        line = raw.strip()
+    named = {heading.line + each for heading in headings for each in range(heading.lines)}
+    for number, raw in enumerate(body[:_PARAGRAPH_WINDOW].split("\n")):
+        line = "" if number in named else raw.strip()
         if fence:
             if line.startswith(fence):
                 fence = ""

@@ -37,7 +37,8 @@ class Section:
         level: 1 to 6; 0 for the text before the first heading.
         line: 1-based line of the heading in the file.
         end_line: 1-based last line of the section's own text.
-        text: The section's own text without its heading line.
+        text: The section's own text without its heading.
+        heading_lines: Lines of the heading: more than one where it is underlined.
     """
 
     heading_path: tuple[str, ...]
@@ -45,6 +46,12 @@ class Section:
     line: int
     end_line: int
     text: str
+    heading_lines: int = 1
+
+    @property
+    def text_line(self) -> int:
+        """1-based line of the file below the heading."""
+        return self.line + self.heading_lines if self.level else self.line
 
 
 @dataclass(frozen=True, slots=True)

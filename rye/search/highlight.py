@@ -320,7 +320,7 @@ def _section_span(item: Item, ordinal: int) -> tuple[int, int] | None:
         return None
     section = item.sections[ordinal]
     lines = item.body.split("\n")
-    first, last = section.line - item.body_line + (section.level > 0), section.end_line - item.body_line + 1
+    first, last = section.text_line - item.body_line, section.end_line - item.body_line + 1
     start = sum(len(line) + 1 for line in lines[: max(first, 0)])
     text = "\n".join(lines[max(first, 0) : max(last, 0)])
     begin = len(text) - len(text.lstrip())

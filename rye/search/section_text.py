@@ -61,8 +61,9 @@ def sections_of(item: Item) -> tuple[SectionText, ...]:
     lines = [0, *np.cumsum([len(line) + 1 for line in body.split("\n")]).tolist()][:-1]
     found, headings, first = list[SectionText](), list[tuple[int, tuple[int, int]]](), 0
     for ordinal, section in enumerate(item.sections):
-        start = lines[min(max(section.line - item.body_line, 0), len(lines) - 1)]
-        begin = max(body.find(section.text, body.find("\n", start) if section.level else start), 0)
+        places = (section.line - item.body_line, section.text_line - item.body_line)
+        start, below = (lines[at] if at < len(lines) else len(body) for at in places)
+        begin = body.find(section.text, below)
         while headings and headings[-1][0] >= section.level:
             headings.pop()
         if section.level:

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from rye.errors import ItemError
 from rye.items import EXTENSIONS, Item, ItemType, parse, yaml_safe
+from rye.search.section_text import sections_of
+from tests.support.naive_markdown import headings
 
 FORMATS = [(item_type, suffix) for item_type in ItemType for suffix in sorted(EXTENSIONS[item_type])]
 
@@ -76,7 +78,8 @@ def promises(item: Item, data: bytes, suffix: str) -> None:
     for section in item.sections:
         assert section.level == len(section.heading_path) == 0 or 1 <= section.level <= 6
         at = section.line - item.body_line
-        assert section.level == 0 or section.heading_path[-1] in lines[at]
+        heading = " ".join(line.strip() for line in lines[at : at + section.heading_lines])
+        assert section.level == 0 or section.heading_path[-1] in heading
         assert section.text in item.body
     if suffix == ".md" and item.body:
         assert item.sections
@@ -138,3 +141,51 @@ def test_yaml_of_any_text_is_plain_data_or_an_item_error(text: str) -> None:
     except ItemError:
         return
     json.dumps(value, allow_nan=False).encode()
+
+
+LINES = (
+    *(
+        "Title",
+        "of two lines",
+        "===",
+        "---",
+        "-",
+        "--",
+        "=",
+        "   ---  ",
+        "",
+        "",
+        "    code",
+        "\tcode",
+        "# A",
+        "## B ##",
+    ),
+    *("- item", "1. one", "> quote", "| a | b |", "a | b", "--- | ---", "```", "```sh", "``a`` ```b```", "~~~", "***"),
+    *("* * *", "<div>", "<https://a.b>", "[a]: /b", "a `b`", "- - -", " \t", "#", "   Title", "====="),
+)
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=14).map("\n".join))
+def test_headings_are_those_of_the_twin(text: str) -> None:
+    """Marked and underlined ones, however code, rules, lists, quotes, tables and metadata stand between them."""
+    item = parse(b"Words.\n\n" + text.encode(), item_type=ItemType.KNOWLEDGE, item_id="k", suffix=".md")
+    found = [(one.level, one.heading_path[-1], one.line - item.body_line) for one in item.sections if one.level]
+    assert found == headings(item.body)
+    body, lines = item.body, item.body.split("\n")
+    for one in item.sections:
+        below = "\n".join(lines[one.text_line - item.body_line :])
+        assert below.lstrip("\n").startswith(one.text)
+    for own in sections_of(item):
+        first, last = own.chunks[0][0], own.chunks[-1][1]
+        assert body[first:last] == own.text
+
+
+@given(st.lists(st.sampled_from(LINES), max_size=8).map("\n".join))
+def test_headings_below_what_may_be_metadata_are_those_of_the_twin(text: str) -> None:
+    """Whether the first lines are metadata or text, the body has the headings that the twin finds in it."""
+    try:
+        item = parse(text.encode(), item_type=ItemType.KNOWLEDGE, item_id="k", suffix=".md")
+    except ItemError:
+        return
+    found = [(one.level, one.heading_path[-1], one.line - item.body_line) for one in item.sections if one.level]
+    assert found == headings(item.body)

@@ -105,6 +105,10 @@ def test_hostile_file_is_refused(path: str, content: str | bytes, code: str) -> 
 
 
 UNITS = [
+    "a\n===\n",
+    "===\n",
+    "- a\n===\n",
+    "- a\n--\n",
     "<!--",
     "<![CDATA[",
     "<a b='",

@@ -242,3 +242,45 @@ def test_all_of_a_long_description_is_kept() -> None:
     """Its last word is found as its first is; those of agents' skills have up to 1,024 characters."""
     stated = "word " * 800 + "needle"
     assert read("knowledge/x.md", f"---\ndescription: {stated}\n---\n\nBody.\n").description == stated
+
+
+@pytest.mark.parametrize(
+    ("text", "sections"),
+    [
+        ("Title\n=====\n\nText.", [(1, "Title", "Text.", 1, 4)]),
+        ("Title\n---\nText.\n\nOther\n  --  \n", [(2, "Title", "Text.", 1, 3), (2, "Other", "", 5, 6)]),
+        ("A title\n of two lines\n=\nText.", [(1, "A title of two lines", "Text.", 1, 4)]),
+        ("# A\nTitle\n---\nText.", [(1, "A", "", 1, 1), (2, "A > Title", "Text.", 2, 4)]),
+    ],
+)
+def test_underlined_lines_are_headings(text: str, sections: list[tuple[int, str, str, int, int]]) -> None:
+    """A paragraph above ``=`` or ``-`` is a heading, which may have several lines."""
+    found = read("knowledge/a.md", f"Words.\n\n{text}").sections[1:]
+    got = [(one.level, " > ".join(one.heading_path), one.text, one.line - 2, one.end_line - 2) for one in found]
+    assert got == sections
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Title\n\n---\nText.",
+        "- item\n---\nText.",
+        "> quote\n---",
+        "a | b\n--- | ---\n1 | 2\n---",
+        "```\nTitle\n---\n```\n---",
+        "    code\n---",
+        "***\n---",
+    ],
+)
+def test_what_stands_above_a_rule_is_no_heading(text: str) -> None:
+    """Neither code, a list, a quote nor a table is underlined, and nothing across a blank line."""
+    assert [one.level for one in read("knowledge/a.md", f"Words.\n\n{text}").sections] == [0]
+
+
+def test_front_matter_is_no_heading() -> None:
+    """Neither as metadata, nor where it is none after all; title and description come from what is below."""
+    item = read("knowledge/a.md", "---\nauthor: ann\n---\nThe title\n=========\n\nThe text.\n")
+    assert [section.heading_path for section in item.sections] == [("The title",)]
+    assert (item.title, item.description, item.author) == ("The title", "The text.", "ann")
+    broken = read("knowledge/a.md", "---\nno metadata\n---\n\nThe text.\n")
+    assert [section.heading_path for section in broken.sections] == [()]
