@@ -23,7 +23,7 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
-from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk
+from rye.query.ast import And, Parsed, Phrase, Word, children, fold, walk, with_children
 from rye.query.escaping import OPERATORS, is_field_name
 from rye.query.limits import LIMITS, MAX_CHARS, MAX_LEAVES
 from rye.query.tree import as_words, dump, leaves, loosen, to_dict, without_question_marks
@@ -42,6 +42,7 @@ __all__ = [
     "parse",
     "to_dict",
     "walk",
+    "with_children",
     "without_question_marks",
 ]
 

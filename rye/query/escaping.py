@@ -23,16 +23,15 @@ Units: TypeAlias = list[tuple[str, bool]]
 """The characters of a word, each with whether it is a live wildcard."""
 
 ODD_WORDS = {
-    "stray-minus": re.compile(r"-\Z"),
-    "foreign-operator": re.compile(r"(?:&&|\|\|)\Z|!(?:[^\W_]|\Z)"),
-    "stray-suffix": re.compile(r"[~^][\d.]*\Z"),
+    "foreign-operator": re.compile(r"(?:&&|\|\|)\Z|![^\W_]"),
+    "stray-suffix": re.compile(r"[~^][\d.]+\Z"),
     "missing-field": re.compile(r"[<>]=?[0-9]"),
 }
 """Words to the grammar that are most likely mistakes: error code → the pattern of such a word."""
 
 _UNIT = re.compile(r"(?:\A\\|\\(?=[\W_]))(?P<escaped>[\s\S])|[\s\S]")
 _LAST_COLONS = re.compile(r"(?<!\\):+\Z")
-_ODD = "|".join(look.pattern for look in ODD_WORDS.values())
+_ODD = "|".join((r"[-~^!]\Z", *(look.pattern for look in ODD_WORDS.values())))
 _JOINING = "|".join(word for word in OPERATORS if word != "TO")
 
 

@@ -124,12 +124,6 @@ FLAWS = {
         "file && system",
         ("AND", "OR", "NOT", "-"),
     ),
-    "stray-minus": Flaw(
-        "this - stands alone and excludes nothing",
-        "write it directly before what it excludes, as in -draft, or leave it out",
-        "it was left out",
-        "file - system",
-    ),
     "near-without-distance": Flaw(
         "NEAR needs a distance",
         "write NEAR/5 for at most 5 positions apart, or quote it to search for the word itself",

@@ -292,10 +292,8 @@ class _Reader:
             self._rest_of_word(token)
             return
         match next((code for code, look in ODD_WORDS.items() if look.match(token)), ""):
-            case "foreign-operator":
+            case code if code == "foreign-operator" or self._is_before_operand(token, "!"):
                 self._foreign(token)
-            case "stray-minus":
-                self._fault("stray-minus", token)
             case "stray-suffix":
                 self._fault("stray-suffix", token)
                 if self._waiting_field:
@@ -313,6 +311,11 @@ class _Reader:
     def _is_before_operand(self, token: Token, mark: str) -> bool:
         """Return whether a token is just this mark, directly before a group or phrase."""
         return token == mark and self._text.startswith(("(", '"'), token.end_pos)
+
+    def _stands_alone(self, token: Token) -> bool:
+        """Return whether nothing but white space or an opening parenthesis is directly before a token."""
+        start = token.start_pos or 0
+        return not start or self._text[start - 1].isspace() or self._text[start - 1] == "("
 
     def _without_field(self, token: Token) -> None:
         """Take a comparison or range without a field: for the field of its group, else as words."""
@@ -470,7 +473,10 @@ class _Reader:
         """Take ``~`` or ``^`` with what follows it, as a mark of what stands directly before it, else as a word."""
         previous = self._previous
         if self._wants_operand or previous.end_pos != mark.start_pos:
-            self._word(_token("WORD", mark, mark))
+            if len(mark) == 1 and not self._stands_alone(mark):
+                self._fault("stray-suffix", mark)
+            else:
+                self._word(_token("WORD", mark, mark))
         elif previous.type in (mark.type, "BOOST"):
             code = "repeated-suffix" if previous.type == mark.type else "suffix-order"
             self._fault(code, mark, previous=self._written(previous))

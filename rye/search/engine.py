@@ -24,7 +24,8 @@ from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.plan import ANY_LIMIT, Plan, Stage, did_you_mean, in_field, make_plan, named_by, named_inside
+from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, did_you_mean, in_field, make_plan, settle
+from rye.search.plan import named_by, named_inside
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
 from rye.search.request import Request, bind_filters, require_field
@@ -99,7 +100,7 @@ class Search:
         suggestion = self._suggestion
         if answer.stage == "any":
             suggestion = self._relax(plan).suggestion()
-        elif not answer.near and (total == 0 or answer.stage != "all"):
+        elif not answer.near and (total == 0 or answer.stage not in AS_WRITTEN):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
@@ -192,8 +193,8 @@ class Search:
         return mode.fusion.fusion if near.hybrid else "embedding"
 
     def settled(self, plan: Plan, allowed: Docs) -> Plan:
-        """Return the plan to evaluate: one that finds nothing as written is read as a sentence where it may be one."""
-        return plan.as_sentence if plan.as_sentence and not self.evaluate(plan.main, plan).docs() & allowed else plan
+        """Return the plan to evaluate: the query as written, or as a sentence or text where that finds more."""
+        return settle(plan, self.request.query, lambda node: bool(self.evaluate(node, plan).docs() & allowed))
 
     def _stages(self, plan: Plan) -> Iterator[Stage]:
         return plan.stages(self._unknown, lambda: self._relax(plan).query)
@@ -204,7 +205,7 @@ class Search:
     def _answer(self, stage: Stage, plan: Plan, allowed: Docs, named: Ints, *, complete: Ints) -> Answer:
         evaluation = self.evaluate(stage.ast, plan)
         found, size = evaluation.docs() & allowed, self.reader.size
-        if stage.name == "all":
+        if stage.name in AS_WRITTEN:
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
             if len(whole):
                 found, named = found | Docs(size, numbers=whole), unique(named, whole)
@@ -378,4 +379,7 @@ class Search:
             self._warnings += self._relax(plan).messages()
             rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
             few = f"only {len(answer.complete)} had" if len(answer.complete) else "nothing had"
-            self._warnings.append(f"{few} all {len(plan.words)} words; low-confidence hits with any of them{rest}")
+            which, parts = f"all {len(plan.words)} words", "them"
+            if len(plan.words) == 1:
+                which, parts = "the word as a whole", "its parts"
+            self._warnings.append(f"{few} {which}; low-confidence hits with any of {parts}{rest}")

@@ -18,7 +18,9 @@ from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.terms import escape
 from rye.parameters import ParameterError
 from rye.query import ast, loosen
+from rye.query.limits import MAX_PHRASE
 from rye.search.fields import TEXT_FIELDS, canonical
+from rye.search.pasted import as_text, is_pasted, is_surely_pasted, without_punctuation
 from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.score import Evaluation
@@ -39,6 +41,9 @@ def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
 
 ANY_LIMIT = 10
 """Hits that the last stage, ``any``, gives at most; a sentence of which fewer items have all words goes on to it."""
+
+AS_WRITTEN = ("all", "text")
+"""The first stage: every word as it is written, in a query or in a text."""
 
 SENTENCE = 4
 """More words than these are a sentence, which is not matched by parts of words: long items have all of them."""
@@ -66,8 +71,10 @@ class Plan:
         forgiving: Whether typos in them may be forgiven.
         dropped: What lenient parsing left out, and question marks that are punctuation.
         warnings: Options that had nothing to act on.
-        as_sentence: The query with question marks and ``type:id`` read as words, in case it finds nothing as written.
+        as_sentence: The query with question marks and ``type:id`` read as words, or all of it as text, in case it finds
+            nothing as written.
         prefixed: What the first stage looks for instead of ``main`` in a prefix search.
+        is_text: Whether no character of the query is read as an operator, though some could be.
     """
 
     main: ast.Node
@@ -79,6 +86,7 @@ class Plan:
     warnings: tuple[str, ...]
     as_sentence: Plan | None = None
     prefixed: ast.Node | None = None
+    is_text: bool = False
 
     def stages(self, unknown: Callable[[str], bool], read: Callable[[], ast.Node]) -> Iterator[Stage]:
         """Yield the queries to try, from strict to broad; the first with enough hits answers.
@@ -87,7 +95,7 @@ class Plan:
         """
         sentence = len(self.words) > SENTENCE
         enough = ANY_LIMIT if sentence else 1
-        yield Stage("all", self.prefixed or self.main, enough)
+        yield Stage("text" if self.is_text else "all", self.prefixed or self.main, enough)
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
@@ -97,25 +105,81 @@ class Plan:
             yield Stage("fuzzy", _and(words), enough)
         if not sentence:
             yield Stage("substring", _and(ast.Wildcard(f"*{escape(w.text)}*", span=w.span) for w in self.words))
-        if len(self.words) > 1:
+        if len(self.words) > 1 or any(len(analysis.parts(word.text)) > 1 for word in self.words):
             yield Stage("any", read())
 
 
 def make_plan(request: Request) -> Plan:
     """Parse the query and apply the ``fields``, ``fuzzy`` and ``proximity`` dictionaries.
 
-    Question marks at the ends of words are punctuation among more than :data:`SENTENCE` words, and by meaning; so is
-    the only one at the end of several words, and one by itself. Among that many words and no operator, ``type:id`` is a
-    word that names an item. Anything else is first taken as written, and as a sentence only where it finds nothing.
+    A query that may be pasted text is read as text where it does not parse, and else where it finds nothing as written.
 
     Raises:
         QueryError: The query, or one of ``fields``, does not parse.
         ArgumentError: ``proximity`` does not fit the query.
     """
-    parsed = query.parse(request.query, lenient=request.lenient)
+    strict = not request.relax or request.proximity is not None
+    try:
+        parsed = _parse(request.query, lenient=request.lenient)
+    except QueryError as error:
+        if strict or error.code == "too-long" or not is_pasted(request.query, None):
+            raise
+        return _read_as_text(_text_plan(request), error.message)
+    if strict:
+        return _plan(request, parsed.ast, parsed.dropped)
+    plan = _sentence(request, parsed)
+    as_words = query.as_words(parsed.ast) or (plan.bag and not plan.as_sentence)
+    if as_words or not is_pasted(request.query, parsed.ast):
+        return plan
+    return replace(plan, as_sentence=_text_plan(request))
+
+
+def _parse(text: str, *, lenient: bool) -> ast.Parsed:
+    """Parse a query, and leave out punctuation that stands alone."""
+    parsed = query.parse(text, lenient=lenient)
+    main, dropped = without_punctuation(parsed.ast)
+    return replace(parsed, ast=main, dropped=(*parsed.dropped, *dropped)) if dropped else parsed
+
+
+def _text_plan(request: Request) -> Plan:
+    return replace(_plan(request, as_text(request.query), ()), is_text=True)
+
+
+def _read_as_text(plan: Plan, why: str) -> Plan:
+    """Return the plan of a text with the warning that it is read as one."""
+    return replace(plan, warnings=(*plan.warnings, f"the query was read as text, without operators: {why}"))
+
+
+def settle(plan: Plan, text: str, finds: Callable[[ast.Node], bool]) -> Plan:
+    """Return a plan, or its other reading where the query finds nothing as written.
+
+    Text is read as text also where the query is an error, or an item surely has it word for word.
+    """
+    other = plan.as_sentence
+    if not other:
+        return plan
+    try:
+        found = finds(plan.main)
+    except QueryError as error:
+        if other.is_text:
+            return _read_as_text(other, error.message)
+        raise
+    if not other.is_text:
+        return plan if found else other
+    if not found:
+        return _read_as_text(other, "nothing was found as written")
+    verbatim = is_surely_pasted(text) and 1 < len(analysis.parts(text)) <= MAX_PHRASE and finds(ast.Phrase(text))
+    return _read_as_text(other, "an item has it word for word") if verbatim else plan
+
+
+def _sentence(request: Request, parsed: ast.Parsed) -> Plan:
+    """Read a query that may be a question.
+
+    Question marks at the ends of words are punctuation among more than :data:`SENTENCE` words, and by meaning; so is
+    the only one at the end of several words, and one by itself. Among that many words and no operator, ``type:id`` is a
+    word that names an item. Anything else is first taken as written, and as a sentence only where it finds nothing.
+    """
     written = _plan(request, parsed.ast, parsed.dropped)
-    if not request.relax or request.proximity is not None:
-        return written
     plain, types = _without_types(parsed.ast)
     if len(_operands(plain)) < 2 or query.loosen(plain) is None:
         plain, types = parsed.ast, []
@@ -177,7 +241,7 @@ def _and(nodes: Iterable[ast.Node]) -> ast.Node:
 def _field_query(name: str, text: str, *, lenient: bool) -> ast.Parsed:
     """Parse one entry of ``fields``; an error names it, because its text is not the caller's query."""
     try:
-        return query.parse(text, lenient=lenient)
+        return _parse(text, lenient=lenient)
     except QueryError as error:
         raise in_field(error, name) from None
 

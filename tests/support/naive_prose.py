@@ -59,7 +59,7 @@ class Sentence:
             yield "fuzzy", group(ast.And, fuzzy)
         if not long:
             yield "substring", group(ast.And, [ast.Wildcard(f"*{escape(word.text)}*") for word in self.words])
-        if len(self.words) > 1:
+        if len(self.words) > 1 or any(len(parts(word.text)) > 1 for word in self.words):
             yield "any", self.any()
 
     def any(self) -> ast.Node:

@@ -141,7 +141,7 @@ def test_an_unknown_argument(registry: Registry) -> None:
         ("version:>=new", "bad-bound"),
         ("title:>=2", "field-kind"),
         ("title:(a name:b)", "nested-field"),
-        ("!!!", "no-searchable-text"),
+        ('"!!!"', "no-searchable-text"),
         ("a " * 3000, ""),
         ("(" * 100 + "a" + ")" * 100, ""),
     ],
