@@ -24,8 +24,19 @@ from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, did_you_mean, in_field, make_plan, settle
-from rye.search.plan import named_by, named_inside
+from rye.search.pasted import as_phrase
+from rye.search.plan import (
+    ANY_LIMIT,
+    AS_WRITTEN,
+    Plan,
+    Stage,
+    did_you_mean,
+    in_field,
+    make_plan,
+    named_by,
+    named_inside,
+    settle,
+)
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
 from rye.search.request import Request, bind_filters, require_field
@@ -206,6 +217,8 @@ class Search:
         evaluation = self.evaluate(stage.ast, plan)
         found, size = evaluation.docs() & allowed, self.reader.size
         if stage.name in AS_WRITTEN:
+            if plan.words and len(found) > ANY_LIMIT and (phrase := as_phrase(self.request.query)):
+                evaluation = self.evaluate(ast.Or((stage.ast, phrase)), plan)
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
             if len(whole):
                 found, named = found | Docs(size, numbers=whole), unique(named, whole)

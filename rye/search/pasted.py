@@ -17,22 +17,26 @@ from rye import query
 from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
 from rye.query import ast
-from rye.query.limits import MAX_CHARS, MAX_LEAVES
+from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_PHRASE
 from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS
 
 WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
 
+VERBATIM = 3.0
+"""How much more an item counts that has a text word for word."""
+
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 """Characters inside of words that nobody sees: soft hyphen, zero-width space, word joiner, byte order mark."""
 
-COMMANDS = frozenset(
-    "ansible apt apt-get awk aws az bash brew bundle cargo cat cd chmod chown cmake composer conda cp curl deno docker "
-    "docker-compose echo export gcc gcloud gem gh git go gradle grep gunzip gzip helm heroku java jq kubectl ls make "
-    "mkdir mv mvn mypy node npm npx openssl php pip pip3 pipx pnpm podman poetry psql pytest python python3 redis-cli rg "
-    "rm rsync ruby ruff rustup rye scp sed sh sqlite3 ssh sudo systemctl tar terraform tmux unzip uv vim wget xargs yarn "
-    "zip zsh".split()
-)
+_NAMES = """
+ansible apt apt-get awk aws az bash brew bundle cargo cat cd chmod chown cmake composer conda cp curl deno
+docker docker-compose echo export gcc gcloud gem gh git go gradle grep gunzip gzip helm heroku java jq
+kubectl ls make mkdir mv mvn mypy node npm npx openssl php pip pip3 pipx pnpm podman poetry psql pytest
+python python3 redis-cli rg rm rsync ruby ruff rustup rye scp sed sh sqlite3 ssh sudo systemctl tar
+terraform tmux unzip uv vim wget xargs yarn zip zsh
+"""
+COMMANDS = frozenset(_NAMES.split())
 """Names that begin a shell command where at least two words follow."""
 
 _PROMPT = re.compile(r"\s*(?P<prompt>[$#%>]\s+)?(?:[A-Z_][A-Z0-9_]*=\S*\s+|sudo\s+)*(?P<name>\S+)(?P<rest>[\s\S]*)")
@@ -42,7 +46,7 @@ _ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
 _WORD = re.compile(r"\S+")
 _FIELDS = "|".join(map(re.escape, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)))
 _SIGN = re.compile(
-    rf"\(*(?:(?:AND|OR|NOT|NEAR(?:/\d+)?)\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z|\S*\")"
+    rf"\(*(?:(?:AND|OR|NOT|NEAR(?:/\d+)?)\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
 )
 
 _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]
@@ -100,12 +104,18 @@ def is_pasted(text: str, node: ast.Node | None) -> bool:
         text: The query as written.
         node: What it says in the language; None where it is not well-formed.
     """
-    return _is_command(text) or _is_running_text(text) or ("://" in text if node is None else _has_address(node))
+    return (
+        _is_command(text)
+        or _is_running_text(text, quotes=node is not None)
+        or ("://" in text if node is None else _has_address(node))
+    )
 
 
-def is_surely_pasted(text: str) -> bool:
-    """Return whether a query looks like text so much that an item which has it word for word proves it."""
-    return "://" in text or _is_command(text, option=False) or _is_running_text(text)
+def as_phrase(text: str) -> ast.Node | None:
+    """Return a search for the text word for word, where it is surely pasted; what has it comes first."""
+    if not ("://" in text or _is_command(text, option=False) or _is_running_text(text)):
+        return None
+    return ast.Boost(ast.Phrase(text), VERBATIM) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
 
 
 def _is_command(text: str, *, option: bool = True) -> bool:
@@ -117,10 +127,10 @@ def _is_command(text: str, *, option: bool = True) -> bool:
     return bool(found["prompt"]) or known or (option and bool(_OPTION.search(found["rest"])))
 
 
-def _is_running_text(text: str) -> bool:
-    """Return whether plain words outweigh what could be signs of the language."""
+def _is_running_text(text: str, *, quotes: bool = True) -> bool:
+    """Return whether plain words outweigh what could be signs of the language, ``quotes`` among them."""
     words = text[:MAX_CHARS].split()
-    signs = sum(bool(_SIGN.match(word)) for word in words)
+    signs = sum(bool(_SIGN.match(word) or (quotes and '"' in word)) for word in words)
     return len(words) - signs > WORDS_PER_SIGN * (1 + signs)
 
 

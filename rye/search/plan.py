@@ -18,9 +18,8 @@ from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.terms import escape
 from rye.parameters import ParameterError
 from rye.query import ast, loosen
-from rye.query.limits import MAX_PHRASE
 from rye.search.fields import TEXT_FIELDS, canonical
-from rye.search.pasted import as_text, is_pasted, is_surely_pasted, without_punctuation
+from rye.search.pasted import as_phrase, as_text, is_pasted, without_punctuation
 from rye.search.relax import Dictionary
 from rye.search.request import Request
 from rye.search.score import Evaluation
@@ -168,8 +167,8 @@ def settle(plan: Plan, text: str, finds: Callable[[ast.Node], bool]) -> Plan:
         return plan if found else other
     if not found:
         return _read_as_text(other, "nothing was found as written")
-    verbatim = is_surely_pasted(text) and 1 < len(analysis.parts(text)) <= MAX_PHRASE and finds(ast.Phrase(text))
-    return _read_as_text(other, "an item has it word for word") if verbatim else plan
+    phrase = as_phrase(text)
+    return _read_as_text(other, "an item has it word for word") if phrase and finds(phrase) else plan
 
 
 def _sentence(request: Request, parsed: ast.Parsed) -> Plan:

@@ -448,7 +448,7 @@ def test_a_score_as_shown_given_back_keeps_its_hit(registry: Registry) -> None:
 
 
 @pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
-@pytest.mark.parametrize("query", ["+++", "+++ restoring", "!? ...", '"restoring" +++'])
+@pytest.mark.parametrize("query", ['"+++"', '"+++" restoring', '"!?" "..."', '"restoring" "+++"'])
 def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry, mode: str, query: str) -> None:
     """It means nothing either; with ``lenient`` the rest of the query is searched, and it is said what was left out."""
     with pytest.raises(QueryError) as caught:
@@ -460,6 +460,15 @@ def test_what_has_no_letter_or_digit_is_refused_in_every_mode(registry: Registry
         assert found.search_type == mode
     else:
         assert mode == "keyword" or fell_back(found, "no word that means something")
+
+
+@pytest.mark.parametrize("mode", ["keyword", "semantic", "hybrid"])
+@pytest.mark.parametrize("query", ["+++", "+++ restoring", "— ...", '"restoring" +++', "- restoring →"])
+def test_punctuation_alone_is_left_out_in_every_mode(registry: Registry, mode: str, query: str) -> None:
+    """With a note, and with no need of ``lenient``; nothing is left of punctuation alone, which is every item."""
+    found = registry.search(query, mode=mode)
+    assert any("punctuation alone is not looked for" in text for text in found.warnings)
+    assert found.total == registry.search(query.strip("+— .-→"), mode=mode).total
 
 
 def test_a_tilde_has_no_effect_on_similarity_and_gives_a_warning(registry: Registry) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from rye.query import ast
 from tests.support.naive_analysis import (
     automatic_distance,
     fold,
+    has_letter_or_digit,
     join,
     joined_form,
     levenshtein,
@@ -135,6 +136,23 @@ class Sentence:
         others = {part for word in self.words for part in parts(word.text) if len(part) >= NAMING_LETTERS}
         counts = [self.count(part) for part in others if self.count(part)]
         return all(self.count(part) <= min(counts, default=0) for part in parts(text))
+
+
+def without_punctuation(node: ast.Node) -> ast.Node | None:
+    """Return a query without words that have no letter and no digit; None where nothing is left."""
+    match node:
+        case ast.Word(text):
+            return node if has_letter_or_digit(text) else None
+        case ast.And(operands) | ast.Or(operands):
+            kept = [one for one in map(without_punctuation, operands) if one is not None]
+            return group(type(node), kept) if kept else None
+        case ast.Not(operand) | ast.Boost(operand):
+            inner = without_punctuation(operand)
+            return inner and replace(node, operand=inner)
+        case ast.Field(_, operand):
+            return replace(node, operand=without_punctuation(operand) or operand)
+        case _:
+            return node
 
 
 def brevity(text: str) -> float:

@@ -12,7 +12,7 @@ from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
-from tests.support.naive_prose import SENTENCE, Sentence, bag_of
+from tests.support.naive_prose import SENTENCE, Sentence, bag_of, without_punctuation
 from tests.support.naive_values import read_date
 
 ANY_CAP = 10
@@ -79,6 +79,7 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) 
         QueryError: As binding does.
         ArgumentError: ``bad-scope`` or ``bad-filter``.
     """
+    query = without_punctuation(query) or ast.Everything()
     corpus = read_corpus(docs, options.space)
     in_scope = scope_test(options.scope)
     check_filters(corpus, options.filters)
@@ -90,6 +91,9 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) 
     sentence = Sentence(bag_of(query), corpus, fields, corpus.document_frequencies(fields))
     named = [sentence.names(doc) for doc in corpus.docs]
     stage, hits = "all", find(corpus, query, allowed, options, named=named)
+    if sentence.words and options.relax and len(hits) > ANY_CAP and len(options.text.split()) >= SENTENCE:
+        verbatim = ast.Boost(ast.Phrase(options.text), 3.0)
+        hits = find(corpus, ast.Or((query, verbatim)), allowed, options, named=named)
     enough = ANY_CAP if len(sentence.words) >= SENTENCE else 1
     complete: list[NaiveDoc] = []
     if len(hits) < enough and options.relax and sentence.words:

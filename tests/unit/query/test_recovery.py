@@ -166,7 +166,7 @@ def test_running_text_is_read_as_its_words() -> None:
     ],
 )
 def test_punctuation_of_running_text_costs_no_word(text: str, expected: list[str]) -> None:
-    """Question marks at the end of words, stray quotes and parentheses are dropped; a dash alone is left to the search."""
+    """Question marks at the end of words, stray quotes and parentheses are dropped; a dash alone is a word yet."""
     assert words(text) == expected
 
 

@@ -159,7 +159,7 @@ def test_keyword_fields_hold_whole_values() -> None:
         (Field("a", Word("x")), "unknown-field"),
         (Field("title", And((Word("x"), Field("tags", Word("y"))))), "nested-field"),
         (Field("title", Compare("version", ">", "1")), "nested-field"),
-        (Word("++"), "no-searchable-text"),
+        (Field("title", Word("++")), "no-searchable-text"),
         (And((Word("x"), Not(Phrase("--")))), "no-searchable-text"),
         (Field("author", ast.Near((Word("x"), Word("y")), (1,))), "not-positional"),
     ],
