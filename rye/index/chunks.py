@@ -8,7 +8,8 @@ Each text begins with what names the item, because a section is found by what it
 - the section's own text, in overlapping chunks where it is long.
 
 An item without sections, such as a tool, is one section: its description, tags, the names it defines, and what its data
-says in values named ``description`` (parameters, mostly). Code is not embedded: the mean of its tokens says little.
+says in values named ``description`` (parameters, mostly). Each documented function, method and class of it is a further
+one: its name and its documentation. Code is not embedded: the mean of its tokens says little.
 """
 
 from __future__ import annotations
@@ -19,9 +20,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from rye.items import Item
+from rye.items.documented import Documented, documented
 from rye.items.model import Section
 
-RECIPE = 2
+RECIPE = 3
 """Raised with every change of what is embedded; vectors made by another recipe are made anew."""
 
 CHUNK_CHARS, OVERLAP_CHARS = 2_000, 200
@@ -42,7 +44,8 @@ class Chunk:
     """One text to embed.
 
     Attributes:
-        section: Ordinal of the section in its item; 0 for an item without sections.
+        section: Ordinal of the section in its item. Of an item without sections 0 is the item itself, and the others
+            are the numbers of its symbols, from 1 on.
         number: Ordinal of the chunk in its section.
         text: What is embedded.
     """
@@ -56,8 +59,13 @@ def chunks_of(item: Item) -> tuple[Chunk, ...]:
     """Return the texts of an item in order, at least one. A later section without a text of its own has none."""
     names = _names(item)
     if not item.sections:
-        return (Chunk(0, 0, _joined([*names, *_about(item), *_details(item)])),)
+        itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)]))
+        return (itself, *(_documented(names, one) for one in documented(item)))
     return tuple(_sectioned(item, names))
+
+
+def _documented(names: Sequence[str], one: Documented) -> Chunk:
+    return Chunk(one.number + 1, 0, f"{_joined([*names, _words(one.symbol.name)])}. {one.text[:CHUNK_CHARS]}")
 
 
 def _sectioned(item: Item, names: Sequence[str]) -> Iterator[Chunk]:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
 from rye.index.chunks import spans_of
 from rye.index.reader import Floats
+from rye.items.documented import documented
 from rye.items.model import Item
 from rye.search.fields import K1, TEXT_FIELDS
 from rye.search.fusion import keyword_score
@@ -52,12 +53,13 @@ def anchor_of(heading: str, text: str) -> str:
 
 
 def sections_of(item: Item) -> tuple[SectionText, ...]:
-    """Return the sections of an item that have a text; an item without sections is one, if it has a body."""
+    """Return the sections of an item that have a text.
+
+    An item without sections is one, if it has a body; each of its documented functions begins another.
+    """
     name, body = (item.title or item.name,), item.body
     if not item.sections:
-        end, anchor = item.body_line + body.rstrip("\n").count("\n"), anchor_of(name[0], body)
-        whole = SectionText(0, name, body, item.body_line, end, (), ((0, len(body)),), 0, anchor)
-        return (whole,) if body.strip() else ()
+        return tuple(_sections_of_code(item, name))
     lines = [0, *np.cumsum([len(line) + 1 for line in body.split("\n")]).tolist()][:-1]
     found, headings, first = list[SectionText](), list[tuple[int, tuple[int, int]]](), 0
     for ordinal, section in enumerate(item.sections):
@@ -78,6 +80,21 @@ def sections_of(item: Item) -> tuple[SectionText, ...]:
             found.append(SectionText(ordinal, path, section.text, *lines_of_file, spans, chunks, first, anchor))
         first += len(chunks)
     return tuple(found)
+
+
+def _sections_of_code(item: Item, name: tuple[str, ...]) -> Iterator[SectionText]:
+    """Yield what is above the first documented function, then each with what follows up to the next one."""
+    body, lines = item.body, item.body.split("\n")
+    places = [0, *np.cumsum([len(line) + 1 for line in lines]).tolist()]
+    starts = [(item.body_line, 0, name)]
+    starts += [(one.line, one.number + 1, (*name, one.symbol.name)) for one in documented(item)]
+    ends = [line for line, _, _ in starts[1:]] + [item.body_line + len(lines)]
+    for chunk, ((line, ordinal, path), end) in enumerate(zip(starts, ends, strict=True)):
+        at, stop = places[line - item.body_line], places[end - item.body_line]
+        text = body[at:stop].rstrip("\n") if len(starts) > 1 else body
+        if text.strip():
+            last, anchor = line + text.rstrip("\n").count("\n"), anchor_of(path[-1], text)
+            yield SectionText(ordinal, path, text, line, last, (), ((at, at + len(text)),), chunk, anchor)
 
 
 def keyword_scores(sections: Sequence[SectionText], terms: Sequence[tuple[float, Ranges, bool]]) -> Floats:

@@ -209,8 +209,10 @@ class HitScores:
         )
 
     def header(self, item: Item) -> str:
-        """Return the headings of the item's most similar section, or its description where it has none."""
+        """Return the headings of the item's most similar section, or name of its function, else its description."""
         path = item.sections[self.section].heading_path if 0 <= self.section < len(item.sections) else ()
+        if not item.sections and 0 < self.section <= len(item.symbols):
+            path = (item.symbols[self.section - 1].name,)
         header = " ".join((" > ".join(path) or item.description).split())
         return header if len(header) <= _HEADER_LENGTH else f"{header[: _HEADER_LENGTH - 1]}…"
 

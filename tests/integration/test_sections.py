@@ -129,10 +129,36 @@ def test_text_before_the_first_heading_and_items_without_sections_have_a_path(si
     sim.add("project", "knowledge/ops/running.md", guide())
     sim.add("project", "tools/ops/undo.py", '"""Revert everything."""\n\n\ndef revert():\n    """Do it."""\n')
     assert paths(registry(sim).sections("everything on running", limit=1)) == [("Running the service",)]
-    hit = registry(sim).sections("revert", scope="tool").results[0]
-    assert hit.heading_path == ("undo",)
-    assert "def revert()" in hit.text
-    assert hit.type == "tool"
+    sim.add("project", "tools/ops/plain.py", "# What to revert.\n\n\ndef revert():\n    return 1\n")
+    found = registry(sim).sections("revert", scope="tool").results
+    hits = {hit.heading_path: hit for hit in found}
+    assert hits.keys() == {("undo",), ("undo", "revert"), ("plain",)}
+    assert all(hit.type == "tool" for hit in found)
+    assert "def revert()" in hits["plain",].text
+    function = hits["undo", "revert"]
+    assert function.text == 'def revert():\n    """Do it."""'
+    lines = Path(function.path).read_text(encoding="utf-8").splitlines()
+    assert lines[function.line - 1 : function.end_line] == function.text.splitlines()
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_a_documented_function_is_found_by_what_its_documentation_says(sim: SpaceSim, mode: str) -> None:
+    """Each is embedded on its own: the one that is asked for is the section found, and the header of a search."""
+    code = (
+        '"""Tools of the house."""\n\n\n'
+        'def lamp(room: str = ":") -> None:\n    """Switch the light of a room."""\n\n\n'
+        'class Oven:\n    @property\n    def heat(self):\n        "Bake bread and cake."\n'
+    )
+    sim.write("project", "tools/house.py", code)
+    sim.write("project", "tools/garden.sh", "#!/bin/sh\n# Works outside.\n\n# Water the roses.\nwater() {\n  true\n}\n")
+    asked = registry(sim)
+    hit = asked.sections("bake bread", mode=mode).results[0]
+    assert (hit.heading_path, hit.line, hit.end_line) == (("house", "Oven.heat"), 9, 11)
+    hit = asked.sections("water the roses", mode=mode).results[0]
+    assert (hit.heading_path, hit.line) == (("garden", "water"), 4)
+    found = asked.search("bake bread", mode="hybrid").results[0]
+    assert found.hybrid is not None
+    assert (found.id, found.hybrid.header) == ("house", "Oven.heat")
 
 
 def test_anchors_do_not_move_with_edits_elsewhere(sim: SpaceSim) -> None:

@@ -1,0 +1,130 @@
+"""Which functions of a tool are documented, and what their documentation says."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rye.index.chunks import chunks_of
+from rye.items import ItemType, parse
+from rye.items.documented import documented
+from rye.search.section_text import sections_of
+from tests.support.files import read
+
+PYTHON = """\
+# A comment, no documentation.
+def plain(a: dict[str, int] = {":": 1}) -> dict[str, int]:
+    return "no documentation"
+
+@wraps(plain)
+@other
+async def documented(
+    a=")",  # a comment: of the signature
+):  # and one behind it
+    # before the documentation
+
+    r'''First line.
+
+      More, with "quotes".
+    '''
+
+def one(): "Just a string."
+
+class Oven:
+    def bake(self):
+        "Bake: bread."
+    def outer(self):
+        x = 1
+        def inner():
+            "Not of outer."
+"""
+
+JAVASCRIPT = """\
+// What the file is for.
+function first() {
+}
+
+/**
+ * Send a mail.
+ * @param to Who gets it
+ */
+export async function send(to) {
+  return to
+}
+/** Close it. */
+function close() {}
+// One line,
+// and another.
+class Box {
+}
+const x = 2;
+function bare() {}
+"""
+
+
+def found(path: str, text: str) -> list[tuple[str, int, str]]:
+    """Return name, line and documentation of what is documented in a file."""
+    return [(one.symbol.name, one.line, one.text) for one in documented(read(path, text))]
+
+
+def test_strings_below_python_definitions_are_documentation() -> None:
+    """Of functions, classes and methods, however long a signature is; a string further down is none."""
+    assert found("tools/a.py", PYTHON) == [
+        ("documented", 5, 'First line.\n\nMore, with "quotes".'),
+        ("one", 17, "Just a string."),
+        ("Oven.bake", 20, "Bake: bread."),
+    ]
+    assert found("tools/a.py", 'def old():\n    """Said."""\n    print 1\n') == [("old", 1, "Said.")]
+
+
+def test_comments_above_other_definitions_are_documentation() -> None:
+    """With the marks taken off; the comment that begins a file describes the file."""
+    assert found("tools/a.js", JAVASCRIPT) == [
+        ("send", 5, "Send a mail.\n@param to Who gets it"),
+        ("close", 12, "Close it."),
+        ("Box", 14, "One line,\nand another."),
+    ]
+    shell = "#!/bin/sh\n# The file.\nfirst() {\n}\n\n# Second one.\nsecond() {\n}\n"
+    assert found("tools/a.sh", shell) == [("second", 6, "Second one.")]
+
+
+def test_each_documented_function_is_a_text_of_its_own() -> None:
+    """Named by its item and itself; the item's own text stays as it is."""
+    item = read("tools/house/oven.py", '"""Kitchen tools."""\n\n\ndef bakeBread():\n    """Bake it."""\n')
+    assert [(one.section, one.text) for one in chunks_of(item)] == [
+        (0, "oven. Kitchen tools. bake Bread"),
+        (1, "oven. bake Bread. Bake it."),
+    ]
+
+
+LINES = (
+    *("def f():", "class A:", "    def m(self):", '    """Doc."""', '        """Doc."""', "    pass", "@d", "# c", ""),
+    *("function g() {", "}", "/** d */", "// c", "h() {", "class B {", "#!/bin/sh", " * x", "const k = (a) => {"),
+)
+
+
+@pytest.mark.parametrize("suffix", [".py", ".js", ".sh", ".ts"])
+def test_sections_of_code_hold_all_of_it(suffix: str) -> None:
+    """They follow each other, each is named in the file, and its chunk is the one that is embedded."""
+
+    @given(st.lists(st.sampled_from(LINES), max_size=12).map("\n".join))
+    def check(text: str) -> None:
+        item = parse(text.encode(), item_type=ItemType.TOOL, item_id="a", suffix=suffix)
+        own, keys = sections_of(item), [(one.section, one.number) for one in chunks_of(item)]
+        assert "".join(one.text for one in own).replace("\n", "") == item.body.replace("\n", "")
+        lines = text.split("\n")
+        for one in own:
+            ((start, stop),) = one.chunks
+            assert item.body[start:stop] == one.text
+            assert "\n".join(lines[one.line - 1 : one.end_line]) == one.text.rstrip("\n")
+            assert keys[one.first_chunk] == (one.ordinal, 0)
+
+    check()
+
+
+def test_attack_many_definitions_are_read_in_linear_time() -> None:
+    """Whether nested, without an end, or below endless comments."""
+    for text in ("def f(\n" * 50_000, "class A:\n" * 20_000, "# c\n" * 100_000 + "f() {\n}\n" * 10_000):
+        for path in ("tools/a.py", "tools/a.sh"):
+            list(documented(read(path, text)))
