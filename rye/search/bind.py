@@ -24,6 +24,7 @@ from rye.search.fields import (
     ALIASES,
     EXAMPLES,
     KEYWORD_FIELDS,
+    MEANT,
     RELATION_FIELDS,
     STATES,
     TEXT_FIELDS,
@@ -260,7 +261,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
     if states and states[0] in STATES:
         found = tuple(bound.HasState(state) for state in states)
         return found[0] if len(found) == 1 else bound.Any(found)
-    near = nearest(glob, STATES)
+    near = [MEANT[glob]] if glob in MEANT else nearest(glob, STATES)
     start, end = node.span
     _refuse(
         context,

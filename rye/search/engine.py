@@ -22,6 +22,7 @@ from rye.search.bound import asks_relations, asks_verdict
 from rye.search.docset import Docs
 from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
+from rye.search.hints import Hints, answerable
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.pasted import as_phrase
@@ -100,6 +101,23 @@ class Search:
             QueryError: The query does not parse, or names what does not exist.
             ArgumentError: An argument does not fit the items.
         """
+        try:
+            return self._run()
+        except QueryError as error:
+            if error.text == self.request.query:
+                answerable(error, self._is_correct)
+            raise
+
+    def _is_correct(self, text: str) -> bool:
+        """Return whether a query can be answered."""
+        try:
+            plan = make_plan(self.request._replace(query=text))
+            self.evaluate(plan.main, plan)
+        except QueryError:
+            return False
+        return True
+
+    def _run(self) -> SearchResponse:
         request = self.request
         plan = make_plan(request)
         if request.facets:
@@ -115,6 +133,7 @@ class Search:
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
         self._explain_stage(answer, plan, total)
         self._note_cuts(answer.evaluation)
+        self._warnings += Hints(request, plan, total, self.reader, self._count)
         return self.respond(
             answer,
             request.query,

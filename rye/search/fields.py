@@ -109,6 +109,14 @@ STATES: Mapping[str, str] = {
     "dangling": "it refers to what is not there",
 }
 
+MEANT: Mapping[str, str] = {
+    **dict.fromkeys(("verified", "valid", "authentic"), "trusted"),
+    **dict.fromkeys(("invalid", "modified", "changed"), "tampered"),
+    **dict.fromkeys(("obsolete", "outdated"), "superseded"),
+    **dict.fromkeys(("broken", "missing"), "dangling"),
+}
+"""Words for states that rye calls otherwise."""
+
 ALIASES: Mapping[str, str] = {
     alias: field.name for table in (TEXT_FIELDS, KEYWORD_FIELDS) for field in table.values() for alias in field.aliases
 }

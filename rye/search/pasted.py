@@ -43,6 +43,7 @@ _PROMPT = re.compile(r"\s*(?P<prompt>[$#%>]\s+)?(?:[A-Z_][A-Z0-9_]*=\S*\s+|sudo\
 _NAME = re.compile(r"[a-z][\w.+-]+|(?:\.{0,2}|~)/\S+")
 _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)")
 _ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
+_INSIDE = re.compile(r"[*?][^*?]")
 _WORD = re.compile(r"\S+")
 _FIELDS = "|".join(map(re.escape, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)))
 _SIGN = re.compile(
@@ -139,4 +140,5 @@ def _has_address(node: ast.Node) -> bool:
     operands = node.operands if isinstance(node, ast.And) else (node,)
     if not all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in operands):
         return False
-    return any(isinstance(one, ast.Wildcard) and _ADDRESS.search(one.pattern) for one in operands)
+    patterns = [one.pattern for one in operands if isinstance(one, ast.Wildcard)]
+    return any(_INSIDE.search(pattern) and _ADDRESS.search(pattern) for pattern in patterns)

@@ -148,7 +148,7 @@ class SearchResponse(Response):
 
     Attributes:
         results: The page, best first.
-        stage: ``all``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered; else the search type.
+        stage: ``all``, ``text``, ``fuzzy``, ``substring`` or ``any``: which relaxation answered; else the search type.
         did_you_mean: A query that finds more, or empty.
         next_offset: Offset of the next page, or None on the last.
         facets: By name, how many of all matches have each value.

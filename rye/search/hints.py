@@ -1,0 +1,109 @@
+"""Hints: what a query may have meant that is correct in the language and yet says something else than it seems to."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from rye.errors import QueryError
+from rye.index.reader import Reader
+from rye.index.schema import TYPE_NAMES
+from rye.items.scope import EVERY_SCOPE, Scope, parse_scope
+from rye.parameters import SearchOptions, parameters_of
+from rye.query import ast, parse, walk
+from rye.query.limits import MAX_PHRASE
+from rye.search.fields import canonical, nearest
+from rye.search.plan import SENTENCE, Plan
+from rye.search.predicates import in_scope
+from rye.search.request import Request
+
+_SPACES = tuple(name for name in parameters_of(SearchOptions)["space"].choices if name != "all")
+_VALUES = {"type": tuple(TYPE_NAMES), "space": _SPACES}
+"""Keyword fields of which all values are known."""
+
+_LOWER = re.compile(r"(?<=\S )(?:and|or|not)(?= \S)")
+_SCOPE = re.compile(rf"(?:rye\.search\.)?(?P<type>{'|'.join(TYPE_NAMES)})\.(?P<path>[\w.-]+\.\*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Hints:
+    """A search that has been answered.
+
+    Attributes:
+        request: What was asked.
+        plan: How it was read.
+        total: How many hits it has.
+        reader: The items searched.
+        count: Returns how many hits a query has under the same scope and filters.
+    """
+
+    request: Request
+    plan: Plan
+    total: int
+    reader: Reader
+    count: Callable[[ast.Node, Plan], int]
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield each hint as a sentence."""
+        yield from self._values()
+        if found := _SCOPE.fullmatch(self.request.query.strip()):
+            path = found["path"].replace(".", "/")
+            yield f"a scope is no query: give it as the scope, or search for {found['type']}:{self._folded(path)}"
+        if not self.total:
+            yield from self._scopes()
+        yield from self._operators()
+
+    def _values(self) -> Iterator[str]:
+        """Yield what is said of values that no item can have."""
+        for node in walk(self.plan.main):
+            name = canonical(node.name) if isinstance(node, ast.Field) else ""
+            for value in walk(node) if name in _VALUES else ():
+                text = value.text if isinstance(value, ast.Word | ast.Phrase) else ""
+                valid = _VALUES.get(name, ())
+                if not text or text.casefold() in valid:
+                    continue
+                near = [each for each in valid if each.startswith(text.casefold())] or nearest(text.casefold(), valid)
+                meant = f"did you mean {name}:{near[0]}? " if near else ""
+                yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
+
+    def _scopes(self) -> Iterator[str]:
+        """Yield what is said of scopes that hold no item."""
+        for scope in self.request.scopes if self.request.scopes is not EVERY_SCOPE else ():
+            if self._holds(scope):
+                continue
+            meant = parse_scope(str(scope).casefold())[0]
+            guess = f"; did you mean {meant}? case matters there" if self._holds(meant) and meant != scope else ""
+            yield f"the scope {scope} holds no item{guess}"
+
+    def _holds(self, scope: Scope) -> bool:
+        return bool(in_scope(self.reader, scope).any())
+
+    def _folded(self, path: str) -> str:
+        """Return a path in small letters where it names no item as written."""
+        return path if self.count(ast.Field("id", ast.Wildcard(path)), self.plan) else path.casefold()
+
+    def _operators(self) -> Iterator[str]:
+        """Yield that operators are capitals, where few words hold one in small letters and that changes the answer."""
+        text = self.request.query.strip()
+        if not 1 < len(self.plan.words) <= SENTENCE or not _LOWER.search(text):
+            return
+        raised = _LOWER.sub(lambda word: word[0].upper(), text)
+        try:
+            node = parse(raised).ast
+        except QueryError:
+            return
+        if self.count(node, self.plan) != self.total:
+            yield f"operators are written in capitals: as one, it would be {raised}"
+
+
+def answerable(error: QueryError, answers: Callable[[str], bool]) -> None:
+    """Give an error a suggestion that is no error itself: its own, else the words as a phrase, else every item.
+
+    Args:
+        error: What is wrong with a query; a query may have several faults, and a suggestion mends the first.
+        answers: Whether a query is one without errors.
+    """
+    words = re.findall(r"\w+", error.text)[:MAX_PHRASE]
+    candidates = (error.suggestion, str(ast.Phrase(" ".join(words))), "*")
+    error.suggestion = next(each for each in candidates if each and answers(each))

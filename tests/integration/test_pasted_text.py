@@ -1,0 +1,161 @@
+"""What people paste finds: shell commands, addresses, paths, descriptions and paragraphs, and it is never an error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rye import Registry, SearchResult
+from rye.errors import QueryError
+from tests.conformance.corpus import entries
+from tests.integration.test_published_bundles import published
+from tests.property.test_query import TEXTS
+
+__all__ = ["published"]  # the bundles come by a fixture
+
+ITEMS = Path(__file__).resolve().parents[2] / "items"
+PASTED = [entry.query for kind in ("ok", "err") for entry in entries(kind) if entry.file in ("pasted", "punctuation")]
+FIRST_PAGE = 10
+
+
+@pytest.fixture(scope="module")
+def own(tmp_path_factory: pytest.TempPathFactory) -> Registry:
+    """A registry of rye's own items alone."""
+    nobody = tmp_path_factory.mktemp("nobody")
+    return Registry(nobody, user=nobody, cache_dir=tmp_path_factory.mktemp("cache"))
+
+
+def everything(registry: Registry) -> Iterator[SearchResult]:
+    """Yield every item."""
+    offset: int | None = 0
+    while offset is not None:
+        page = registry.search("", limit=100, offset=offset, include_superseded=True)
+        yield from page.results
+        offset = page.next_offset
+
+
+def name(hit: SearchResult) -> tuple[str, str]:
+    """Return the type and id of a hit."""
+    return hit.type, hit.id
+
+
+def texts(hit: SearchResult) -> Iterator[str]:
+    """Yield the description of an item, its first paragraph, and the commands in it."""
+    content = Path(hit.path).read_text(encoding="utf-8", errors="replace")
+    body = re.sub(r"<!--.*?-->|```yaml\n.*?\n```", "", content, flags=re.DOTALL).strip()
+    yield hit.description
+    yield from [text.strip() for text in re.split(r"\n\s*\n", body) if len(text) > 30 and text[0] != "#"][:1]
+    yield from re.findall(r"^\$ (.+)$", content, re.MULTILINE)[:3]
+
+
+def lost(registry: Registry) -> list[tuple[str, str]]:
+    """Search for the texts of all items; return those that few items have word for word and that do not find theirs."""
+    missed = []
+    for hit in everything(registry):
+        for text in filter(None, texts(hit)):
+            quoted = " ".join(re.findall(r"\w+", text))
+            found = registry.search(text, limit=FIRST_PAGE, include_superseded=True)
+            if name(hit) in map(name, found.results) or len(text) > 1000:
+                continue
+            few = registry.search(f'"{quoted}"', limit=FIRST_PAGE + 1, include_superseded=True)
+            if few.total <= FIRST_PAGE and name(hit) in map(name, few.results):
+                missed.append((hit.id, text))
+    return missed
+
+
+def test_texts_of_our_own_items_find_them(own: Registry) -> None:
+    """Descriptions, first paragraphs and commands: none is an error, and what few items say finds these first."""
+    assert lost(own) == []
+
+
+@pytest.mark.network
+@pytest.mark.slow
+def test_texts_of_published_bundles_find_them(published: Path, tmp_path: Path) -> None:
+    """The same for the items of others."""
+    registry = Registry(tmp_path, user=tmp_path, bundles=[published], cache_dir=tmp_path / "cache")
+    assert lost(registry) == []
+
+
+@pytest.mark.parametrize("text", [each for each in PASTED if each[0] not in "([{|\\"])
+def test_pasted_text_is_an_error_only_with_a_suggestion_that_is_answered(own: Registry, text: str) -> None:
+    """Of few words that look like no command, the language says what is wrong."""
+    try:
+        own.search(text)
+    except QueryError as error:
+        assert len(text.split()) <= 7
+        own.search(error.suggestion)
+
+
+@pytest.mark.parametrize(
+    ("text", "stage"),
+    [
+        ("pip install -r requirements.txt", "any"),
+        ("docker run -it --rm image", "any"),
+        ("ls -la /tmp", None),
+        ("rm -rf build", None),
+        ('git commit -m "msg"', "any"),
+        ("https://example.org/a?x=1&y=2#frag", "any"),
+        ("state-of-the-art", "any"),
+        ("a/b/c.py:12", "any"),
+    ],
+)
+def test_what_finds_nothing_as_written_finds_its_parts(own: Registry, text: str, stage: str | None) -> None:
+    """And the answer says that it was read as text where a character could have been an operator."""
+    found = own.search(text)
+    assert found.total > 0
+    assert stage in (None, found.stage)
+    if re.search(r" -\w|\?", text):
+        assert any("read as text" in warning for warning in found.warnings)
+        assert own.search(text, relax=False).total == 0
+
+
+@pytest.mark.parametrize("text", ["a -b", "sign -verify", "zzz -signing", "zzz* b?", '"sign zzz"', "tools/zz*"])
+def test_operators_stay_exact(own: Registry, text: str) -> None:
+    """Whatever a reader of the language writes is nothing else."""
+    assert own.search(text).stage == "all"
+    assert own.search(text).total == own.search(text, relax=False).total
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("type:tools", "did you mean type:tool?"),
+        ("space:sys", "did you mean space:system?"),
+        ("tool.RYE.Core.*", "search for tool:rye/core/*"),
+        ("direc\u200btive", "zero width space was taken out"),
+        ("file not temporary", "file NOT temporary"),
+        ("sign — verify", "punctuation alone is not looked for"),
+    ],
+)
+def test_what_finds_nothing_in_silence_says_what_was_meant(own: Registry, text: str, hint: str) -> None:
+    """As a warning, each in one sentence."""
+    assert any(hint in warning for warning in own.search(text).warnings)
+
+
+def test_a_state_of_another_name_is_suggested(own: Registry) -> None:
+    """An unknown state is an error; the state that was meant is its suggestion."""
+    with pytest.raises(QueryError) as caught:
+        own.search("is:verified")
+    assert caught.value.suggestion == "is:trusted"
+
+
+def test_a_scope_that_holds_nothing_says_so(own: Registry) -> None:
+    """And which one was meant, where it only differs in case."""
+    assert "did you mean tool.rye.*?" in str(own.search("", scope="tool.RYE.*").warnings)
+    assert "holds no item" in str(own.search("", scope="tool.nothing.*").warnings)
+
+
+@given(TEXTS | st.lists(st.sampled_from(PASTED), max_size=3).map(" ".join))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+def test_a_suggestion_is_always_answered(own: Registry, text: str) -> None:
+    """Both that of an error and that of an answer."""
+    try:
+        suggestion = own.search(text).did_you_mean
+    except QueryError as error:
+        suggestion = error.suggestion
+    own.search(suggestion)
