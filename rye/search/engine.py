@@ -22,7 +22,7 @@ from rye.search.bound import asks_relations, asks_verdict
 from rye.search.docset import Docs
 from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
-from rye.search.hints import Hints, answerable
+from rye.search.hints import Hints, answerable, explain_stage
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.pasted import as_phrase
@@ -105,17 +105,13 @@ class Search:
             return self._run()
         except QueryError as error:
             if error.text == self.request.query:
-                answerable(error, self._is_correct)
+                answerable(error, self._check)
             raise
 
-    def _is_correct(self, text: str) -> bool:
-        """Return whether a query can be answered."""
-        try:
-            plan = make_plan(self.request._replace(query=text))
-            self.evaluate(plan.main, plan)
-        except QueryError:
-            return False
-        return True
+    def _check(self, text: str) -> None:
+        """Raise the error of another query under the same options, if it has one."""
+        plan = make_plan(self.request._replace(query=text))
+        self.evaluate(plan.main, plan)
 
     def _run(self) -> SearchResponse:
         request = self.request
@@ -131,7 +127,7 @@ class Search:
             suggestion = self._relax(plan).suggestion()
         elif not answer.near and (total == 0 or answer.stage not in AS_WRITTEN):
             suggestion = did_you_mean(plan, answer.evaluation, total, self._count)
-        self._explain_stage(answer, plan, total)
+        self._warnings += explain_stage(answer, plan, total, self._relax)
         self._note_cuts(answer.evaluation)
         self._warnings += Hints(request, plan, total, self.reader, self._count)
         return self.respond(
@@ -400,18 +396,3 @@ class Search:
                 hidden[state] = count
                 found &= ~these
         return found, hidden
-
-    def _explain_stage(self, answer: Answer, plan: Plan, total: int) -> None:
-        """Add a warning about the relaxation that was needed."""
-        if answer.stage == "fuzzy":
-            self._warnings.append("nothing had all words as written; words were matched with typos forgiven")
-        elif answer.stage == "substring":
-            self._warnings.append("nothing had all words; they were matched as parts of words")
-        elif answer.stage == "any":
-            self._warnings += self._relax(plan).messages()
-            rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
-            few = f"only {len(answer.complete)} had" if len(answer.complete) else "nothing had"
-            which, parts = f"all {len(plan.words)} words", "them"
-            if len(plan.words) == 1:
-                which, parts = "the word as a whole", "its parts"
-            self._warnings.append(f"{few} {which}; low-confidence hits with any of {parts}{rest}")

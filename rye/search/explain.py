@@ -22,6 +22,7 @@ from rye.items.scope import Scope
 from rye.query import ast
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.engine import Search, SearchContext
+from rye.search.hints import explain_stage
 from rye.search.plan import AS_WRITTEN, make_plan, named_by
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
@@ -232,7 +233,7 @@ class Explainer(Search):
             hit = self._result(index)
             reasons = [] if hit else [MissReason("unreadable", "", self._warnings[-1])]
         above, below = (None, None) if hit is None or index is None else self._neighbours(hit, index)
-        self._explain_stage(found, self.plan, self.total)
+        self._warnings += explain_stage(found, self.plan, self.total, self._relax)
         self._note_cuts(found.evaluation)
         return Why(
             type=TYPE_NAMES[part.segment.types[local]],

@@ -14,8 +14,10 @@ from rye.parameters import SearchOptions, parameters_of
 from rye.query import ast, parse, walk
 from rye.query.limits import MAX_PHRASE
 from rye.search.fields import canonical, nearest
+from rye.search.order import Answer
 from rye.search.plan import SENTENCE, Plan
 from rye.search.predicates import in_scope
+from rye.search.relax import Relaxed
 from rye.search.request import Request
 
 _SPACES = tuple(name for name in parameters_of(SearchOptions)["space"].choices if name != "all")
@@ -97,13 +99,36 @@ class Hints:
             yield f"operators are written in capitals: as one, it would be {raised}"
 
 
-def answerable(error: QueryError, answers: Callable[[str], bool]) -> None:
+def answerable(error: QueryError, check: Callable[[str], None]) -> None:
     """Give an error a suggestion that is no error itself: its own, else the words as a phrase, else every item.
 
     Args:
         error: What is wrong with a query; a query may have several faults, and a suggestion mends the first.
-        answers: Whether a query is one without errors.
+        check: Raises the error of a query.
     """
     words = re.findall(r"\w+", error.text)[:MAX_PHRASE]
-    candidates = (error.suggestion, str(ast.Phrase(" ".join(words))), "*")
-    error.suggestion = next(each for each in candidates if each and answers(each))
+    for candidate in (error.suggestion, str(ast.Phrase(" ".join(words)))):
+        try:
+            check(candidate)
+        except QueryError:
+            continue
+        if candidate:
+            error.suggestion = candidate
+            return
+    error.suggestion = "*"
+
+
+def explain_stage(answer: Answer, plan: Plan, total: int, read: Callable[[Plan], Relaxed]) -> Iterator[str]:
+    """Yield what is said of the relaxation that was needed; ``read`` returns how stage ``any`` read the words."""
+    if answer.stage == "fuzzy":
+        yield "nothing had all words as written; words were matched with typos forgiven"
+    elif answer.stage == "substring":
+        yield "nothing had all words; they were matched as parts of words"
+    elif answer.stage == "any":
+        yield from read(plan).messages()
+        rest = f"; the best {total} of {answer.total} are listed" if answer.total > total else ""
+        few = f"only {len(answer.complete)} had" if len(answer.complete) else "nothing had"
+        which, parts = f"all {len(plan.words)} words", "them"
+        if len(plan.words) == 1:
+            which, parts = "the word as a whole", "its parts"
+        yield f"{few} {which}; low-confidence hits with any of {parts}{rest}"
