@@ -54,7 +54,7 @@ def texts(hit: SearchResult) -> Iterator[str]:
 
 
 def lost(registry: Registry) -> list[tuple[str, str]]:
-    """Search for the texts of all items; return those of three words that few items have and that do not find theirs."""
+    """Search for the texts of all items; return those of three words that few items have and that miss theirs."""
     missed = []
     for hit in everything(registry):
         for text in filter(None, texts(hit)):
