@@ -1,5 +1,8 @@
 """Text → terms: NFKC, case folding, splitting at non-alphanumerics, joiners and camelCase, joined forms.
 
+In scripts without blanks between words every letter is a part, together with its marks. A word there is a row of parts
+and is found wherever it stands, as the words of other scripts that are written in several parts.
+
 One *chunk* is a run such as ``rye/file-system/readAll``. Its *parts* (``rye file system read all``) take consecutive
 positions; its *joined forms* (``ryefilesystemreadall``, and ``filesystem``, ``readall`` for the segments between
 slashes) stand at the position of their first part. Only this module decides what a word is; the query side asks it too.
@@ -16,7 +19,7 @@ import unicodedata
 import zlib
 from collections import Counter
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import groupby, pairwise
 from operator import ne
 from typing import NamedTuple
@@ -42,6 +45,12 @@ JOINERS = "_-./"
 _ASCII_CHUNK = re.compile(r"[^\W_](?:[\w\-./]*[^\W_])?", re.ASCII)
 _MARKS = re.compile(r"(?:[^\w\x00-\x7f]|[\uff9e\uff9f]){32,}")
 _SPLIT = re.compile(r"[_\-./]+")
+_ACCENTS = re.compile(r"[\u0300-\u036f]+")
+_BASIC = str.maketrans(
+    {"\u0131": "i", "ø": "o", "ł": "l", "đ": "d", "ħ": "h", "ŧ": "t", "ð": "d", "þ": "th", "æ": "ae", "œ": "oe"}
+)
+"""Letters that are no composition of a basic letter and an accent, and how they are written without."""
+
 ONE_JOINER = {ord("-"): "_", ord("."): "_"}
 _ASCII_CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 
@@ -119,19 +128,49 @@ def _camel(piece: str) -> list[str]:
     return [piece[a:b] for a, b in pairwise([*cuts, len(piece)])]
 
 
+_UNSPACED = (
+    "\u0e01-\u0e30\u0e32\u0e33\u0e40-\u0e46\u0e81-\u0eb0\u0eb2\u0eb3\u0ebd-\u0ec6\u0edc-\u0edf"  # Thai, Lao
+    "\u1000-\u102a\u103f\u1050-\u1055\u105a-\u105d\u1061\u1065\u1066\u106e-\u1070\u1075-\u1081\u108e"  # Burmese
+    "\ua9e0-\ua9e4\ua9e6-\ua9ef\ua9fa-\ua9fe\uaa60-\uaa76\uaa7a\uaa7e\uaa7f"  # its sisters
+    "\u1780-\u17b3\u17d7\u17dc"  # Khmer
+    "\u3005-\u3007\u3021-\u3029\u3031-\u3035\u3038-\u303c\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Han
+    "\u3041-\u3096\u309d-\u309f\u30a1-\u30fa\u30fc-\u30ff\u3105-\u312f\u31a0-\u31bf\u31f0-\u31ff"  # kana, bopomofo
+    "\uac00-\ud7a3"  # Hangul: it has blanks, but its words carry their particles
+    "\U0001aff0-\U0001b16f\U00020000-\U0003ffff"  # rarer kana and Han
+)
+"""Ranges of the letters of scripts without blanks between words; they have no case."""
+
+
+@cache
+def _unit() -> re.Pattern[str]:
+    """Return the pattern of such a letter, a group, with its marks; or of a run without any. It is made when needed."""
+    return re.compile(rf"([{_UNSPACED}])\W*|[^{_UNSPACED}]+")
+
+
+def is_unspaced(text: str) -> bool:
+    """Return whether a text begins with a letter of a script without blanks between words."""
+    return not text[:1].isascii() and (match := _unit().match(text)) is not None and match.lastindex == 1
+
+
+def _split_piece(piece: str) -> list[str]:
+    """Return the folded parts of what stands between joiners."""
+    if piece.isascii():
+        return list(map(fold, _camel(piece)))
+    units = ([unit[0]] if unit.lastindex else _camel(unit[0]) for unit in _unit().finditer(piece))
+    return [term for parts in units for part in parts if (term := fold(part))]
+
+
 def split_chunk(chunk: str) -> list[list[str]]:
     """Split a chunk into its ``/`` segments and each into its folded parts; segments without parts are left out."""
     if chunk.isascii():
         marked = _ASCII_CAMEL.sub("_", chunk).lower().translate(ONE_JOINER)
         cut = [[part[:MAX_TERM] for part in segment.split("_") if part] for segment in marked.split("/")]
         return [segment for segment in cut if segment]
-    segments = []
-    for segment in chunk.split("/"):
-        parts = [part for piece in _SPLIT.split(segment) if piece for part in _camel(piece)]
-        folded = [term for part in parts if (term := fold(part))]
-        if folded:
-            segments.append(folded)
-    return segments
+    cut = [
+        [part for piece in _SPLIT.split(segment) if piece for part in _split_piece(piece)]
+        for segment in chunk.split("/")
+    ]
+    return [segment for segment in cut if segment]
 
 
 def joined(parts: list[str]) -> str:
@@ -199,7 +238,24 @@ def glob_parts(glob: str) -> list[str]:
         elif pieces[-1]:
             pieces.append("")
         escaped = False
-    return [fold(piece) for piece in pieces if piece]
+    return [part for piece in pieces if piece for part in _glob_in_run(fold(piece))]
+
+
+def _glob_in_run(piece: str) -> list[str]:
+    """Return a folded piece of a glob so that it is matched anywhere in text without blanks.
+
+    A star at such an end has nothing to say. What then has no wildcard is a row of parts; else it is compared with
+    whole runs, which are terms as joined forms.
+    """
+    if piece.isascii():
+        return [piece]
+    starts = is_unspaced(piece.lstrip("*?"))
+    ends = [unit.lastindex == 1 for unit in _unit().finditer(piece.rstrip("*?"))][-1:] == [True]
+    core = piece.lstrip("*") if starts else piece
+    core = core.rstrip("*") if ends else core
+    if "*" in core or "?" in core:
+        return [f"{'*' * starts}{core}{'*' * ends}"]
+    return [fold(unit[0]) for unit in _unit().finditer(core)]
 
 
 def locate_chunks(normalized: str, start: int = 0) -> Iterator[tuple[int, str]]:
@@ -263,9 +319,21 @@ class _Stemmer(threading.local):
 _local = _Stemmer()
 
 
+def without_accents(term: str) -> str:
+    """Return a folded term in basic letters: ``zürich`` as ``zurich``. Of scripts with other marks nothing is left out.
+
+    >>> without_accents("łódź")
+    'lodz'
+    """
+    if term.isascii():
+        return term
+    bare = _ACCENTS.sub("", unicodedata.normalize("NFD", term.translate(_BASIC)))
+    return unicodedata.normalize("NFC", bare) or term
+
+
 def stem(term: str) -> str:
-    """Return the Snowball English stem of a folded term."""
-    return str(_local.stem(term))
+    """Return the Snowball English stem of a folded term without its accents."""
+    return str(_local.stem(without_accents(term)))
 
 
 def stem_arrays(ordered: list[str]) -> Arrays:
@@ -274,7 +342,8 @@ def stem_arrays(ordered: list[str]) -> Arrays:
     A term that is its own stem, and the only one of it, is left out: the dictionary finds it.
     """
     # stems: of each term; shared: how many terms each stem has
-    stems = Stemmer.Stemmer("english", 0).stemWords(ordered)  # no word comes twice, so it need keep none
+    basic = ordered if all(map(str.isascii, ordered)) else list(map(without_accents, ordered))
+    stems = Stemmer.Stemmer("english", 0).stemWords(basic)  # hardly a word comes twice, so it need keep none
     shared = Counter(stems)
     differs = np.fromiter(map(ne, ordered, stems), bool, len(ordered))
     several = np.fromiter(map(shared.__getitem__, stems), np.int64, len(ordered)) > 1
@@ -295,18 +364,17 @@ def inflections(text: str, terms: Strings, hashes: npt.NDArray[np.uint32], numbe
         hashes: The first array of :func:`stem_arrays`.
         numbers: The other.
     """
-    stemmed = _local.stem
-    root = stemmed(text)
+    root = stem(text)
     wanted = zlib.crc32(root.encode("utf-8", "surrogatepass"))
     found, itself, at = [], -1, int(hashes.searchsorted(np.uint32(wanted)))
     # all terms whose stem has this hash stand together; those of another stem are passed over
     while at < len(hashes) and hashes.item(at) == wanted:
         term = numbers.item(at)
         word = terms[term]
-        if stemmed(word) == root:
+        if stem(word) == root:
             found.append(term)
             itself = term if word == text else itself
         at += 1
-    if not found and stemmed(root) == root and (alone := terms.find(root)) >= 0:
+    if not found and stem(root) == root and (alone := terms.find(root)) >= 0:
         return [alone], alone if text == root else -1
     return found, itself

@@ -19,7 +19,7 @@ from rye.index.terms import escape
 from rye.query import ast, is_field_name
 from rye.query.limits import MAX_PHRASE
 from rye.search import bound
-from rye.search.expand import How, Pattern
+from rye.search.expand import How, Pattern, automatic_distance
 from rye.search.fields import (
     ALIASES,
     EXAMPLES,
@@ -305,11 +305,14 @@ def _word_phrase(text: str, how: How, distance: int | None = None) -> bound.Phra
     chunks = analysis.chunks(analysis.normalize(text))
     parts = [part for chunk in chunks for segment in analysis.split_chunk(chunk) for part in segment]
     patterns = tuple(Pattern(part, how, distance) for part in parts)
-    offsets = tuple(range(len(parts)))
+    offsets, misses = tuple(range(len(parts))), 0
+    if how is How.FUZZY and len(parts) > 1 and all(map(analysis.is_unspaced, parts)):
+        patterns = tuple(Pattern(part, How.EXACT) for part in parts)
+        misses = automatic_distance(parts) if distance is None else distance
     if len(parts) == 1 or len(chunks) > 1:
-        return bound.Phrase(patterns, offsets)
+        return bound.Phrase(patterns, offsets, misses=misses)
     form = Pattern(analysis.joined(parts), How.FUZZY if how is How.FUZZY else How.EXACT, distance)
-    return bound.Phrase(patterns, offsets, form)
+    return bound.Phrase(patterns, offsets, form, misses)
 
 
 def words_of(text: str) -> bound.Phrase | None:

@@ -14,11 +14,17 @@ from rye.signing import Verdict
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """Parts at fixed offsets; a single part is a plain word. ``joined`` matches the parts written as one term."""
+    """Parts at fixed offsets; a single part is a plain word.
+
+    Attributes:
+        joined: Matches the parts written as one term.
+        misses: How many of the parts but the first may be something else.
+    """
 
     parts: tuple[Pattern, ...]
     offsets: tuple[int, ...]
     joined: Pattern | None = None
+    misses: int = 0
 
     @property
     def single(self) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Sized
 from enum import StrEnum
 from functools import cached_property
 from itertools import chain
@@ -42,7 +42,7 @@ class Pattern(NamedTuple):
     distance: int | None = None
 
 
-def automatic_distance(term: str) -> int:
+def automatic_distance(term: Sized) -> int:
     """Return how many edits a fuzzy word of this length may be away: up to 2 characters none, up to 5 one, else two."""
     return 0 if len(term) <= 2 else 1 if len(term) <= 5 else 2
 

@@ -87,6 +87,19 @@ def union(several: Sequence[Occurrences], *, by_start: bool) -> Occurrences:
     return distinct(joined, by_start=by_start)
 
 
+def _mostly(parts: Sequence[Occurrences], offsets: Sequence[int], misses: int) -> Occurrences:
+    """Return where the first part stands and at most some of the others are not at their offsets from it.
+
+    The weight is the share of the parts that are there.
+    """
+    starts = parts[0].starts
+    there = np.zeros(len(starts), np.int64)  # per start: how many parts are where they should be
+    for part, offset in zip(parts, offsets, strict=True):
+        there += look_up(part.starts, starts + offset)[1]
+    found = Occurrences(starts, starts + offsets[-1], there / len(parts))
+    return found.take(there >= len(parts) - misses)
+
+
 def consecutive(parts: Sequence[Occurrences], offsets: Sequence[int]) -> Occurrences:
     """Return where every part stands at its offset from the first; the weight is the least of the parts'.
 
@@ -173,6 +186,8 @@ def _occurrences(pattern: Phrase | SloppyPhrase, at: _Positions) -> Occurrences:
         return Occurrences(keys, keys, np.ones(len(keys)))
     if len(pattern.parts) == 1:
         found = at[pattern.parts[0]]
+    elif pattern.misses:
+        found = _mostly([at[part] for part in pattern.parts], pattern.offsets, pattern.misses)
     else:
         found = consecutive([at[part] for part in pattern.parts], pattern.offsets)
     return found if pattern.joined is None else union([found, at[pattern.joined]], by_start=True)
@@ -210,7 +225,8 @@ def _candidates(pattern: TextPattern, postings: Mapping[Pattern, TermPostings]) 
         return shared([unique(*(_candidates(one, postings) for one in choice)) for choice in choices])
     if isinstance(pattern, SloppyPhrase):
         return shared([postings[Pattern(word, How.EXACT)].distinct() for word in dict.fromkeys(pattern.words)])
-    parts = shared([postings[one].distinct() for one in dict.fromkeys(pattern.parts)])
+    needed = pattern.parts[:1] if pattern.misses else pattern.parts
+    parts = shared([postings[one].distinct() for one in dict.fromkeys(needed)])
     return parts if pattern.joined is None else unique(parts, postings[pattern.joined].distinct())
 
 

@@ -326,7 +326,7 @@ def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dict
         if few and analysis.is_plain(word.text):
             continue
         for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
-            plain = len(analysis.parts(text)) < 2
+            plain = len(parts := analysis.parts(text)) < 2 or all(map(analysis.is_unspaced, parts))
             if plain and (few or len(text) < LEAST_LETTERS or text.isdecimal()):
                 continue
             docs = named_by(reader, text)

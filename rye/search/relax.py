@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby, pairwise
 
 from rapidfuzz.distance import OSA
 
@@ -167,9 +167,20 @@ def relax(words: Mapping[ast.Word, int], dictionary: Dictionary, *, forgiving: b
 
 
 def _pieces(text: str, dictionary: Dictionary) -> list[str]:
-    """Return a word as it is to be looked for: its one part, or the whole where some item has it, or its parts."""
+    """Return a word as it is to be looked for: its one part, or the whole where some item has it, or its parts.
+
+    Of text without blanks every two neighbouring letters that items have are looked for together, as most of its words
+    have two.
+    """
     parts = analysis.parts(text)
-    return [text] if len(parts) > 1 and dictionary.has(text) else parts
+    if len(parts) > 1 and dictionary.has(text):
+        return [text]
+    pieces: list[str] = []
+    for unspaced, run in groupby(parts, analysis.is_unspaced):
+        several = list(run)
+        pairs = ["".join(pair) for pair in pairwise(several)] if unspaced else []
+        pieces += [pair for pair in pairs if dictionary.knows(pair)] or pairs or several
+    return pieces
 
 
 def _resembling(part: str, dictionary: Dictionary) -> list[tuple[str, float]]:

@@ -12,6 +12,9 @@ import Stemmer
 JOINERS = "_-./"
 """Characters that hold a chunk together and split it into parts."""
 
+SHARED_LETTERS = "〆ー〱〲〳〴〵〻〼々〇"
+"""Letters that scripts without blanks share, whose names say nothing of a script."""
+
 VALUE_GAP = 100
 """Positions left empty between the values of a field of many values."""
 
@@ -93,9 +96,43 @@ def split_camel(piece: str) -> list[str]:
     return parts
 
 
+def is_unspaced(character: str) -> bool:
+    """Tell whether a letter is of a script that has no blanks between words, or of Hangul."""
+    if unicodedata.category(character) not in {"Lo", "Lm", "Nl"}:
+        return False
+    name = unicodedata.name(character, "")
+    scripts = (
+        "CJK",
+        "HIRAGANA",
+        "KATAKANA",
+        "BOPOMOFO",
+        "HANGUL SYLLABLE",
+        "THAI",
+        "LAO",
+        "KHMER",
+        "MYANMAR",
+        "HANGZHOU",
+        "HENTAIGANA",
+    )
+    return name.startswith(scripts) or character in SHARED_LETTERS
+
+
+def split_units(piece: str) -> list[str]:
+    """Split so that every letter of a script without blanks stands alone with the marks behind it."""
+    units: list[str] = []
+    for character in piece:
+        is_mark = not character.isalnum()
+        begins = is_unspaced(character) or (not is_mark and units and is_unspaced(units[-1][0]))
+        if begins or not units:
+            units.append("")
+        units[-1] += character
+    return units
+
+
 def parts_of(text: str) -> list[str]:
     """Return the parts of a chunk or of one of its segments, as terms."""
-    return [fold(part) for piece in split_at(text, JOINERS) for part in split_camel(piece)]
+    units = [unit for piece in split_at(text, JOINERS) for unit in split_units(piece)]
+    return [fold(part) for unit in units for part in split_camel(unit)]
 
 
 def join(parts: Sequence[str]) -> str:
@@ -152,10 +189,18 @@ def analyze(values: Sequence[str]) -> FieldText:
     return FieldText({term: tuple(sorted(places)) for term, places in found.items()}, length)
 
 
+def plain(term: str) -> str:
+    """Return a term without the accents of Latin, Greek and Cyrillic letters."""
+    others = dict(zip("ıøłđħŧðþæœ", ["i", "o", "l", "d", "h", "t", "d", "th", "ae", "oe"], strict=True))
+    pieces = unicodedata.normalize("NFD", "".join(others.get(character, character) for character in term))
+    bare = "".join(piece for piece in pieces if not "\u0300" <= piece <= "\u036f")
+    return unicodedata.normalize("NFC", bare) or term
+
+
 @cache
 def stem(term: str) -> str:
-    """Return the Snowball English stem of a term."""
-    return str(_ENGLISH.stemWord(term))
+    """Return the Snowball English stem of a term without its accents."""
+    return str(_ENGLISH.stemWord(plain(term)))
 
 
 @cache

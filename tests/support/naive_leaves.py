@@ -15,11 +15,13 @@ from tests.support.naive_analysis import (
     automatic_distance,
     fold,
     has_letter_or_digit,
+    is_unspaced,
     is_word_character,
     joined_form,
     levenshtein,
     nfkc,
     parts,
+    split_units,
     stem,
 )
 
@@ -37,11 +39,13 @@ Vocabulary: TypeAlias = Mapping[str, int]
 class Run:
     """Terms at consecutive positions: for each position the terms that may stand there, or None where any may.
 
-    ``joined`` holds the terms that stand for the whole run at one position.
+    ``joined`` holds the terms that stand for the whole run at one position; ``misses`` of the others but the first
+    may hold other terms.
     """
 
     positions: tuple[Mapping[str, float] | None, ...]
     joined: Mapping[str, float]
+    misses: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +116,11 @@ def _word(text: str, vocabulary: Vocabulary, most: int) -> Run:
 def _fuzzy(text: str, distance: int | None, vocabulary: Vocabulary, most: int) -> Run:
     """A fuzzy word: for each part the terms near it; or those near its joined form."""
     form = joined_form(text)
+    several = _searchable(text)
+    if len(several) > 1 and all(is_unspaced(part[0]) for part in several):
+        most_misses = distance if distance is not None else automatic_distance("x" * len(several))
+        joined = _similar(form, distance, vocabulary, most) if form else {}
+        return Run(tuple({part: 1.0} for part in several), joined, most_misses)
     positions = tuple(_similar(part, distance, vocabulary, most) for part in _searchable(text))
     return Run(positions, _similar(form, distance, vocabulary, most) if form else {})
 
@@ -155,7 +164,24 @@ def wildcard_parts(pattern: str) -> list[re.Pattern[str] | None]:
         found.pop(0)
     while _only_stars(found[-1]):
         found.pop()
-    return [None if _only_stars(piece) else _regex(piece) for piece in found]
+    return [None if _only_stars(one) else _regex(one) for piece in found for one in _in_run(piece)]
+
+
+def _in_run(piece: list[tuple[str, bool]]) -> list[list[tuple[str, bool]]]:
+    """Open a piece at ends where scripts without blanks stand; without wildcards inside, it is its letters in a row."""
+    letters = [character for character, wild in piece if not wild]
+    if not letters:
+        return [piece]
+    first = is_unspaced(letters[0])
+    last = is_unspaced(split_units("".join(letters))[-1][0])
+    inner = list(piece)
+    while first and inner[0] == ("*", True):
+        inner.pop(0)
+    while last and inner[-1] == ("*", True):
+        inner.pop()
+    if any(wild for _, wild in inner):
+        return [[("*", True)] * first + inner + [("*", True)] * last]
+    return [[(character, False) for character in unit] for unit in split_units(fold("".join(letters)))]
 
 
 def wildcard_tokens(pattern: str) -> list[tuple[str, bool]]:
@@ -229,7 +255,11 @@ def _run_places(run: Run, text: FieldText) -> dict[Place, float]:
             1.0 if terms is None else _best_at(terms, text, start + number)
             for number, terms in enumerate(run.positions)
         ]
-        whole = (min(weights), start + len(weights) - 1)
+        held = len(weights) - weights.count(0.0)
+        weight = min(weights)
+        if run.misses:
+            weight = held / len(weights) if weights[0] and held >= len(weights) - run.misses else 0.0
+        whole = (weight, start + len(weights) - 1)
         joined = (_best_at(run.joined, text, start), start)
         if max(whole, joined)[0] > 0:
             best[start] = max(whole, joined)

@@ -11,6 +11,7 @@ from tests.support.naive_analysis import (
     automatic_distance,
     fold,
     has_letter_or_digit,
+    is_unspaced,
     join,
     joined_form,
     levenshtein,
@@ -89,8 +90,10 @@ class Sentence:
             if any(whole.matches(number) for number in range(len(self.corpus.docs))):
                 yield text, 1.0
                 return
-        for part in parts(text):
-            yield from self.corrections(part) if not self.count(part) else [(part, 1.0)]
+        for run in pieces(text):
+            known = [piece for piece in run if self.is_known(piece)]
+            for piece in known if len(parts(run[0])) > 1 and known else run:
+                yield from self.corrections(piece) if not self.is_known(piece) else [(piece, 1.0)]
 
     def corrections(self, part: str) -> list[tuple[str, float]]:
         """Return the nearest term that begins alike, else two known words, else the part itself."""
@@ -125,7 +128,7 @@ class Sentence:
         known = {fold(doc.item.id), fold(doc.item.name)}
         for word in self.words if len(self.words) > 1 else ():
             for text in {word.text, *raw_chunks(word.text)}:
-                if fold(text.strip()) in known and (len(parts(text)) > 1 or self._stands_out(text)):
+                if fold(text.strip()) in known and (is_identifier(text) or self._stands_out(text)):
                     return True
         return False
 
@@ -153,6 +156,22 @@ def without_punctuation(node: ast.Node) -> ast.Node | None:
             return replace(node, operand=without_punctuation(operand) or operand)
         case _:
             return node
+
+
+def is_identifier(text: str) -> bool:
+    """Tell whether a text has several parts, and not only because its script has no blanks between words."""
+    return len(parts(text)) > 1 and not all(is_unspaced(part[0]) for part in parts(text))
+
+
+def pieces(text: str) -> list[list[str]]:
+    """Return the parts of a word; where letters without blanks stand side by side, every two of them, run by run."""
+    runs: list[list[str]] = []
+    for part in parts(text):
+        if is_unspaced(part[0]) and runs and is_unspaced(runs[-1][0][0]):
+            runs[-1].append(part)
+        else:
+            runs.append([part])
+    return [[left + right for left, right in pairwise(run)] or run for run in runs]
 
 
 def brevity(text: str) -> float:

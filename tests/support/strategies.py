@@ -30,6 +30,21 @@ WORDS = (
     *("2.0", "1.0.0-beta", "v2", "v2Beta", "sha256", "42"),
     # the same in other letters
     *("café", "cafe\u0301", "cafe", "ﬁle", "\uff26ile", "Straße", "strasse", "ωμέγα", "ΩΜΈΓΑ", "naïve"),
+    *("ı\u015fık", "isik", "\u0130SIK"),
+    # no blanks between words
+    *(
+        "数据库",
+        "数据库备份指南",
+        "据库",
+        "备份",
+        "备份和恢复",
+        "数据苦",
+        "gpt模型",
+        "データベース",
+        "สำรองข้อมูล",
+        "ข้อมูล",
+        "백업을",
+    ),
 )
 """Words of texts, chosen so that many share a stem, parts, a joined form, an edit, or a folded form."""
 

@@ -39,6 +39,10 @@ TEXTS = st.text(st.one_of(st.sampled_from(TRICKY), st.characters()), max_size=24
         ("ΩΜΈΓΑ", "ωμέγα@0"),
         ("ÉcoleÀ", "école@0 écoleà@0 à@1"),
         ("ÀÉtat", "à@0 àétat@0 état@1"),
+        ("数据库", "数@0 数据库@0 据@1 库@2"),
+        ("gpt模型-x", "gpt@0 gpt模型x@0 模@1 型@2 x@3"),
+        ("ข้อมูล", "ข้@0 ข้อมูล@0 อ@1 มู@2 ล@3"),
+        ("백업", "백@0 백업@0 업@1"),
     ],
 )
 def test_a_chunk_gives_its_parts_and_joined_forms(chunk: str, tokens: str) -> None:

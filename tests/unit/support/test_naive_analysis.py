@@ -35,7 +35,7 @@ ANALYSIS = {
     "Straße ﬁle \uff26ile": "file@1,2 strasse@0",
     "cafe\u0301 caf\u00e9": "caf\u00e9@0,1",
     "x/a-b/c_d": "a@1 ab@1 b@2 c@3 cd@3 d@4 x@0 xabcd@0",
-    "日本語": "日本語@0",
+    "日本語": "日@0 日本語@0 本@1 語@2",
     "… — !": "",
     "": "",
 }

@@ -1,0 +1,149 @@
+"""Words with other accents, widths and cases, and text of scripts without blanks between words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rye.index import analysis
+from rye.index.reader import Reader
+from rye.query import ast
+from rye.search.bind import searched_fields
+from rye.search.highlight import Matches, matched
+from rye.search.relax import Dictionary, relax
+from tests.unit.index.segments import item, reader
+from tests.unit.search.asking import evaluation, ids
+
+ITEMS = [
+    item("umlaut", body="the office in Zürich"),
+    item("plain", body="the office in Zurich"),
+    item("turkish", body="IĞDIR ve İstanbul, ılık"),
+    item("german", body="Hauptstraße"),
+    item("greek", body="ΟΔΥΣΣΕΥΣ"),
+    item("polish", body="Łódź"),
+    item("russian", body="ёлка"),
+    item("wide", body="ＦＵＬＬ ｶﾞｲﾄﾞ"),
+    item("chinese", title="数据库备份指南", body="本文说明如何备份和恢复生产数据库。"),
+    item("other", body="革命根据地"),
+    item("wrapped", body="网络\n配置"),
+    item("japanese", body="毎日データベースをバックアップします"),
+    item("thai", body="วิธีสำรองฐานข้อมูล"),
+    item("lao", body="ການສຳຮອງຂໍ້ມູນ"),
+    item("khmer", body="ការបម្រុងទុកទិន្នន័យ"),
+    item("korean", body="데이터베이스를 백업합니다"),
+    item("mixed", body="使用GPT模型训练"),
+]
+
+
+@pytest.fixture(scope="module")
+def over(tmp_path_factory: pytest.TempPathFactory) -> Reader:
+    """Return a reader over items in several scripts."""
+    folder: Path = tmp_path_factory.mktemp("scripts")
+    return reader(folder, ITEMS)
+
+
+@pytest.mark.parametrize(
+    ("asked", "found"),
+    [
+        ("Zurich", "plain umlaut"),
+        ("zürich", "plain umlaut"),
+        ("Zu\u0308rich", "plain umlaut"),
+        ('"Zurich"', "plain"),
+        ("zür*", "umlaut"),
+        ("igdir", "turkish"),
+        ("ığdır", "turkish"),
+        ("istanbul", "turkish"),
+        ("ISTANBUL", "turkish"),
+        ("ILIK", "turkish"),
+        ("HAUPTSTRASSE", "german"),
+        ("hauptstraße", "german"),
+        ("οδυσσευς", "greek"),
+        ("οδυσσεύσ", "greek"),
+        ("lodz", "polish"),
+        ("елка", "russian"),
+        ("full", "wide"),
+        ("ｆｕｌｌ", "wide"),
+        ("ガイド", "wide"),
+        ("ｶﾞｲﾄﾞ", "wide"),
+        ("数据库", "chinese"),
+        ("备份 OR 恢复", "chinese"),
+        ("库", "chinese"),
+        ("据", "chinese other"),
+        ('"备份和恢复"', "chinese"),
+        ('"和备份"', ""),
+        ("备份 NEAR/3 恢复", "chinese"),
+        ("title:备份", "chinese"),
+        ("title:恢复", ""),
+        ("数据*", "chinese"),
+        ("*据库*", "chinese"),
+        ("数?库", "chinese"),
+        ("数*指", "chinese"),
+        ("指南?", ""),
+        ("-据 备份", ""),
+        ("数据苦", ""),
+        ("数据苦~", "chinese"),
+        ("数苦~", ""),
+        ("数苦~1", "chinese"),
+        ("苦据库~", ""),
+        ("网络配置", "wrapped"),
+        ("データ", "japanese"),
+        ("ข้อมูล", "thai"),
+        ("สำรอง", "thai"),
+        ("ข้อมูล NEAR/5 สำรอง", "thai"),
+        ("ຂໍ້ມູນ", "lao"),
+        ("ទិន្នន័យ", "khmer"),
+        ("데이터베이스", "korean"),
+        ("模型", "mixed"),
+        ("gpt模*", "mixed"),
+        ("gpt", "mixed"),
+    ],
+)
+def test_a_word_is_found(over: Reader, asked: str, found: str) -> None:
+    """Whatever its accents, width and case; in text without blanks wherever it stands."""
+    assert ids(over, asked) == found.split()
+
+
+@pytest.mark.parametrize("asked", ["Zurich", "Zürich"])
+def test_the_spelling_that_was_asked_for_scores_higher(over: Reader, asked: str) -> None:
+    """The other one counts as an inflection."""
+    asked_for = evaluation(over, asked)
+    docs = asked_for.docs().numbers
+    best = docs[int(np.argmax(asked_for.scores(docs)))]
+    assert asked in ITEMS[int(best)].body
+
+
+@pytest.mark.parametrize(
+    ("asked", "found", "marked"),
+    [
+        ("zurich", "umlaut", {"Zürich"}),
+        ("数据库", "chinese", {"数据库"}),
+        ("数据苦~", "chinese", {"数据库"}),
+        ('"备份和恢复"', "chinese", {"备份和恢复"}),
+        ("ข้อมูล", "thai", {"ข้อมูล"}),
+        ("ガイド", "wide", {"ｶﾞｲﾄﾞ"}),
+        ("데이터베이스", "korean", {"데이터베이스"}),
+    ],
+)
+def test_what_matched_is_marked(over: Reader, asked: str, found: str, marked: set[str]) -> None:
+    """Exactly the word, not the run of letters it stands in."""
+    number = next(number for number, one in enumerate(ITEMS) if one.id == found)
+    seen = matched(ITEMS[number], number, Matches(evaluation(over, asked).matchers(), [number]), same_bytes=True)
+    assert {seen.preview[start:end] for start, end in seen.highlights["preview"]} == marked
+
+
+def test_a_sentence_without_blanks_is_read_two_letters_at_a_time(over: Reader) -> None:
+    """As no item has it; pairs that none has are left out."""
+    word = ast.Word("如何备份防火墙")
+    read = relax({word: 1}, Dictionary(over, searched_fields(None)))
+    assert str(read.query) == "如何 OR 何备 OR 备份"
+    assert not read.missing
+
+
+def test_letters_without_blanks_have_no_case() -> None:
+    """Folding leaves each of them as it is, so that a run can be cut before or after it."""
+    letters = [chr(code) for code in range(0x0E00, 0x30000) if analysis.is_unspaced(chr(code))]
+    assert len(letters) > 80_000
+    kept = [letter for letter in letters if analysis.normalize(letter) == letter]
+    assert list(map(analysis.fold, kept)) == kept
