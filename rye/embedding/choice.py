@@ -1,29 +1,37 @@
-"""The choice of an embedder as one line: ``wordllama``, ``none``, ``ollama:MODEL@URL`` or ``openai:MODEL@URL``."""
+"""The choice of an embedder as one line, such as ``wordllama``, ``ollama:MODEL@URL`` or ``model2vec:FOLDER``."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
 from rye.errors import ArgumentError
 
-KINDS: Final = ("wordllama", "ollama", "openai", "none")
+KINDS: Final = ("wordllama", "minilm", "sentence-transformers", "model2vec", "ollama", "openai", "none")
+FOLDERS: Final = ("sentence-transformers", "model2vec")
+"""The kinds whose model is a folder of this machine."""
+
 URLS: Final = {"ollama": "http://127.0.0.1:11434", "openai": "https://api.openai.com/v1"}
 """The default URL of each kind of server."""
 
 VARIABLE: Final = "RYE_EMBEDDER"
 KEY_VARIABLE: Final = "RYE_EMBEDDER_KEY"
 _SERVERS = ("model", "url", "query_prefix", "document_prefix")
-"""The settings that only a server takes."""
+"""The settings that only a server takes; a folder takes those but the URL."""
 
 BATCH, MAX_BATCH = 32, 1024
 TIMEOUT, MAX_TIMEOUT = 30.0, 600.0
+MIN_CHUNK, MAX_CHUNK = 200, 100_000
 _SECRETS: Final = re.compile(r"(?<=//).*@|^(?!\w+://).*@|(?<=[?#]).+", re.DOTALL)
 """The parts of a URL that may be a password or a key."""
 
-_FORMS = "write wordllama, none, ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
+_FORMS = (
+    "write wordllama, minilm, none, sentence-transformers:FOLDER or model2vec:FOLDER with the whole path, "
+    "ollama:MODEL or openai:MODEL, the last two with @URL behind if need be"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,13 +40,15 @@ class Choice:
 
     Attributes:
         kind: One of :data:`KINDS`.
-        model: The server's name of the model.
+        model: The server's name of the model, or the folder that it is in.
         url: Where the server is.
         key_variable: Name of the environment variable that holds the server's key.
         batch: Texts sent at a time.
         timeout: Seconds that one request may take altogether.
         threshold: Similarity below which nothing is found; None for what the model brings.
-        query_prefix, document_prefix: What a server's model wants to read before each query and each text of an item.
+        query_prefix, document_prefix: What a model wants to read before each query and each text of an item.
+        chunk_chars, chunk_overlap: How much of a section one vector stands for at most, and how much two neighbours
+            share; 0 for what the model brings.
     """
 
     kind: str = "wordllama"
@@ -50,6 +60,8 @@ class Choice:
     threshold: float | None = None
     query_prefix: str = ""
     document_prefix: str = ""
+    chunk_chars: int = 0
+    chunk_overlap: int = 0
 
     @classmethod
     def parse(cls, text: str) -> Choice:
@@ -59,7 +71,7 @@ class Choice:
             ArgumentError: ``bad-embedder``.
         """
         kind, _, rest = text.strip().partition(":")
-        model, _, url = rest.partition("@")
+        model, _, url = (rest, "", "") if kind in FOLDERS else rest.partition("@")
         return cls(kind=kind, model=model, url=url).checked(f"{kind}:{model}@{_shown(url)}" if url else text)
 
     def checked(self, written: str = "") -> Choice:
@@ -73,6 +85,15 @@ class Choice:
         """
         if self.kind not in KINDS:
             raise _bad(written or self.kind, f"there is no embedder {self.kind!r}")
+        if self.chunk_overlap * 2 > (self.chunk_chars or MIN_CHUNK):
+            raise _bad(written or self.kind, "chunk_overlap is more than half of chunk_chars")
+        if self.kind in FOLDERS:
+            # a relative one would be another folder wherever rye is run, that of a cloned project among them
+            if not Path(self.model).expanduser().is_absolute():
+                raise _bad(written or self.kind, f"{self.kind} needs the whole path of a folder")
+            if self.url:
+                raise _bad(written or self.kind, f"{self.kind} takes no url ({_shown(self.url)!r})")
+            return self
         if self.kind not in URLS:
             shown = replace(self, url=_shown(self.url))
             idle = [f"{name} ({value!r})" for name in _SERVERS if (value := getattr(shown, name))]
@@ -84,6 +105,15 @@ class Choice:
         url = (self.url or URLS[self.kind]).rstrip("/")
         _check_url(written or _shown(url), url)
         return replace(self, url=url)
+
+    def chunks(self, chars: int = 2_000) -> tuple[int, int, str]:
+        """Return the size of a chunk, what two share, and what the model's name says of them: nothing of the usual.
+
+        Args:
+            chars: The size that the model brings.
+        """
+        found = self.chunk_chars or chars, self.chunk_overlap or (self.chunk_chars or chars) // 10
+        return *found, "" if found == (2_000, 200) else " in chunks of {} and {}".format(*found)
 
     def asking(self, other: Choice) -> Choice:
         """Return another choice, asked as this one is: key, batch and timeout; if it is of the same model, in all."""

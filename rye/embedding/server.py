@@ -40,6 +40,11 @@ MAX_ANSWER: Final = 64 << 20
 _MAX_SHOWN = 200
 _ERROR_BYTES = 4096
 _AGAIN = frozenset({429, 500, 502, 503, 504})
+_REFUSES = frozenset({400, 413, 422})
+"""How servers answer a text that is too long for them, or that they cannot read."""
+
+_SHORT: Final = 64
+"""Characters of a text that is not shortened any more."""
 
 
 def _read_openai(answer: Any) -> Any:
@@ -57,6 +62,10 @@ _DIALECTS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
 
 class _Refused(Exception):
     """The server cannot be reached or is busy: the request may be sent again."""
+
+
+class _TextRefused(UnavailableError):
+    """The server does not take what one request holds; it may take a part of it."""
 
 
 class ServerEmbedder:
@@ -91,6 +100,8 @@ class ServerEmbedder:
         self.model = f"{choice.kind}:{choice.model}@{choice.url}"
         if choice.document_prefix:
             self.model += f" after {choice.document_prefix!r}"
+        self.chunk_chars, self.overlap_chars, chunks = choice.chunks()
+        self.model += chunks
         self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
         self._dimensions = 0
 
@@ -110,17 +121,31 @@ class ServerEmbedder:
     def embed_query(self, text: str) -> Floats:
         """Return the vector of a query; otherwise as :meth:`embed`."""
         found: Floats = self._embed_all([self._choice.query_prefix + text])[0]
+        if not found.any():
+            raise failed(self._name, "refuses the query, or answers it with zeros")
         return found
 
     def _embed_all(self, texts: Sequence[str]) -> Floats:
         size = self._choice.batch
-        found = [self._embed(texts[start : start + size]) for start in range(0, len(texts), size)]
+        found = [self._embed_some(texts[start : start + size]) for start in range(0, len(texts), size)]
         if len({rows.shape[1] for rows in found}) > 1:
             raise failed(self._name, "answered with vectors of different lengths")
         if not found:
             return np.zeros((0, self.dimensions), np.float32)
         self._dimensions = found[0].shape[1]
         return np.concatenate(found)
+
+    def _embed_some(self, texts: Sequence[str]) -> Floats:
+        """Return vectors; where the server refuses, by halves, then of the beginning of a text, at last zeros."""
+        try:
+            return self._embed(texts)
+        except _TextRefused:
+            if half := len(texts) // 2:
+                return np.concatenate([self._embed_some(texts[:half]), self._embed_some(texts[half:])])
+            if len(texts[0]) > _SHORT:
+                return self._embed_some([texts[0][: len(texts[0]) // 2]])
+            width = self._embed(["dimensions"]).shape[1]  # a server that refuses this as well refuses everything
+            return np.zeros((1, width), np.float32)
 
     def _embed(self, texts: Sequence[str]) -> Floats:
         sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
@@ -217,7 +242,10 @@ class ServerEmbedder:
         if status == http.client.TOO_MANY_REQUESTS:
             message, hint = f"the embedder {self._name} gets too many requests ({problem})", "try again later"
             return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
-        return failed(self._name, f"answered with {problem}")
+        fault = failed(self._name, f"answered with {problem}")
+        if status in _REFUSES:
+            return _TextRefused(fault.code, fault.message, hint=fault.hint, embedder=self._name)
+        return fault
 
     def _unreachable(self, problem: str) -> UnavailableError:
         message = f"the embedder {self._name} at {self._choice.url} cannot be reached: {problem}"

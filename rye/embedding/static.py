@@ -1,5 +1,6 @@
-"""The embedded model: WordLlama's 256 dimensions, from the files of its installed package and nowhere else.
+"""Means of token vectors: the embedded model, and folders of model2vec.
 
+The embedded model is WordLlama's, of 256 dimensions, from the files of its installed package and nowhere else.
 A text's vector is the mean of the vectors of its tokens, in lower case, of which the model knows most. WordLlama's own
 loader imports an HTTP client and a schema library, and looks for the tokenizer in a folder its package does not have,
 so it would download one; opening the two files directly takes half the time and no network. None of the
@@ -9,15 +10,18 @@ package's code is run.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
-from rye.embedding.protocol import Floats
+from rye.embedding.choice import Choice
+from rye.embedding.protocol import Floats, missing
 from rye.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -35,14 +39,16 @@ class StaticEmbedder:
     """Means of token vectors; opened from disk, used without a network. Safe to use from several threads.
 
     Args:
-        threshold: Similarity below which nothing is found.
+        choice: Its threshold and the size of chunks.
 
     Raises:
         UnavailableError: ``embedder-missing``: the extra is not installed, or its files are not there.
     """
 
-    def __init__(self, threshold: float = THRESHOLD) -> None:
-        self.threshold = threshold
+    def __init__(self, choice: Choice | None = None) -> None:
+        choice = choice or Choice()
+        self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
+        self.chunk_chars, self.overlap_chars, self._chunks = choice.chunks()
         folder = _folder()
         try:
             from safetensors import SafetensorError, safe_open
@@ -65,7 +71,7 @@ class StaticEmbedder:
         """The name of the model, with a digest of its files."""
         digest = self._tokenizer_digest.copy()
         digest.update(self._weights.data)
-        return f"wordllama:l2_supercat_256:lower:{digest.hexdigest()[:16]}"
+        return f"wordllama:l2_supercat_256:lower:{digest.hexdigest()[:16]}{self._chunks}"
 
     @property
     def dimensions(self) -> int:
@@ -74,17 +80,90 @@ class StaticEmbedder:
 
     def embed(self, texts: Sequence[str]) -> Floats:
         """See :class:`rye.embedding.Embedder`; nothing is cut off."""
+        return self._means([_encodable(text) for text in texts])
+
+    def _means(self, texts: Sequence[str], without: int = -1) -> Floats:
+        """Return the direction of the mean of the tokens of each text, without one token."""
         found = np.zeros((len(texts), self.dimensions), np.float32)
         # shape (tokens of the model, dimensions), narrower than float32; converted whole only where texts are many
         weights = self._weights if len(texts) < _AT_A_TIME else self._weights.astype(np.float32)
         for start in range(0, len(texts), _AT_A_TIME):
-            some = [_encodable(text) for text in texts[start : start + _AT_A_TIME]]
-            for row, one in enumerate(self._tokenizer.encode_batch_fast(some, add_special_tokens=False), start):
-                if one.ids:
-                    found[row] = weights[one.ids].astype(np.float32, copy=False).sum(axis=0)
+            some = self._tokenizer.encode_batch_fast(list(texts[start : start + _AT_A_TIME]), add_special_tokens=False)
+            for row, one in enumerate(some, start):
+                if ids := one.ids if without < 0 else [token for token in one.ids if token != without]:
+                    found[row] = weights[ids].astype(np.float32, copy=False).sum(axis=0)
         norms = np.linalg.norm(found, axis=1, keepdims=True)
         np.divide(found, norms, out=found, where=norms > 0)
         return found
+
+
+class FolderEmbedder(StaticEmbedder):
+    """A model2vec folder: ``model.safetensors`` with a vector for each token, ``tokenizer.json`` and ``config.json``.
+
+    Args:
+        choice: ``model2vec`` with the folder as the model.
+
+    Raises:
+        UnavailableError: ``embedder-missing``: a library or a file is missing, or is not what model2vec writes.
+    """
+
+    def __init__(self, choice: Choice) -> None:
+        self._choice = choice
+        self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
+        self.chunk_chars, self.overlap_chars, self._chunks = choice.chunks()
+        folder = Path(choice.model).expanduser()
+        try:
+            from safetensors import SafetensorError, safe_open
+            from tokenizers import Tokenizer
+        except ImportError as error:
+            raise missing(choice.kind, f"{error.name} is not installed") from None
+        try:
+            with safe_open(folder / "model.safetensors", framework="numpy") as file:
+                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
+            tokenizer = (folder / "tokenizer.json").read_bytes()
+            self._tokenizer = Tokenizer.from_buffer(tokenizer)
+            self._weights = _token_vectors(tensors)
+            vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
+            unknown = json.loads(tokenizer)["model"].get("unk_token")
+            self._weights[max(vocabulary.values(), default=0)]  # a tokenizer may know more tokens than there are
+        except (OSError, SafetensorError, KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+            raise missing(choice.kind, f"the model in {folder} cannot be used: {error}") from None
+        self._unknown = vocabulary.get(unknown, -1)
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._tokenizer_digest = hashlib.sha256(tokenizer)
+
+    @cached_property
+    def model(self) -> str:
+        """The name of the model, with a digest of its files; its folder may move."""
+        digest = self._tokenizer_digest.copy()
+        digest.update(f"{self._weights.shape} {self._choice.document_prefix!r}".encode())
+        digest.update(np.ascontiguousarray(self._weights).data)
+        return f"model2vec:{digest.hexdigest()[:16]}{self._chunks}"
+
+    def embed(self, texts: Sequence[str]) -> Floats:
+        """See :class:`rye.embedding.Embedder`; nothing is cut off, and unknown tokens count for nothing."""
+        sendable = [f"{self._choice.document_prefix}{text}".encode("utf-8", "replace").decode() for text in texts]
+        return self._means(sendable, self._unknown)
+
+    def embed_query(self, text: str) -> Floats:
+        """Return the vector of a query."""
+        sendable = f"{self._choice.query_prefix}{text}".encode("utf-8", "replace").decode()
+        found: Floats = self._means([sendable], self._unknown)[0]
+        return found
+
+
+def _token_vectors(tensors: Mapping[str, npt.NDArray[Any]]) -> Floats:
+    """Return the vector of each token: some models share one among several tokens, and weight each token."""
+    found = tensors["embeddings"].astype(np.float32, copy=False)
+    if found.ndim != 2 or not np.isfinite(found).all():
+        message = "its embeddings are not finite numbers, one row for each token"
+        raise ValueError(message)
+    if (mapping := tensors.get("mapping")) is not None:
+        found = found[mapping.astype(np.int64)]
+    if (weights := tensors.get("weights")) is not None:
+        found = found * weights.astype(np.float32)[:, np.newaxis]
+    return found
 
 
 def _encodable(text: str) -> str:

@@ -19,6 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rye.embedding import Embedder
 from rye.items import Item
 from rye.items.documented import Documented, documented
 from rye.items.model import Section
@@ -55,37 +56,42 @@ class Chunk:
     text: str
 
 
-def chunks_of(item: Item) -> tuple[Chunk, ...]:
+def chunk_size(embedder: Embedder) -> tuple[int, int]:
+    """Return the size of the chunks that an embedder wants, and how much two of them share."""
+    return getattr(embedder, "chunk_chars", CHUNK_CHARS), getattr(embedder, "overlap_chars", OVERLAP_CHARS)
+
+
+def chunks_of(item: Item, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS) -> tuple[Chunk, ...]:
     """Return the texts of an item in order, at least one. A later section without a text of its own has none."""
     names = _names(item)
     if not item.sections:
         itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)]))
-        return (itself, *(_documented(names, one) for one in documented(item)))
-    return tuple(_sectioned(item, names))
+        return (itself, *(_documented(names, one, chars) for one in documented(item)))
+    return tuple(_sectioned(item, names, (chars, overlap)))
 
 
-def _documented(names: Sequence[str], one: Documented) -> Chunk:
-    return Chunk(one.number + 1, 0, f"{_joined([*names, _words(one.symbol.name)])}. {one.text[:CHUNK_CHARS]}")
+def _documented(names: Sequence[str], one: Documented, chars: int) -> Chunk:
+    return Chunk(one.number + 1, 0, f"{_joined([*names, _words(one.symbol.name)])}. {one.text[:chars]}")
 
 
-def _sectioned(item: Item, names: Sequence[str]) -> Iterator[Chunk]:
+def _sectioned(item: Item, names: Sequence[str], size: tuple[int, int]) -> Iterator[Chunk]:
     for ordinal, section in enumerate(item.sections):
         if ordinal and not section.text.strip():
             continue
         headings = map(_words, section.heading_path)
         about = () if ordinal else _about(item, section.text)
         head = _joined([*names, *headings, *about])
-        for number, (start, stop) in enumerate(spans_of(section)):
+        for number, (start, stop) in enumerate(spans_of(section, *size)):
             yield Chunk(ordinal, number, f"{head}. {section.text[start:stop]}" if head else section.text[start:stop])
 
 
-def spans_of(section: Section) -> tuple[tuple[int, int], ...]:
+def spans_of(section: Section, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS) -> tuple[tuple[int, int], ...]:
     """Return where the chunks of a section begin and end in its text; each but the last ends at a break if it can."""
     text, start, spans = section.text, 0, []
-    while len(text) - start > CHUNK_CHARS:
-        stop = _break(text, start + CHUNK_CHARS // 2, start + CHUNK_CHARS)
+    while len(text) - start > chars:
+        stop = _break(text, start + chars // 2, start + chars)
         spans.append((start, stop))
-        start = stop - OVERLAP_CHARS
+        start = stop - min(overlap, chars // 4)
     return (*spans, (start, len(text)))
 
 

@@ -27,7 +27,7 @@ from rye.embedding.protocol import failed
 from rye.errors import ItemError
 from rye.index.arrays import Bools, Ints
 from rye.index.cache_folder import files_in, hold_lock, write_faults
-from rye.index.chunks import Chunk, chunks_of
+from rye.index.chunks import Chunk, chunk_size, chunks_of
 from rye.index.container import DamagedError
 from rye.index.merge import to_merge
 from rye.index.reader import Reader
@@ -250,7 +250,7 @@ class SpaceVectors:
             except ItemError as error:
                 logger.info("not embedded: %s", error)
                 continue
-            batch.append((doc, chunks_of(item)))
+            batch.append((doc, chunks_of(item, *chunk_size(self._embedder))))
             texts += len(batch[-1][1])
             if texts >= TEXTS_AT_A_TIME:
                 yield batch

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rye.index.chunks import spans_of
+from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, spans_of
 from rye.index.reader import Floats
 from rye.items.documented import documented
 from rye.items.model import Item
@@ -52,10 +52,11 @@ def anchor_of(heading: str, text: str) -> str:
     return hashlib.sha256(whole.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def sections_of(item: Item) -> tuple[SectionText, ...]:
+def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)) -> tuple[SectionText, ...]:
     """Return the sections of an item that have a text.
 
-    An item without sections is one, if it has a body; each of its documented functions begins another.
+    An item without sections is one, if it has a body; each of its documented functions begins another. ``size`` is
+    that of a chunk, and how much two of them share.
     """
     name, body = (item.title or item.name,), item.body
     if not item.sections:
@@ -73,7 +74,7 @@ def sections_of(item: Item) -> tuple[SectionText, ...]:
         blank = not section.text.strip()
         if ordinal and blank:  # it has no chunk; a blank first section has one, for what names the item
             continue
-        chunks = tuple((begin + low, begin + high) for low, high in spans_of(section))
+        chunks = tuple((begin + low, begin + high) for low, high in spans_of(section, *size))
         if not blank:
             path, spans = section.heading_path or name, tuple(span for _, span in headings)
             anchor, lines_of_file = anchor_of(path[-1], section.text), (section.line, section.end_line)

@@ -21,7 +21,7 @@ import numpy as np
 
 from rye.errors import UnavailableError
 from rye.index.arrays import Ints, unique
-from rye.index.chunks import chunks_of
+from rye.index.chunks import CHUNK_CHARS, OVERLAP_CHARS, chunk_size, chunks_of
 from rye.index.reader import Floats
 from rye.index.schema import sort_time
 from rye.items.model import Item
@@ -37,7 +37,7 @@ from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
 from rye.search.section_text import SectionText, keyword_scores, sections_of
-from rye.search.semantic import SemanticScores, SemanticSearch
+from rye.search.semantic import SemanticScores, SemanticSearch, spread_of
 from rye.signing import Verdict
 from rye.signing.reasons import cut_short
 from rye.spaces.read import read_item
@@ -104,6 +104,7 @@ class SectionSearch:
         ranking = Fusion(*astuple(mode.fusion)[:4])  # what else a hit has to meet is asked of the chunks
         self._search = Search(request.search._replace(mode=mode._replace(fusion=ranking)), context)
         self._withdrawn = frozenset(self._search.withdrawn().tolist())
+        self._size = CHUNK_CHARS, OVERLAP_CHARS
         self._warnings: list[str] = []
         self._hiding: list[str] = []
         self._hidden: dict[str, int] = {}
@@ -121,6 +122,8 @@ class SectionSearch:
         semantic = search.semantic(plan)
         near = self._by_meaning(semantic, allowed)
         evaluation = near.evaluation if near else search.evaluate(semantic.worded, plan)
+        if near:
+            self._size = chunk_size(near.similarities.meaning.embedder)
         docs = self._best_items(near, evaluation, allowed)
         candidates = list(self._read(docs, evaluation))
         found = self._promote(self._chunks(candidates, near, evaluation))
@@ -174,7 +177,7 @@ class SectionSearch:
         for doc, hydrated in zip(docs.tolist(), hydrator.hydrate(docs.tolist(), self._warnings), strict=True):
             if hydrated is not None:
                 item, file = hydrated.read.item, hydrated.part.root.path / hydrated.path
-                yield _Candidate(doc, hydrated, item, file, _modified(file), sections_of(item))
+                yield _Candidate(doc, hydrated, item, file, _modified(file), sections_of(item, self._size))
 
     def _chunks(self, items: Sequence[_Candidate], near: SemanticScores | None, words: Evaluation) -> Iterator[_Chunk]:
         """Yield all chunks that match, with their scores."""
@@ -186,7 +189,8 @@ class SectionSearch:
             if near.hybrid:
                 counts = [len(section.chunks) for one in items for section in one.sections]
                 groups = np.cumsum([0, *counts])[:-1]
-                fused = fuse(self.request.search.mode.fusion, similarity, keyword, near.threshold, groups=groups)
+                spread, fusion = spread_of(near.similarities.meaning), self.request.search.mode.fusion
+                fused = fuse(fusion, similarity, keyword, near.threshold, groups=groups, spread=spread)
             else:
                 fused = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
             total, matched = fused.total, fused.matched
@@ -220,7 +224,7 @@ class SectionSearch:
             keys = zip(vectors.sections[own].tolist(), vectors.chunks[own].tolist(), strict=True)
             known = dict(zip(keys, found.rows[own].tolist(), strict=True))
         else:
-            chunks, known = chunks_of(item), {}
+            chunks, known = chunks_of(item, *self._size), {}
             try:
                 cosines = (found.meaning.embedder.embed([chunk.text for chunk in chunks]) @ found.query).tolist()
                 known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from rye._text import inline
 from rye.embedding import Choice
-from rye.embedding.choice import MAX_BATCH, MAX_TIMEOUT
+from rye.embedding.choice import MAX_BATCH, MAX_CHUNK, MAX_TIMEOUT, MIN_CHUNK
 from rye.errors import ArgumentError, ItemError, UnavailableError
 from rye.index.schema import TYPE_NAMES
 from rye.items.yaml_safe import load as load_yaml
@@ -45,6 +45,8 @@ _CHOICE: Mapping[str, Parameter] = {
         "batch": Parameter("", kind="integer", low=1, high=MAX_BATCH),
         "timeout": Parameter("", kind="number", low=0, high=MAX_TIMEOUT, above=True),
         "threshold": Parameter("", kind="number", low=0, high=1),
+        "chunk_chars": Parameter("", kind="integer", low=MIN_CHUNK, high=MAX_CHUNK),
+        "chunk_overlap": Parameter("", kind="integer", low=0, high=MAX_CHUNK // 2),
         **dict.fromkeys(("query_prefix", "document_prefix"), Parameter("", kind="string")),
     }.items()
 }

@@ -54,7 +54,15 @@ def test_a_line_that_names_none_is_refused(line: str) -> None:
     with pytest.raises(ArgumentError) as caught:
         Choice.parse(line)
     assert caught.value.code == "bad-embedder"
-    assert caught.value.details["valid"] == ["wordllama", "ollama", "openai", "none"]
+    assert caught.value.details["valid"] == [
+        "wordllama",
+        "minilm",
+        "sentence-transformers",
+        "model2vec",
+        "ollama",
+        "openai",
+        "none",
+    ]
 
 
 def test_turned_off_is_unavailable() -> None:

@@ -218,3 +218,30 @@ def test_a_busy_server_is_asked_again(status: int) -> None:
     assert f"HTTP status {status}" in caught.value.message
     assert caught.value.hint.startswith("try again later" if status == 429 else "see what the server logs")
     assert len(requests) == 6
+
+
+def test_a_text_that_the_server_refuses_costs_that_text_alone() -> None:
+    """Requests are halved, a long text is shortened; one that cannot be embedded is zeros, and a query an error."""
+
+    def answer(body: Any) -> tuple[int, bytes]:
+        if any(len(text) > 500 or "forbidden" in text for text in body["input"]):
+            return 400, b'{"error": "input length exceeds the context length"}'
+        return 200, answered(body["input"], "ollama")
+
+    with serving(answer) as (url, requests):
+        embedder = ServerEmbedder(Choice("ollama", "m", url, batch=8))
+        texts = ["deploy a service", "deploy " * 300, "forbidden", *(f"text {number}" for number in range(13))]
+        found = embedder.embed(texts)
+        assert [row.any() for row in found] == [text != "forbidden" for text in texts]
+        assert (found[0] == embedder.embed(texts[:1])[0]).all()
+        assert len(requests) < 30
+        with pytest.raises(UnavailableError, match="refuses the query"):
+            embedder.embed_query("forbidden")
+
+
+def test_a_server_that_refuses_everything_is_not_asked_for_each_text() -> None:
+    """The error is the server's own, after a few requests."""
+    with serving(lambda _: (400, b"no")) as (url, requests):
+        with pytest.raises(UnavailableError, match="HTTP status 400: no"):
+            ServerEmbedder(Choice("ollama", "m", url)).embed(["a text of some length " * 20] * 500)
+        assert len(requests) < 20
