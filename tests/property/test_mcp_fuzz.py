@@ -22,9 +22,9 @@ JSON = st.recursive(
 )
 ARGUMENTS = {
     "rye_search": "query scope project_path space limit offset sort_by fields filters fuzzy proximity mode level relax "
-    "lenient include_superseded facets threshold source_boosts hybrid like why explain",
+    "lenient include_superseded facets threshold source_boosts hybrid like why explain prefix",
     "rye_sections": "query scope project_path space limit mode filters threshold recency_weight half_life_days "
-    "authority_weight include_superseded lenient max_chars fuzzy relax",
+    "authority_weight include_superseded lenient max_chars fuzzy relax offset hybrid",
     "rye_load": "item project_path space offset limit copy_to",
     "rye_refs": "item project_path direction depth limit",
     "rye_verify": "target project_path space limit offset",
