@@ -9,6 +9,7 @@ embedded, and its file is not read.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from rye.search.bind import searched_fields
 from rye.search.docset import Docs
 from rye.search.engine import Search
 from rye.search.expand import How, Pattern, document_frequencies
-from rye.search.fields import K1, weights_for
+from rye.search.fields import K1, TEXT_FIELDS, Weights, weights_for
 from rye.search.fusion import Fusion, by_similarity, fuse
 from rye.search.results import SearchResponse
 from rye.search.score import Evaluation, idf
@@ -38,6 +39,10 @@ _CANDIDATES = 8 * MAX_KEY_TERMS
 
 _SCORE_RANGE = 10
 """A key term scores at least the best one's score divided by this."""
+
+
+_FACTORS = np.asarray([0.25 if name == "content" else 1.0 for name in TEXT_FIELDS])
+"""Content counts less than in a search: items are alike by what names them, not by what a long text repeats."""
 
 
 class KeyTerm(NamedTuple):
@@ -73,12 +78,16 @@ def _term_shares(reader: Reader, part: Part, local: int) -> tuple[Ints, Floats]:
     segment = part.segment
     postings = np.flatnonzero(segment.posting_doc[:] == local)
     slots = slot_keys(np.full(len(postings), local), segment.posting_field[postings])
-    tf = segment.frequencies(postings) * weights_for(reader).normalized(part, slots)
+    tf = segment.frequencies(postings) * _alike(weights_for(reader)).normalized(part, slots)
     # Postings are ordered by term: the term of a posting is the last one whose postings begin at or before it.
     numbers = np.searchsorted(segment.term_postings, postings.astype(segment.term_postings.dtype), side="right") - 1
     terms, which = np.unique(numbers, return_inverse=True)
     total = np.bincount(which, tf, len(terms))
     return terms, total / (K1 + total)
+
+
+def _alike(weights: Weights) -> Weights:
+    return replace(weights, w=weights.w * _FACTORS)
 
 
 class SimilarSearch(Search):
@@ -87,7 +96,7 @@ class SimilarSearch(Search):
     def similar_to(self, part: Part, local: int) -> SearchResponse:
         """Return the items most similar to a document of ``context.everywhere``, without its own copies."""
         kind, item_id = TYPE_NAMES[part.segment.types[local]], part.segment.ids[local]
-        evaluation = Evaluation(self.reader, self._query(part, local), self.weights, self.states)
+        evaluation = Evaluation(self.reader, self._query(part, local), _alike(self.weights), self.states)
         own = [other.base + doc for other, doc in self.reader.having_key(kind, item_id)]
         allowed = self.allowed() & ~Docs(self.reader.size, numbers=np.asarray(sorted(own), np.int64))
         near = self._scores(part, local, allowed, evaluation) if self.request.mode.name != "keyword" else None

@@ -10,6 +10,8 @@ import pytest
 
 from rye import Registry
 from rye.errors import ArgumentError, NotFoundError
+from rye.index.schema import TYPE_NAMES
+from rye.search.fields import TEXT_FIELDS
 from rye.search.similar import key_terms
 from tests.support.embedders import Broken, Hashed
 from tests.support.spacesim import SpaceSim, no_own_items
@@ -68,16 +70,24 @@ def test_scope_space_page_and_superseded_items_are_as_in_a_search(registry: Regi
         assert (page.total, page.next_offset) == (len(every), following)
 
 
-def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry) -> None:
-    """Each telling word as a phrase of one word with its share as boost finds the same with the same scores."""
+def test_scores_are_those_of_the_words_written_as_a_query(registry: Registry, tmp_path: Path) -> None:
+    """Each key term as a phrase with its share as boost finds the same, where content has a quarter of its weight."""
     state = registry._indexes.current(0)
     (part, local), *_ = state.everywhere.having_key("knowledge", "boat")
     words = key_terms(state.everywhere, part, local)
     assert words[0].text in {"boats", "anchor", "rudder"}
     query = " OR ".join(f'"{word.text}"^{word.share:.9f}' for word in words)
-    asked = {hit.path: hit.score for hit in registry.search(query, limit=100, explain=True).results if hit.id != "boat"}
+    sim = SpaceSim(tmp_path)
+    for (source, path), text in TEXTS.items():
+        sim.write(source, path, text)
+    quarter = TEXT_FIELDS["content"].weight / 4
+    sim.write(
+        "user", "config/search.yaml", "weights:\n" + "".join(f"  {t}: {{content: {quarter}}}\n" for t in TYPE_NAMES)
+    )
+    answer = sim.registry().search(query, limit=100)
+    asked = {hit.id: hit.score for hit in answer.results if hit.id != "boat"}
     found = registry.similar("boat", limit=100, explain=True).results
-    assert {hit.path: hit.score for hit in found} == pytest.approx(asked, abs=1e-4)
+    assert {hit.id: hit.score for hit in found} == pytest.approx(asked, abs=1e-4)
     assert all(
         sum(trace.contribution for trace in hit.explain or ()) == pytest.approx(hit.score, abs=1e-4) for hit in found
     )
