@@ -38,7 +38,7 @@ from prompt_toolkit.styles import Style
 
 from rye._text import inline
 from rye.cli.options import Place, ask
-from rye.cli.render.items import render_item
+from rye.cli.render.items import render_item, render_unreadable
 from rye.cli.render.parts import passage, standing_label
 from rye.cli.terminal import Terminal, show
 from rye.errors import RyeError
@@ -185,13 +185,13 @@ class Browser:
 
     def _preview(self, hit: SearchResult) -> list[str]:
         terminal = self._terminal
-        try:
-            head, *rest = render_item(self.load(hit), terminal)
-        except RyeError as error:
-            return [terminal.style(inline(error.message), "red")]
         spans = hit.highlights.get("preview")
         found = passage(hit.preview, spans, light=terminal.light, width=terminal.width) if spans else []
-        *facts, content = rest
+        try:
+            head, *facts, content = render_item(self.load(hit), terminal)
+        except RyeError as error:
+            head, *facts = render_unreadable(hit, error.message, terminal)
+            return [head, *found, *facts]
         lines = content.expandtabs(4).splitlines()
         more = [terminal.dim(f"and {len(lines) - _LINES} more lines")] if len(lines) > _LINES else []
         return [head, *found, *facts, *lines[:_LINES], *more]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING
 
 from rye._text import block, inline
@@ -13,7 +13,7 @@ from rye.cli.terminal import VERDICT_MARKS, Terminal, cells, cut, pad
 from rye.surface.text import header, source_name, standing
 
 if TYPE_CHECKING:
-    from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult
+    from rye.registry import LoadedItem, RelatedItem, Relation, Relations, SearchResponse, SearchResult, Signature
 
 _LISTED_BEFORE = {
     *("author", "category", "created", "created_at", "description", "id", "name"),
@@ -29,15 +29,38 @@ def render_item(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
 
     Markdown is shown as written and not rendered: a comment that a renderer would hide is part of what an agent reads.
     """
-    name = terminal.style(inline(f"{loaded.item.type}:{loaded.item.id}"), "cyan", bold=True)
-    yield f"{name}  {verdict_label(loaded.signature, terminal)}"
-    yield from _fact_lines(loaded, terminal)
+    yield _heading(loaded.ref, loaded.signature, terminal)
+    yield from _fact_lines(_facts(loaded), terminal)
     yield terminal.dim(("─" if terminal.unicode else "-") * (terminal.width or 72))
     yield block(loaded.content.rstrip("\n"))
 
 
-def _fact_lines(loaded: LoadedItem, terminal: Terminal) -> Iterator[str]:
-    facts = [(inline(name), value) for name, value in _facts(loaded) if value.strip()]
+def render_unreadable(hit: SearchResult, message: str, terminal: Terminal) -> Iterator[str]:
+    """Yield what a hit says of an item that cannot be loaded, as :func:`render_item` does, then why it cannot."""
+    signature = hit.signature
+    facts = {
+        "title": hit.title,
+        "description": hit.description,
+        "verdict": signature.reason,
+        "signed": signed_by(signature),
+        "source": source_name(hit.source, hit.bundle),
+        "path": hit.path,
+        "shadows": ", ".join(hit.shadows),
+        "shadowed by": ", ".join(hit.shadowed_by),
+        "state": ", ".join(hit.states),
+        "see instead": hit.successor,
+    }
+    yield _heading(f"{hit.type}:{hit.id}", signature, terminal)
+    yield from _fact_lines(facts.items(), terminal)
+    yield terminal.style(inline(message), "red")
+
+
+def _heading(ref: str, signature: Signature, terminal: Terminal) -> str:
+    return f"{terminal.style(inline(ref), 'cyan', bold=True)}  {verdict_label(signature, terminal)}"
+
+
+def _fact_lines(listed: Iterable[tuple[str, str]], terminal: Terminal) -> Iterator[str]:
+    facts = [(inline(name), value) for name, value in listed if value.strip()]
     width = max(cells(name) for name, _ in facts)
     room = None if terminal.width is None else terminal.width - width - 4
     for name, value in facts:

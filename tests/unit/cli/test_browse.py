@@ -101,14 +101,36 @@ def test_the_item_beside_the_hits_says_whether_it_can_be_believed(sim: SpaceSim)
 
 
 def test_an_item_that_is_gone_says_so(sim: SpaceSim) -> None:
-    """In the place of its content."""
+    """In the place of its content, below what the hit says of it."""
     registry = sim.registry()
     browser = Browser(registry, {}, PLAIN)
     browser.look("orchestrator")
     sim.delete("project", "knowledge/threads/orchestrator.md")
     registry.max_staleness = 1e9
-    (line,) = browser.preview()
-    assert "threads/orchestrator" in line
+    first, *_, last = browser.preview()
+    assert first.startswith("knowledge:threads/orchestrator  ")
+    assert "threads/orchestrator" in last
+
+
+def test_an_item_that_another_file_of_its_name_keeps_from_loading_still_says_whether_to_believe_it(
+    sim: SpaceSim,
+) -> None:
+    """Verdict, reason, signer and path come from the hit; why it cannot be loaded stands below, without escapes."""
+    sim.write("project", "tools/dup.py", '"""Duplicate \x1b[31m finder."""\n')
+    sim.write("project", "tools/dup.sh", "# duplicate finder\n")
+    sim.sign("project", "tools/dup.py")
+    browser = Browser(sim.registry(), {}, Terminal(colour=False, unicode=False, width=300))
+    browser.look("dup")
+    seen = set[str]()
+    for _ in browser.hits:
+        first, *facts, last = browser.preview()
+        assert first.startswith("tool:dup  ")
+        assert {"verdict", "path", "source"} <= {line.split()[0] for line in facts if line.startswith("  ")}
+        assert "dup.py" in last and "dup.sh" in last  # noqa: PT018
+        assert "\x1b[31m" not in "".join(facts)
+        seen |= {line.split()[-1] for line in facts if line.split()[:1] in (["path"], ["signed"])}
+        browser.move(1)
+    assert seen
 
 
 def test_a_long_item_is_cut(sim: SpaceSim) -> None:
