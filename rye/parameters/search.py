@@ -113,7 +113,7 @@ class FuzzyParts(TypedDict, total=False):
     """``fuzzy``."""
 
     enabled: Annotated[bool, Parameter("Whether words forgive typos", True)]
-    max_distance: Annotated[int | None, Parameter("Letters in which words may differ", low=0, high=2)]
+    max_distance: Annotated[int | None, Parameter("Letters in which words may differ; more than 2 count as 2", low=0)]
 
 
 class ProximityParts(TypedDict, total=False):
@@ -180,10 +180,10 @@ class _Loose(TypedDict, total=False):
     fuzzy: Annotated[
         Mapping[str, Any] | None,
         _distance(
-            "Let words differ by a few letters: automatic by their length, or at most N, 0 to 2",
+            "Let words differ by a few letters: automatic by their length, or at most N, up to 2",
             parts=FuzzyParts,
             brief="Forgive typos.",
-            data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, 0 to 2; '
+            data='`{"enabled": true, "max_distance": 2}`: words may differ by up to that many letters, at most 2; '
             '`{"enabled": false}`: never, not even when matched more loosely',
             metavar="[N]",
         ),

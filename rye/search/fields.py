@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +18,7 @@ from rye.index.postings import LENGTH_BITS, Norms
 from rye.index.reader import Floats, Part, Reader
 from rye.index.schema import FIELD_BITS, TYPE_NAMES, fold_value
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
+from rye.query import ast
 from rye.signing.model import Verdict
 
 K1 = 9.0
@@ -132,6 +133,15 @@ def canonical(name: str) -> str:
     """Return the name that a field of this or another name goes by, whatever its case."""
     folded = name.casefold()
     return ALIASES.get(folded, folded)
+
+
+def looked_for(node: ast.Node) -> Iterator[ast.Node]:
+    """Yield the words, wildcards and phrases of a query, except on fields that are compared as a whole."""
+    if isinstance(node, (ast.Word, ast.Wildcard, ast.Fuzzy, ast.Phrase)):
+        yield node
+    elif not isinstance(node, ast.Field) or canonical(node.name) in TEXT_FIELDS:
+        for each in ast.children(node):
+            yield from looked_for(each)
 
 
 def kind_of(key: str) -> str:

@@ -18,7 +18,8 @@ from rye.index.schema import TYPE_NAMES, fold_value
 from rye.index.terms import escape
 from rye.parameters import ParameterError
 from rye.query import ast, loosen
-from rye.search.fields import TEXT_FIELDS, canonical
+from rye.query.limits import MAX_FUZZY
+from rye.search.fields import TEXT_FIELDS, canonical, looked_for
 from rye.search.pasted import as_phrase, as_text, is_pasted, without_punctuation
 from rye.search.relax import Dictionary
 from rye.search.request import Request
@@ -124,6 +125,8 @@ def make_plan(request: Request) -> Plan:
         if strict or error.code == "too-long" or not is_pasted(request.query, None):
             raise
         return _read_as_text(_text_plan(request), error.message)
+    if request.proximity is not None and len(list(looked_for(parsed.ast))) < 2:
+        return _without_proximity(make_plan(request._replace(proximity=None)))
     if strict:
         return _plan(request, parsed.ast, parsed.dropped)
     plan = _sentence(request, parsed)
@@ -131,6 +134,13 @@ def make_plan(request: Request) -> Plan:
     if as_words or not is_pasted(request.query, parsed.ast):
         return plan
     return replace(plan, as_sentence=_text_plan(request))
+
+
+def _without_proximity(plan: Plan) -> Plan:
+    """Return a plan with the warning that ``proximity`` had no effect, in its other reading too."""
+    message = "proximity had no effect: the query has fewer than two words"
+    other = plan.as_sentence and _without_proximity(plan.as_sentence)
+    return replace(plan, warnings=(*plan.warnings, message), as_sentence=other)
 
 
 def _parse(text: str, *, lenient: bool) -> ast.Parsed:
@@ -221,13 +231,17 @@ def _plan(request: Request, main: ast.Node, left_out: Sequence[ast.Dropped]) -> 
     elif not request.fuzzy:
         found = query.loosen(main) if request.lenient else query.as_words(main)
         bag = Counter(found or ())
-    if request.fuzzy:
-        fuzzed = _fuzz(main, request.fuzzy_distance)
-        if fuzzed == main and not isinstance(main, ast.Everything):
-            warnings.append("fuzzy had no effect: the query has no plain word in a text field")
-        main, prefixed = fuzzed, prefixed and _fuzz(prefixed, request.fuzzy_distance)
     fixed = tuple((name, _field_query(name, text, lenient=request.lenient)) for name, text in request.fields.items())
     dropped += [one for _, more in fixed for one in more.dropped]
+    if request.fuzzy:
+        before, distance = (main, fixed), request.fuzzy_distance
+        if distance is not None and distance > MAX_FUZZY:
+            warnings.append(f"fuzzy forgives {MAX_FUZZY} letters at most: distance {distance} is read as {MAX_FUZZY}")
+            distance = MAX_FUZZY
+        main, prefixed = _fuzz(main, distance), prefixed and _fuzz(prefixed, distance)
+        fixed = tuple((name, replace(one, ast=_fuzz_field(name, one.ast, distance))) for name, one in fixed)
+        if (main, fixed) == before and (fixed or not isinstance(main, ast.Everything)):
+            warnings.append("fuzzy had no effect: the query has no plain word in a text field")
     words = bag if request.relax else {}
     return Plan(main, fixed, bag, words, request.fuzzy is not False, tuple(dropped), tuple(warnings), prefixed=prefixed)
 
@@ -259,12 +273,17 @@ def _fuzz(node: ast.Node, distance: int | None) -> ast.Node:
             return ast.Fuzzy(text, distance, span)
         case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
             return replace(node, operands=tuple(_fuzz(operand, distance) for operand in operands))
-        case ast.Field(name=name) if canonical(name) not in TEXT_FIELDS:
-            return node
-        case ast.Not(operand=operand) | ast.Boost(operand=operand) | ast.Field(operand=operand):
+        case ast.Field(name=name, operand=operand):
+            return replace(node, operand=_fuzz_field(name, operand, distance))
+        case ast.Not(operand=operand) | ast.Boost(operand=operand):
             return replace(node, operand=_fuzz(operand, distance))
         case _:
             return node
+
+
+def _fuzz_field(name: str, node: ast.Node, distance: int | None) -> ast.Node:
+    """Make every plain word that a field must match fuzzy, where the field is text."""
+    return _fuzz(node, distance) if canonical(name) in TEXT_FIELDS else node
 
 
 def _near(node: ast.Node, distance: int) -> ast.Node:

@@ -368,5 +368,7 @@ class SemanticSearch:
         if self.request.mode.name == "semantic":
             request, main = self.request, self.plan.main
             forgiving = not request.fuzzy and any(isinstance(one, ast.Fuzzy) for one in ast.walk(main))
-            given = {"level": request.level, "fuzzy": request.fuzzy, "^": has_boost(main), "~": forgiving}
+            held = any(isinstance(one, ast.Fuzzy) for _, parsed in self.plan.fixed for one in ast.walk(parsed.ast))
+            fuzzy = request.fuzzy and not held
+            given = {"level": request.level, "fuzzy": fuzzy, "^": has_boost(main), "~": forgiving}
             yield from (f"{name} has no effect in semantic mode" for name, is_given in given.items() if is_given)

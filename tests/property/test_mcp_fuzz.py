@@ -12,6 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from mcp import Client, MCPError, types
 
+from rye.parameters.tools import TOOLS
 from tests.support.mcp_server import Session, session, text_of
 from tests.support.spacesim import SpaceSim, furnish
 
@@ -20,16 +21,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=12), inner, max_size=4),
     max_leaves=8,
 )
-ARGUMENTS = {
-    "rye_search": "query scope project_path space limit offset sort_by fields filters fuzzy proximity mode level relax "
-    "lenient include_superseded facets threshold source_boosts hybrid like why explain prefix",
-    "rye_sections": "query scope project_path space limit mode filters threshold recency_weight half_life_days "
-    "authority_weight include_superseded lenient max_chars fuzzy relax offset hybrid",
-    "rye_load": "item project_path space offset limit copy_to",
-    "rye_refs": "item project_path direction depth limit",
-    "rye_verify": "target project_path space limit offset",
-    "rye_sign": "target project_path space dry_run",
-}
+ARGUMENTS = {tool: sorted(parameters) for tool, parameters in TOOLS.items()}
 NEARLY = st.sampled_from(
     [
         "*",
@@ -64,7 +56,7 @@ OPTIONS = settings(max_examples=150, deadline=None, suppress_health_check=list(H
 def calls(draw: st.DrawFn) -> tuple[str, dict[str, Any]]:
     """Return a tool and what it might be given: known and unknown names, values that fit and others."""
     tool = draw(st.sampled_from(sorted(ARGUMENTS)))
-    names = st.sampled_from(ARGUMENTS[tool].split()) | st.text(max_size=12)
+    names = st.sampled_from(ARGUMENTS[tool]) | st.text(max_size=12)
     given_ = draw(st.dictionaries(names, NEARLY | JSON, max_size=6))
     if tool == "rye_sign":
         given_["dry_run"] = draw(st.just(True) | JSON.filter(lambda value: value not in (False, None)))
@@ -90,9 +82,7 @@ def schemas(shared: Session) -> dict[str, jsonschema.Draft202012Validator]:
         return (await client.list_tools()).tools
 
     tools = shared.run(talk)
-    assert {tool.name: set(tool.input_schema["properties"]) for tool in tools} == {
-        name: set(words.split()) for name, words in ARGUMENTS.items()
-    }
+    assert {tool.name: sorted(tool.input_schema["properties"]) for tool in tools} == ARGUMENTS
     return {tool.name: jsonschema.Draft202012Validator(tool.output_schema or {}) for tool in tools}
 
 

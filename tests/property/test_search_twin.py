@@ -17,7 +17,7 @@ from rye import Registry, SearchResponse, SearchResult
 from rye.query import ast
 from tests.support import naive
 from tests.support.naive_docs import NaiveDoc, states
-from tests.support.query_strategies import Case, cases
+from tests.support.query_strategies import Case, bags_of_words, cases, group
 from tests.support.signed import EVE, NOW
 from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import TOPIC, as_file
@@ -138,27 +138,32 @@ def test_verdicts_are_searched_as_they_are(drawn: tuple[Case, list[str]]) -> Non
 def loose_cases(draw: st.DrawFn) -> tuple[Case, dict[str, Any], dict[str, Any]]:
     """Draw a search for several words, with the ``fuzzy`` and ``proximity`` it is asked with."""
     case = draw(cases(most=6, verdicts=("unsigned",)))
-    texts = draw(st.lists(st.sampled_from(draw(TOPIC)), min_size=2, max_size=4))
-    query = ast.And(tuple(map(ast.Word, texts)))
+    texts = draw(st.lists(st.sampled_from(draw(TOPIC)), min_size=1, max_size=4))
+    query = group(ast.And, list(map(ast.Word, texts)))
     off: list[dict[str, Any]] = [{}, {"enabled": False}, {"enabled": False, "max_distance": 1}]
-    fuzzy: list[dict[str, Any]] = [{"enabled": True}, *({"max_distance": number} for number in range(3))]
+    fuzzy: list[dict[str, Any]] = [{"enabled": True}, *({"max_distance": number} for number in range(4))]
     proximity: list[dict[str, Any]] = [{"enabled": True}, *({"max_distance": number} for number in (1, 2, 9))]
-    options = replace(case.options, text=str(query), relax=False)
+    fields = draw(st.dictionaries(st.sampled_from(["title", "body", "description"]), bags_of_words(), max_size=2))
+    options = replace(case.options, text=str(query), relax=False, fields={**case.options.fields, **fields})
     drawn = Case(case.docs, query, options)
     return drawn, draw(st.sampled_from([*off, *fuzzy])), draw(st.sampled_from([*off, *proximity]))
 
 
+def forgiving(words: ast.Node, fuzzy: dict[str, Any]) -> Sequence[ast.Node]:
+    """Return some words, each with the typos that ``fuzzy`` forgives: two at most."""
+    operands = words.operands if isinstance(words, ast.And) else (words,)
+    if not fuzzy.get("enabled", bool(fuzzy)):
+        return operands
+    distance = None if "max_distance" not in fuzzy else min(fuzzy["max_distance"], 2)
+    return [ast.Fuzzy(one.text, distance) for one in operands if isinstance(one, ast.Word)]
+
+
 def stands_for(words: ast.Node, fuzzy: dict[str, Any], proximity: dict[str, Any]) -> ast.Node:
-    """Return the query that says the same as words with these dictionaries."""
-    assert isinstance(words, ast.And)
-    operands = words.operands
-    if fuzzy.get("enabled", bool(fuzzy)):
-        operands = tuple(
-            ast.Fuzzy(one.text, fuzzy.get("max_distance")) for one in operands if isinstance(one, ast.Word)
-        )
-    if proximity.get("enabled", bool(proximity)):
+    """Return the query that says the same as words with these dictionaries; one word is near nothing."""
+    operands = tuple(forgiving(words, fuzzy))
+    if proximity.get("enabled", bool(proximity)) and len(operands) > 1:
         return ast.Near(operands, (proximity.get("max_distance", 5),) * (len(operands) - 1))
-    return ast.And(operands)
+    return group(ast.And, operands)
 
 
 @given(loose_cases())
@@ -170,6 +175,8 @@ def test_fuzzy_and_proximity_are_what_they_stand_for(drawn: tuple[Case, dict[str
         sim = SpaceSim(Path(folder), bundles=BUNDLES)
         lay(sim, case.docs)
         docs = sim.docs(NOW)
-        expected = naive.search(docs, stands_for(case.query, fuzzy, proximity), options=case.options)
+        fields = {name: group(ast.And, forgiving(one, fuzzy)) for name, one in case.options.fields.items()}
+        options = replace(case.options, fields=fields)
+        expected = naive.search(docs, stands_for(case.query, fuzzy, proximity), options=options)
         found = ask(sim.registry(), case, fuzzy=fuzzy, proximity=proximity)
         compare(found, expected, docs)

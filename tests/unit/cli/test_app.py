@@ -292,7 +292,6 @@ def test_a_named_bundle_counts_beside_those_of_the_environment(monkeypatch: pyte
         (["search", "a", "--level", "3"], "[bad-level]: --level is 3", "1"),
         (["search", "a", "--mode", "bogus"], "[bad-mode]: --mode is 'bogus'", "keyword"),
         (["search", "a", "--mode", "semantic", "--threshold", "7"], "[bad-threshold]: --threshold is 7", "1"),
-        (["search", "a", "--fuzzy", "9"], "[bad-fuzzy]", "2"),
         (["search", "a", "--proximity", "-1"], "[bad-proximity]", "0"),
         (["sections", "a", "--mode", "keyword", "--threshold", ".2"], "--threshold has no effect", "--mode semantic"),
         (

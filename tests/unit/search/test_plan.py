@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from rye import query
@@ -161,13 +163,50 @@ def test_fuzzy_and_proximity_go_together() -> None:
     assert stages("a b", proximity={"max_distance": 3}, fuzzy={"max_distance": 1}) == [("all", "a~1 NEAR/3 b~1")]
 
 
-@pytest.mark.parametrize("text", ["", "a", "a OR b", "title:a b", "a -b", "a b^2", "(a b) OR c"])
-def test_proximity_needs_several_words(text: str) -> None:
-    """What cannot be near anything is an error that shows the way."""
+@pytest.mark.parametrize("text", ["a OR b", "title:a b", "a -b", "a b^2", "(a b) OR c", "title:(a b)"])
+def test_proximity_needs_words_beside_each_other(text: str) -> None:
+    """Several words that cannot be a chain are an error that shows the way."""
     with pytest.raises(ArgumentError) as caught:
         make_plan(request(text, proximity={"enabled": True}))
     assert caught.value.code == "bad-proximity"
     assert "NEAR" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    "text", ["", "*", "a", '"a b"', "a*", "a~", "-a", "title:a", "a type:tool", "is:x type:b", "key?"]
+)
+def test_proximity_of_fewer_than_two_words_is_none(text: str) -> None:
+    """The query is planned as without it, relaxation included, and a warning says that it had no effect."""
+    plan, without = make_plan(request(text, proximity={"max_distance": 3})), make_plan(request(text))
+    assert plan.warnings == ("proximity had no effect: the query has fewer than two words",)
+    assert replace(plan, warnings=(), as_sentence=None) == replace(without, as_sentence=None)
+    assert bool(plan.as_sentence) is bool(without.as_sentence)
+
+
+@pytest.mark.parametrize(("fields", "fixed"), [
+    ({"title": "c -d"}, "c~2 -d~2"),
+    ({"Body": "c OR d* title:e"}, "c~2 OR d* title:e~2"),
+    ({"type": "tool"}, "tool"),
+    ({"author": "ann"}, "ann"),
+])  # fmt: skip
+def test_the_fuzzy_dictionary_holds_for_fields_of_text(fields: dict[str, str], fixed: str) -> None:
+    """Their plain words forgive typos, too; without any such word a warning says that it had no effect."""
+    plan = make_plan(request("", fields=fields, fuzzy={"max_distance": 2}))
+    assert [str(parsed.ast) for _, parsed in plan.fixed] == [fixed]
+    assert bool(plan.warnings) is ("~" not in fixed)
+    assert not make_plan(request("a", fields=fields, fuzzy={"enabled": True})).warnings
+    off = make_plan(request("", fields=fields, fuzzy={"enabled": False}))
+    assert "~" not in str(off.fixed)
+    assert not off.warnings
+
+
+@pytest.mark.parametrize("distance", [3, 10**30])
+def test_a_greater_distance_than_two_is_read_as_two(distance: int) -> None:
+    """A warning says so, where fuzzy is on; the seed sets no maximum."""
+    plan = make_plan(request("a", fuzzy={"max_distance": distance}))
+    assert str(plan.main) == "a~2"
+    assert plan.warnings == (f"fuzzy forgives 2 letters at most: distance {distance} is read as 2",)
+    assert not make_plan(request("a", fuzzy={"enabled": False, "max_distance": distance})).warnings
 
 
 @pytest.mark.parametrize(

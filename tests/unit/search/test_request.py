@@ -135,7 +135,7 @@ def refused(**options: Any) -> ArgumentError:
         ("fuzzy", True),
         ("fuzzy", {"distance": 1}),
         ("fuzzy", {"enabled": 1}),
-        ("fuzzy", {"max_distance": 3}),
+        ("fuzzy", {"max_distance": -1}),
         ("fuzzy", {"max_distance": "1"}),
         ("proximity", {"max_distance": 0}),
         ("proximity", {"max_distance": 1001}),
