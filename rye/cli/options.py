@@ -64,7 +64,7 @@ def _option(each: Parameter, *, unset: bool = False) -> click.Option:
         multiple=several,
         default=None if unset else default,
         show_default=default not in {None, (), ""} and (str(default) if unset else True),
-        metavar=None if each.form in {"choice", "range"} else metavar(each),
+        metavar=None if each.form == "choice" else metavar(each),
         help=text,
         shell_complete=partial(_completed, each.choices or each.words),
     )

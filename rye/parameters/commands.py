@@ -40,6 +40,7 @@ class RefsOptions(TypedDict, total=False):
             "`out`: what it refers to; `in`: what refers to it",
             *("both", "out", "in"),
             brief="out: from the item; in: to it.",
+            hint="out is what it refers to, in what refers to it, both either",
         ),
     ]
     depth: Annotated[int, Parameter("Steps to go", 1, low=1, high=32, brief="Steps to go.")]
@@ -166,7 +167,9 @@ COMMANDS: Mapping[str, _Table] = {
         _named(scope=Parameter("Types and namespaces", "*", flags="argument"))
         | _SPACE
         | _named(
-            limit=Parameter("Items at most", kind="integer", low=1, shown="all", flags="--limit -n"),
+            limit=Parameter(
+                "Items at most, 1 or more; by default all", kind="integer", low=1, shown="all", flags="--limit -n"
+            ),
             offset=Parameter("Items to skip", 0, low=0, high=MAX_OFFSET, kind="integer"),
             sort=_choice(
                 "`id` (by space, then id), `name`, or `date` (newest first)", *("id", "name", "date"), metavar="ORDER"
@@ -350,6 +353,7 @@ COMMANDS: Mapping[str, _Table] = {
                 high=65_535,
                 kind="integer",
                 form="range",
+                metavar="N",
             ),
             token_file=_file(
                 "With `--http`: demand the token in this file; by default that in `RYE_MCP_TOKEN`, if it is set"

@@ -230,7 +230,7 @@ def check(parameter: Parameter, value: Any, path: tuple[str, ...] = ()) -> Any:
     elif parameter.kind == "object" and fits and not all(isinstance(key, str) for key in value):
         fits = False
     elif fits and not _is_within(parameter, value):
-        _refuse_value(parameter, path, repr(value))
+        _refuse_value(parameter, path, repr(value).removesuffix(".0"))
     if not fits:
         of = "" if value is None or parameter.choices else f", of type {type(value).__name__}"
         near = guess(value, parameter.choices) if parameter.kind == "string" else ""

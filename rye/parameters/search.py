@@ -256,7 +256,7 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
     prefix: Annotated[
         bool,
         Parameter(
-            "Take the last word also as the beginning of one, as while it is typed",
+            "Take the word the query ends in also as the beginning of one, as while it is typed",
             brief="Last word is a prefix.",
         ),
     ]

@@ -12,11 +12,15 @@ MAX_CONTENT = 100_000
 
 _whole = partial(Parameter, kind="integer")
 _ITEM = Parameter(
-    "`type:id`, or an id that only one type has", brief="type:id; or id, if only one type has it.", required=True
+    "`type:id`, or an id that only one type has",
+    brief="type:id; or id, if only one type has it.",
+    required=True,
+    hint="write type:id, or the id alone if only one type has it",
 )
 _PROJECT = Parameter(
     "The absolute path of the folder that holds `.ai`", brief="Absolute; else server's.", shown="the server's"
 )
+_TARGET = "write type:id, in whose id * and ? may stand, or a scope such as tool.demo.*; * is all"
 _SPACE = parameters_of(SpaceOptions)["space"]
 _SEARCH, _SECTIONS = parameters_of(SearchOptions), parameters_of(SectionOptions)
 _AS_SEARCH = partial(Parameter._replace, brief="As in rye_search.")
@@ -80,6 +84,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "`type:id`, where the id may hold `*` and `?`, or a scope; never a path",
             "*",
             brief="type:id (* and ? in the id), or scopes: tool.rye.*.",
+            hint=_TARGET,
         ),
         "project_path": _PROJECT,
         "space": _SPACE,
@@ -91,6 +96,7 @@ _TABLE: Mapping[str, Mapping[str, Parameter]] = {
             "`type:id`, where the id may hold `*` and `?`, or a scope",
             brief="type:id (* and ? in the id), or scopes: tool.demo.*; *: all.",
             required=True,
+            hint=_TARGET,
         ),
         "project_path": _PROJECT,
         "space": _SPACE._replace(

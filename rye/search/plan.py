@@ -28,15 +28,19 @@ from rye.search.score import Evaluation
 
 def _with_prefix(node: ast.Node, text: str) -> ast.Node | None:
     """Return a query that takes the word its text ends in also as a prefix; None where it ends in no word."""
-    operands = node.operands if isinstance(node, ast.And) else (node,)
-    last = operands[-1]
-    word = last.operand if isinstance(last, ast.Field) else last
-    if not isinstance(word, ast.Word) or word.span[1] != len(text):
-        return None
-    open_end: ast.Node = ast.Or((word, ast.Wildcard(f"{escape(word.text)}*", word.span)), word.span)
-    if isinstance(last, ast.Field):
-        open_end = replace(last, operand=open_end)
-    return replace(node, operands=(*operands[:-1], open_end)) if isinstance(node, ast.And) else open_end
+    match node:
+        case ast.And(operands=operands) | ast.Or(operands=operands) | ast.Near(operands=operands):
+            last = _with_prefix(operands[-1], text)
+            return last and replace(node, operands=(*operands[:-1], last))
+        case ast.Field(name=name, operand=ast.Word(text=word, span=span)) if canonical(name) == "is":
+            return replace(node, operand=ast.Wildcard(f"{escape(word)}*", span)) if span[1] == len(text) else None
+        case ast.Field(operand=operand):
+            last = _with_prefix(operand, text)
+            return last and replace(node, operand=last)
+        case ast.Word(text=word, span=span) if span[1] == len(text):
+            return ast.Or((node, ast.Wildcard(f"{escape(word)}*", span)), span)
+        case _:
+            return None
 
 
 ANY_LIMIT = 10

@@ -40,13 +40,19 @@ def render_stats(stats: Stats, terminal: Terminal) -> Iterator[str]:
         "signers": _signers(total.signers),
         "text": f"{total.words:,} words, {total.terms:,} terms, {total.categories} categories, {total.tags} tags",
         "hidden": f"{total.superseded} superseded, {total.deprecated} deprecated, {total.yanked} yanked",
-        "shadows": f"{total.shadowing} items hide others, {total.shadowed} are hidden",
+        "shadows": _shadows(total.shadowing, total.shadowed),
         "duplicates": f"{total.duplicates} with the same bytes, {total.ambiguous} share type and id in one source",
         "unreadable": plural(sum(space.unreadable for space in stats.spaces), "file"),
     }
     width = max(map(len, facts))
     for name, value in facts.items():
         yield f"{terminal.dim(name.ljust(width))}  {value}"
+
+
+def _shadows(hiding: int, hidden: int) -> str:
+    return (
+        f"{plural(hiding, 'item')} hide{'s' * (hiding == 1)} others, {hidden} {'is' if hidden == 1 else 'are'} hidden"
+    )
 
 
 def _signers(signers: Mapping[str, int]) -> str:

@@ -214,7 +214,8 @@ def render_why(why: Why, terminal: Terminal) -> Iterator[str]:
         yield terminal.style(place, "green", bold=True)
     else:
         yield f"{name}  {inline(why.source)}"
-        yield terminal.style(f"not among the {plural(why.total, 'hit')} -- {inline(why.stage)}", "red", bold=True)
+        place = f"not among the {plural(why.total, 'hit')}" if why.total else "no hit"
+        yield terminal.style(f"{place} -- {inline(why.stage)}", "red", bold=True)
         for reason in why.reasons:
             part = terminal.style(inline(reason.clause), bold=True)
             yield f"  {part}{': ' if reason.clause else ''}{inline(reason.message)} [{inline(reason.code)}]"

@@ -58,6 +58,17 @@ def test_whatever_is_typed_is_no_error(sim: SpaceSim, typed: str) -> None:
     assert browser.status().startswith("[")
 
 
+def test_the_last_word_may_go_on_wherever_it_stands(sim: SpaceSim) -> None:
+    """After OR, beside NEAR, in a group that is not closed yet; the value of ``is:`` is completed without a warning."""
+    whole = ids(sim.registry(), "orchestrator")
+    assert whole <= ids(sim.registry(), "qqqqzzzz OR orchestr")
+    assert whole <= ids(sim.registry(), "(qqqqzzzz OR orchestr")
+    assert ids(sim.registry(), "thread NEAR/9 orchestr") == ids(sim.registry(), "thread NEAR/9 orchestr*")
+    found = search_typed(sim.registry(), "is:untr")
+    assert found.total
+    assert not any(text.startswith("left out") for text in found.warnings)
+
+
 def test_a_search_that_cannot_be_leaves_the_hits_and_says_why(sim: SpaceSim) -> None:
     """As when a filter names what no item has."""
     browser = Browser(sim.registry(), {}, PLAIN)
