@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rye.index.schema import TYPE_NAMES, TYPE_NUMBER
-from rye.items import EXTENSIONS, ItemType
+from rye.items import EXTENSIONS, PLAIN_EXTENSIONS, ItemType
 from rye.items.model import Item
 
 TYPED, BY_NAME = 1, 2
@@ -148,11 +148,46 @@ def id_lookups(text: str) -> tuple[Lookup, ...]:
 
 
 @lru_cache(maxsize=1 << 16)
-def span_lookups(text: str) -> tuple[Lookup, ...]:
-    """Return what a word marked as code may name: an item by its id with dots for slashes, or by its name."""
-    if "." not in text:
-        return (_by_name(text),)
-    return tuple(dict.fromkeys((*id_lookups(text), _by_name(_stem(text)))))
+def span_lookups(text: str, item_type: str, folder: str) -> tuple[Lookup, ...]:
+    """Return what a word marked as code may name, which is more often a function or a file than an item.
+
+    That is an item by its id with dots for slashes, or one in the same folder; a script in any folder by its file name.
+
+    Args:
+        text: The word.
+        item_type: Type of the item in which it stands.
+        folder: The folder of its id.
+    """
+    stem = _stem(text)
+    beside = f"{folder}/{stem}" if folder else stem
+    if stem == text:
+        dotted = id_lookups(text) if "." in text else ()
+        return tuple(dict.fromkeys((*dotted, _by_id(beside, ""))))
+    suffix = text[len(stem) :]
+    kinds = sorted((kind for kind, suffixes in EXTENSIONS.items() if suffix in suffixes), key=lambda k: k != item_type)
+    found = [_by_id(beside, kind) for kind in kinds]
+    return (*found, _by_name(stem, "tool")) if suffix in PLAIN_EXTENSIONS[ItemType.TOOL] else tuple(found)
+
+
+MAX_IMPORT_ROOTS = 8
+"""Folders that a module may count from: the importing tool's own, those above it, and at last the folder of tools."""
+
+
+@lru_cache(maxsize=1 << 16)
+def import_lookups(path: str, folder: str) -> tuple[Lookup, ...]:
+    """Return the tools that an import may name, best first: of Python ``a.b``, ``.b`` and ``..b``, else ``./b.js``.
+
+    A module counts from the folder of the tool, where Python looks first for those of a script, or from one above it.
+    """
+    if "/" in path:
+        return tuple(dict.fromkeys((*relative(path, "tool", folder), *relative(f"{path}/index", "tool", folder))))
+    place = path.lstrip(".").replace(".", "/")
+    folders = folder.split("/") if folder else []
+    up = len(path) - len(place) - 1  # a dot is the folder itself, each further one the folder above
+    if up > len(folders):
+        return ()
+    depths = [len(folders) - up] if up >= 0 else [*range(len(folders), 0, -1)[: MAX_IMPORT_ROOTS - 1], 0]
+    return tuple(_by_id("/".join([*folders[:depth], place]), "tool") for depth in depths)
 
 
 _WORD = re.compile(r"(?<![\w.+@~%:/\\$&=?#-])\.?+\w[\w.+@~%-]*+[:/][\w.+@~%:/#?=&-]++")
@@ -190,7 +225,7 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
         suffix: Extension of its file.
     """
     body = item.body
-    markdown = suffix == ".md"
+    markdown, folder = suffix == ".md", item.id.rpartition("/")[0]
     # the cheap tests for a character come first: most bodies have few of these, and a regex over all of it is slow
     found: list[Mention] = []
     if ":" in body or "/" in body:
@@ -202,7 +237,7 @@ def mentions(item: Item, suffix: str) -> list[Mention]:
             for match in islice(_SPAN.finditer(body), _MOST)
             if not match[1][0].isdigit() and any(mark in match[1].strip("-_.") for mark in "-_.")
         )
-        found += [Mention(match[1], span_lookups(match[1]), False, match.start()) for match in spans]
+        found += [Mention(match[1], span_lookups(match[1], item.type, folder), False, match.start()) for match in spans]
     if markdown and ("](" in body or "[[" in body):
         found += islice(_links(item), _MOST)
     if not found:

@@ -1,4 +1,4 @@
-"""The references of an item to others: those that its metadata states, those of its steps, and mentions in its body.
+"""The references of an item to others: those of its metadata and steps, mentions in its body, and imports of code.
 
 Nothing is resolved here. An edge keeps the reference as written and the lookups that it stands for; which item that is
 depends on all spaces, and is found when it is asked for (:mod:`rye.search.graph`).
@@ -13,13 +13,13 @@ from functools import cached_property
 from itertools import chain
 from typing import Any, NamedTuple
 
-from rye.index.references import Lookup, lookups, mentions
+from rye.index.references import Lookup, import_lookups, lookups, mentions
 from rye.index.schema import TYPE_NAMES
 from rye.items.model import Item, ItemType
 
 KINDS = (
     *("references", "executor", "requires", "extends", "supersedes", "superseded_by"),
-    *("permissions", "steps", "mentions"),
+    *("permissions", "steps", "mentions", "imports"),
 )
 """Kinds of edges; the position in this tuple is the kind's number in a segment."""
 
@@ -94,7 +94,8 @@ def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -
     """
     edges: dict[tuple[Any, ...], Edge] = {}  # by kind, text and lookups, each once, where it stands first
     stated: set[tuple[str, int]] = set()  # text and line of references that are not mentions
-    for edge in chain(_metadata_edges(item, data), _step_edges(item, data), _mention_edges(item, suffix)):
+    found = _metadata_edges(item, data), _step_edges(item, data), _import_edges(item), _mention_edges(item, suffix)
+    for edge in chain.from_iterable(found):
         if len(edges) >= most:
             break
         place = edge.text, edge.line
@@ -105,6 +106,13 @@ def edges_of(item: Item, suffix: str, data: bytes, most: int = MAX_REFERENCES) -
             if edge.sure and not before.sure:
                 edges[edge[:3]] = edge
     return list(edges.values())
+
+
+def _import_edges(item: Item) -> Iterator[Edge]:
+    folder = item.id.rpartition("/")[0]
+    for path, line in item.imports:
+        if len(path) <= MAX_REFERENCE_TEXT and (found := import_lookups(path, folder)):
+            yield Edge("imports", path, found, False, line)
 
 
 def _mention_edges(item: Item, suffix: str) -> Iterator[Edge]:

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import threading
 import warnings
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 from rye.errors import ItemError
-from rye.items.model import Draft, Symbol
+from rye.items.model import Draft, Import, Symbol
 from rye.items.values import clean, cut_blank_head, first_paragraph, jsonable
 
 _SHEBANG = re.compile(r"(?:#![^\n]*\n)?+(?:[ \t]*\n|[ \t]*['\"]use strict['\"];?[ \t]*\n)*+")
@@ -170,7 +172,14 @@ def read_python(text: str) -> Draft:
     body, line = cut_blank_head(text)
     metadata = {name.strip("_"): value for name, value in _dunders(tree.body)}
     paragraph = first_paragraph(ast.get_docstring(tree, clean=True) or "") or header(text, "#")[1]
-    return Draft(metadata=metadata, body=body, body_line=line, symbols=tuple(_symbols(tree.body)), paragraph=paragraph)
+    return Draft(
+        metadata=metadata,
+        body=body,
+        body_line=line,
+        symbols=tuple(_symbols(tree.body)),
+        imports=tuple(_imports(tree.body, text)),
+        paragraph=paragraph,
+    )
 
 
 _ONE_AT_A_TIME = threading.Lock()
@@ -220,3 +229,29 @@ def _symbols(statements: list[ast.stmt]) -> Iterator[Symbol]:
         elif isinstance(node, ast.ExceptHandler):
             below = node.body
         stack += [(child, owner) for child in reversed(below)]
+
+
+def _imports(statements: list[ast.stmt], text: str) -> Iterator[Import]:
+    """Yield the modules of imports, and each name taken from one, which may be a module too; none of Python's own."""
+    found = [each for each in statements if isinstance(each, ast.Import | ast.ImportFrom)]
+    if text.count("import") > len(found):  # as each has the word once, there may be more within other statements
+        found = [each for each in _statements(statements) if isinstance(each, ast.Import | ast.ImportFrom)]
+    for one in found:
+        names = [alias.name for alias in one.names]
+        if isinstance(one, ast.ImportFrom):
+            module = "." * one.level + (one.module or "")
+            inner = [f"{module}{'.' if one.module else ''}{name}" for name in names if name != "*"]
+            names = [module, *inner] if one.module else inner
+        for name in names:
+            if name.partition(".")[0] not in sys.stdlib_module_names:
+                yield Import(name, one.lineno)
+
+
+def _statements(statements: list[ast.stmt]) -> Iterator[ast.AST]:
+    """Yield statements and those within them, in file order."""
+    stack: list[ast.AST] = [*reversed(statements)]
+    while stack:
+        node = stack.pop()
+        yield node
+        below = [getattr(node, name, ()) for name in ("body", "handlers", "cases", "orelse", "finalbody")]
+        stack += [each for each in chain.from_iterable(below) if isinstance(each, ast.AST)][::-1]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
-from typing import Any, NewType
+from typing import Any, NamedTuple, NewType
 
 from rye._text import RawEnvelope
 from rye.items.values import DESCRIPTION_CHARS, STATED_CHARS, iso, one_line, plain, shorten, tags_of, text_of
@@ -64,6 +64,16 @@ class Symbol:
     end_line: int
 
 
+class Import(NamedTuple):
+    """Code that a tool takes from elsewhere, with its 1-based line in the file.
+
+    ``path`` has dots in Python (``fw.door``, ``.door`` in the same folder) and begins with ``./`` or ``../`` elsewhere.
+    """
+
+    path: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class Item:
     """One parsed file.
@@ -83,7 +93,7 @@ class Item:
             comparing with its path.
         body: The searchable text without envelope and without the metadata block.
         body_line: 1-based line of the file where ``body`` begins.
-        sections, symbols: In file order.
+        sections, symbols, imports: In file order.
         envelope: The raw signature line if there is one; nothing about it has been verified.
     """
 
@@ -104,6 +114,7 @@ class Item:
     body_line: int = 1
     sections: tuple[Section, ...] = ()
     symbols: tuple[Symbol, ...] = ()
+    imports: tuple[Import, ...] = ()
     envelope: RawEnvelope | None = None
 
 
@@ -132,7 +143,7 @@ class Draft:
 
     Attributes:
         metadata: JSON-able values.
-        body, body_line, sections, symbols: As in :class:`Item`.
+        body, body_line, sections, symbols, imports: As in :class:`Item`.
         heading: Title to use where the metadata states none.
         paragraph: Description to use where the metadata states none, as one paragraph of the format.
     """
@@ -142,6 +153,7 @@ class Draft:
     body_line: int = 1
     sections: tuple[Section, ...] = ()
     symbols: tuple[Symbol, ...] = ()
+    imports: tuple[Import, ...] = ()
     heading: str = ""
     paragraph: str = ""
 
@@ -169,6 +181,7 @@ def assemble(draft: Draft, *, item_type: ItemType, item_id: str, envelope: RawEn
         body_line=draft.body_line,
         sections=draft.sections,
         symbols=draft.symbols,
+        imports=draft.imports,
         envelope=envelope,
     )
 

@@ -41,7 +41,7 @@ MAX_DEPTH = 32
 
 MASKS = ("orphan", "dangling", "referring", "referred")
 _KEPT = ".relations.ryx"
-_RULES = 1
+_RULES = 2
 """Raised with every change of what a reference names: masks kept by other rules are made anew."""
 
 
@@ -202,7 +202,7 @@ class Graph:
             found["referring"][docs] = True
             found["dangling"][docs[(rows.hits.low == rows.hits.high)[rows.which]]] = True
             # counts: how often the item at each place is referred to by others: all references of winning documents,
-            # less those to the item they stand in; mentions of that are no references in the first place.
+            # less those to the item they stand in; mentions and imports of that are no references in the first place.
             rows = rows.take(winning[docs])
             own = rows.take(rows.of_themselves(np.flatnonzero(~rows.mentions)))
             places = names.places[own.hits.by_name[own.which].astype(int), names.items_of(own.docs)]

@@ -38,6 +38,7 @@ ANY_TYPE = np.uint64((1 << TYPE_BITS) - 1)
 KIND_BITS: Final = UNSURE - 1
 
 _MENTIONS: Final = KIND_NUMBER["mentions"]
+"""The number of mentions; that of imports is greater, and those of what metadata and steps state are less."""
 _NONE: Ints = np.empty(0, np.int64)
 _SPARSE: Final = 64
 
@@ -220,8 +221,8 @@ class Rows(NamedTuple):
 
     @property
     def mentions(self) -> Bools:
-        """Which are mentions in a body."""
-        found: Bools = (self.part.segment.edges.kinds[self.numbers] & KIND_BITS) == _MENTIONS
+        """Which are mentions in a body, or imports."""
+        found: Bools = (self.part.segment.edges.kinds[self.numbers] & KIND_BITS) >= _MENTIONS
         return found
 
     def of_themselves(self, some: Ints) -> Ints:
@@ -305,7 +306,7 @@ def _hits(names: Names, edges: EdgeColumns, targets: Ints | None = None) -> Hits
 
 
 def _references(rows: Rows) -> Rows:
-    """Leave out rows of deleted documents, and possible mentions of nothing, of several or of the item itself."""
+    """Leave out rows of deleted documents, and mentions and imports of nothing, of several or of the item itself."""
     edges, hits = rows.part.segment.edges, rows.hits
     count = hits.high - hits.low
     kept: Bools = rows.part.live[edges.docs[rows.numbers]]

@@ -16,15 +16,16 @@ from tests.support.spacesim import SpaceSim, no_own_items, split_path
 
 SOURCES = ("project", "user", "system:shop")
 PATHS = (
-    *("tools/run.py", "tools/ops/run.py", "tools/ops/fix_it.py", "tools/ops/b-note.py"),
+    *("tools/run.py", "tools/ops/run.py", "tools/ops/fix_it.py", "tools/ops/deep/run.py", "tools/ops/b-note.py"),
     *("knowledge/a.md", "knowledge/ops/a.md", "knowledge/ops/b-note.md", "knowledge/deep/ops/b-note.md"),
     *("knowledge/ops/run.md", "directives/ops/run.md", "directives/ops/go-on.md"),
 )
 TEXTS = (
     *("a", "run", "b-note", "fix_it", "go-on", "ops/a", "ops/run", "ops/run.md", "ops.fix_it", "b-note.md"),
     *("tool:ops/run", "tool:run", "knowledge:b-note", "directive:ops/gone", "tools/ops/run.py", "knowledge/ops/a.md"),
-    *("ops/gone", "nowhere", "deep/ops/b-note", "tool:ops/b-note"),
+    *("fix_it.py", "run.py", "go-on.md", "ops/gone", "nowhere", "deep/ops/b-note", "tool:ops/b-note"),
 )
+MODULES = ("run", "ops.run", "fix_it", "ops.fix_it", ".fix_it", "..run", "...gone", "ops.gone")
 LINKS = ("./a.md", "b-note.md", "../a.md", "../deep/ops/b-note.md", "gone.md")
 KEYS = (("references", "references"), ("executor_id", "executor"), ("extends", "extends"), ("requires", "requires"))
 
@@ -53,8 +54,13 @@ def _file(draw: st.DrawFn, source: str, path: str) -> tuple[File, str]:
         lines.append(f"{key}: [{text}]" if markdown else f'__{key}__ = "{text}"')
         written.append(Written(name, text, "metadata", len(lines)))
     lines += ["---", "", "# Title", ""] if markdown else ["", "# what follows is a comment"]
-    forms = ("typed", "slash", "span", "link", "plain") if markdown else ("slash", "plain")
+    forms = ("typed", "slash", "span", "link", "plain") if markdown else ("slash", "plain", "import")
     for form in draw(st.lists(st.sampled_from(forms), max_size=3)):
+        if form == "import":
+            module = draw(st.sampled_from(MODULES))
+            lines.append(f"from {module} import something")
+            written.append(Written("imports", module, form, len(lines)))
+            continue
         text = draw(st.sampled_from(LINKS if form == "link" else [each for each in TEXTS if _fits(each, form)]))
         marked = {"span": f"`{text}`", "link": f"[so]({text})"}.get(form, text)
         lines.append(f"{'' if markdown else '# '}See {marked}, and so on.")

@@ -21,7 +21,7 @@ class Written:
     Attributes:
         kind: What kind of edge it makes.
         text: As written.
-        form: ``metadata``, ``typed``, ``slash``, ``span`` or ``link``: where it stands.
+        form: ``metadata``, ``typed``, ``slash``, ``span``, ``link`` or ``import``: where it stands.
         line: On which line.
     """
 
@@ -75,9 +75,9 @@ class NaiveRelations:
     def _edges_of(self, file: File) -> Iterator[Edge]:
         for written in file.written:
             means, by_name = self._means(file, written)
-            if written.kind == "mentions" and file.key in means:
+            if written.kind in {"mentions", "imports"} and file.key in means:
                 continue
-            if written.form in {"slash", "span"} and (not means or (by_name and len(means) > 1)):
+            if written.form in {"slash", "span", "import"} and (not means or (by_name and len(means) > 1)):
                 continue
             yield Edge(file, written, means)
 
@@ -98,8 +98,10 @@ class NaiveRelations:
         text = written.text
         if written.form == "link":
             yield from self._path(f"{folder}/{text}" if folder else text, file.key[0])
-        elif written.form == "span" and "." not in text:
-            yield "", "name", text
+        elif written.form == "span":
+            yield from self._span(text, file.key[0], f"{folder}/" if folder else "")
+        elif written.form == "import":
+            yield from self._module(text, folder)
         else:
             prefer = {"executor": "tool", "extends": file.key[0], "requires": file.key[0]}.get(written.kind, "")
             kind, colon, rest = text.partition(":")
@@ -108,8 +110,33 @@ class NaiveRelations:
             else:
                 place = folder if written.form == "metadata" else ""
                 for reading in self._forms(text, place, (prefer, "") if prefer else ("",)):
-                    if written.form == "metadata" or reading[1] == "id" or written.form == "span":
+                    if written.form == "metadata" or reading[1] == "id":
                         yield reading
+
+    def _span(self, text: str, kind: str, folder: str) -> Iterator[tuple[str, str, str]]:
+        stem = without_extension(text)
+        if stem == text:
+            yield from (each for each in self._forms(text, "", ("",)) if "." in text and each[1] == "id")
+            yield "", "id", folder + text
+        elif text.endswith(".md"):
+            yield kind, "id", folder + stem  # only Markdown has such spans in the spaces of the test
+            yield "directive" if kind == "knowledge" else "knowledge", "id", folder + stem
+        elif text.endswith(".py"):
+            yield "tool", "id", folder + stem
+            yield "tool", "name", stem
+
+    @staticmethod
+    def _module(text: str, folder: str) -> Iterator[tuple[str, str, str]]:
+        above = folder
+        for _ in range(len(text) - len(text.lstrip(".")) - 1):
+            if not above:
+                return
+            above = above.rpartition("/")[0]
+        while True:
+            yield "tool", "id", "/".join([*filter(None, [above]), *text.lstrip(".").split(".")])
+            if not above or text.startswith("."):
+                return
+            above = above.rpartition("/")[0]
 
     @staticmethod
     def _path(path: str, kind: str) -> Iterator[tuple[str, str, str]]:

@@ -9,8 +9,20 @@ import pytest
 
 from rye import Registry
 from rye.index import relation_columns
-from rye.index.references import BY_NAME, Lookup, key_of, lookups, relative
+from rye.index.references import (
+    BY_NAME,
+    MAX_IMPORT_ROOTS,
+    TYPE_BITS,
+    TYPED,
+    Lookup,
+    import_lookups,
+    key_of,
+    lookups,
+    relative,
+    span_lookups,
+)
 from rye.index.relations import MAX_REFERENCE_TEXT, MAX_REFERENCES, Edge, edges_of
+from rye.index.schema import TYPE_NUMBER
 from rye.items import ItemType, parse
 from tests.support.spacesim import SpaceSim
 
@@ -189,6 +201,58 @@ def test_words_of_a_body_that_mention_items(body: str, expected: list[tuple[str,
     """Ids with a type, a slash or marked as code are mentions; plain words, URLs, paths and patterns are none."""
     found = {(edge.text, edge.sure) for edge in edges(f"# A\n\n{body}\n") if edge.kind == "mentions"}
     assert found == set(expected)
+
+
+@pytest.mark.parametrize(
+    ("code", "expected"),
+    [
+        ("from fw.door import set_shipment", [("fw.door", 1), ("fw.door.set_shipment", 1)]),
+        ("import fw.door as d, json\nfrom os import path", [("fw.door", 1)]),
+        (
+            "def run():\n    try:\n        from .door import x\n    except A:\n        import b",
+            [*[(".door", 3), (".door.x", 3), ("b", 5)]],
+        ),
+        ("from . import door\nfrom a import *", [(".door", 1), ("a", 2)]),
+        ('"""\nimport a\nfrom b import c\n"""\n# import d\nx = "import e"', []),
+        ("from ....far import x", []),
+    ],
+)
+def test_imports_of_python_are_those_of_its_syntax_tree(code: str, expected: list[tuple[str, int]]) -> None:
+    """Modules and the names taken from them, wherever they stand; no text, and nothing of the standard library."""
+    found = [edge for edge in edges(code, suffix=".py") if edge.kind == "imports"]
+    assert [(edge.text, edge.line) for edge in found] == expected
+    assert not any(edge.sure for edge in found)
+
+
+def test_an_import_counts_from_the_folder_of_the_tool_or_one_above() -> None:
+    """The nearest comes first; a dot is the folder itself, and none leads out of the space."""
+    tool = TYPE_NUMBER["tool"]
+
+    def keys(path: str, folder: str) -> list[tuple[int, int]]:
+        return [(each.how, each.key) for each in import_lookups(path, folder)]
+
+    assert keys("c.d", "a/b") == [(1, key_of(f"{above}c/d", tool)) for above in ("a/b/", "a/", "")]
+    assert keys("c", "") == [(1, key_of("c", tool))]
+    assert keys("..c", "a/b") == [(1, key_of("a/c", tool))]
+    assert keys("....c", "a/b") == []
+    assert len(keys("c", "/".join("x" * 500))) == MAX_IMPORT_ROOTS
+
+
+@pytest.mark.parametrize(
+    ("span", "named"),
+    [
+        ("set_shipment", ["docs/set_shipment"]),
+        ("rye.core.registry", ["rye.core.registry", "rye/core/registry"]),
+        ("pyproject.toml", ["docs/pyproject"]),
+        ("notes.md", ["docs/notes"]),
+    ],
+)
+def test_a_code_span_that_only_looks_like_an_id_is_none(span: str, named: list[str]) -> None:
+    """It is looked up by id, with dots for slashes, and beside its item; not as the name of an item anywhere."""
+    found = span_lookups(span, "knowledge", "docs")
+    assert not any(each.how & BY_NAME for each in found)
+    assert {each.key >> TYPE_BITS for each in found} >= {key_of(each) >> TYPE_BITS for each in named}
+    assert [each.how for each in span_lookups("walker.py", "knowledge", "docs")] == [TYPED, TYPED | BY_NAME]
 
 
 def test_what_is_sure_somewhere_is_sure() -> None:
