@@ -22,8 +22,8 @@ def near(*operands: Node, distance: int = 1) -> Near:
 
 
 SINGLE = [
-    (Word("file"), "File, file; files filing", 1 + 1 + 0.5 + 0.5),
-    (Word("files"), "file file files", 0.5 + 0.5 + 1),
+    (Word("file"), "File, file; files filing", 1 + 1 + 0.6 + 0.6),
+    (Word("files"), "file file files", 0.6 + 0.6 + 1),
     (Word("file"), "profile", 0),
     (Word("filesystem"), "file-system", 1),
     (Word("system"), "file-system", 1),
@@ -52,8 +52,8 @@ SEVERAL = [
     (Word("file-system"), "file system", 1),
     (Word("file-system"), "filesystem", 1),
     (Word("file-system"), "file-system", 1),
-    (Word("file-system"), "files system; filesystems", 0.5),
-    (Word("file-system"), "files systems file-system", 0.5 + 1),
+    (Word("file-system"), "files system; filesystems", 0.6),
+    (Word("file-system"), "files systems file-system", 0.6 + 1),
     (Word("file-system"), "system file", 0),
     (Word("don't"), "don t", 1),
     (Word("don't"), "dont", 0),
@@ -117,7 +117,7 @@ NEAR = [
     (near(Word("a"), Word("b"), distance=2), "a x b x a", 1),
     (near(Word("a"), Word("b"), distance=2), "a b a b", 2),
     (near(Word("sign"), Word("x")), "signs x sign", 1),
-    (near(Word("sign"), Word("x")), "signs x", 0.5),
+    (near(Word("sign"), Word("x")), "signs x", 0.6),
     (near(Word("a"), Word("a")), "a", 0),  # no place is near itself
     (near(Word("a"), Word("a")), "a a", 2),
     (near(Word("a"), Word("b"), Word("c")), "a b c", 1),
