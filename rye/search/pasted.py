@@ -15,10 +15,8 @@ from typing import TypeAlias
 
 from rye import query
 from rye.index import analysis
-from rye.index.schema import TYPE_NAMES
 from rye.query import ast
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_PHRASE
-from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS
 
 WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
@@ -45,9 +43,8 @@ _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)
 _ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
 _INSIDE = re.compile(r"[*?][^*?]")
 _WORD = re.compile(r"\S+")
-_FIELDS = "|".join(map(re.escape, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)))
 _SIGN = re.compile(
-    rf"\(*(?:(?:AND|OR|NOT|NEAR(?:/\d+)?)\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
+    r"\(*(?:(?:AND|OR|NOT|NEAR(?:/\d+)?)\Z|-\w|-?[^\W\d][\w.-]*:[^\s/:]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
 )
 
 _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]
@@ -130,7 +127,7 @@ def _is_command(text: str, *, option: bool = True) -> bool:
 
 def _is_running_text(text: str, *, quotes: bool = True) -> bool:
     """Return whether plain words outweigh what could be signs of the language, ``quotes`` among them."""
-    words = text[:MAX_CHARS].split()
+    words = [word for word in text[:MAX_CHARS].split() if analysis.searchable(word)]
     signs = sum(bool(_SIGN.match(word) or (quotes and '"' in word)) for word in words)
     return len(words) - signs > WORDS_PER_SIGN * (1 + signs)
 
