@@ -32,6 +32,9 @@ LEAST_HALF = 4
 LEAST_JOINED = 3
 """Letters that each of two neighbouring words must have for both to be looked for written as one as well."""
 
+MAX_PAIRS = 256
+"""Pairs of letters that one run of text without blanks is read as: a longer one costs no more."""
+
 MAX_NAMED = 5
 """Words that a warning names."""
 
@@ -178,7 +181,7 @@ def _pieces(text: str, dictionary: Dictionary) -> list[str]:
     pieces: list[str] = []
     for unspaced, run in groupby(parts, analysis.is_unspaced):
         several = list(run)
-        pairs = ["".join(pair) for pair in pairwise(several)] if unspaced else []
+        pairs = ["".join(pair) for pair in pairwise(several[: MAX_PAIRS + 1])] if unspaced else []
         pieces += [pair for pair in pairs if dictionary.knows(pair)] or pairs or several
     return pieces
 

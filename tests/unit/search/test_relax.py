@@ -12,7 +12,7 @@ from rye.index.reader import Reader
 from rye.query import ast
 from rye.search.bind import searched_fields
 from rye.search.expand import How
-from rye.search.relax import Dictionary, Relaxed, relax
+from rye.search.relax import MAX_PAIRS, Dictionary, Relaxed, relax
 from tests.unit.index.segments import item, reader
 
 
@@ -85,6 +85,13 @@ def test_a_short_word_that_no_item_has_is_no_slip_but_a_word_of_the_language(
     found = read(over, f"{text} something else about the world")
     assert found.corrected == ({text: instead} if instead else {})
     assert found.missing == (*(() if instead else (text,)), "something", "else", "about", "the")
+
+
+def test_a_flood_of_letters_without_blanks_costs_a_bounded_number_of_pairs(over: Reader) -> None:
+    """Attack: thousands of letters of a script without blanks are read as 256 pairs, not as thousands."""
+    flood = "".join(map(chr, range(0x4E00, 0x4E00 + 3_000)))
+    assert len(read(over, f"{flood} deploy").words) == 2
+    assert str(read(over, f"{flood} deploy").query).count(" OR ") == MAX_PAIRS
 
 
 def test_fields_bound_what_is_read(over: Reader) -> None:
