@@ -15,8 +15,10 @@ from typing import TypeAlias
 
 from rye import query
 from rye.index import analysis
+from rye.index.schema import TYPE_NAMES
 from rye.query import ast
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_PHRASE
+from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS
 
 WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
@@ -43,8 +45,9 @@ _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)
 _ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
 _INSIDE = re.compile(r"[*?][^*?]")
 _WORD = re.compile(r"\S+")
+_FIELDS = "|".join(map(re.escape, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)))
 _SIGN = re.compile(
-    r"\(*(?:(?:AND|OR|NOT|NEAR(?:/\d+)?)\Z|-\w|-?[^\W\d][\w.-]*:[^\s/:]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
+    rf"\(*(?:(?:AND|OR|NOT|NEAR(?:/\d+)?)\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|-?[\w.-]+:[\[{{]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
 )
 
 _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]

@@ -22,7 +22,7 @@ def test_hundreds_of_unreadable_files_do_not_flood_an_answer() -> None:
 @pytest.mark.parametrize(
     ("given", "message", "hint"),
     [
-        ({"fuzzy": {"max_distance": 3}}, "fuzzy['max_distance'] is 3", "valid are whole numbers from 0 to 2"),
+        ({"fuzzy": {"max_distance": -1}}, "fuzzy['max_distance'] is -1", "valid are whole numbers of 0 or more"),
         ({"fuzzy": {"enabled": "yes"}}, "fuzzy['enabled'] is 'yes', of type str", "valid are true and false"),
         (
             {"proximity": {"max_distance": 0}},
