@@ -130,7 +130,7 @@ def _is_command(text: str, *, option: bool = True) -> bool:
 
 def _is_running_text(text: str, *, quotes: bool = True) -> bool:
     """Return whether plain words outweigh what could be signs of the language, ``quotes`` among them."""
-    words = [word for word in text[:MAX_CHARS].split() if analysis.searchable(word)]
+    words = [word for word in text[:MAX_CHARS].split() if word.strip("*?")]
     signs = sum(bool(_SIGN.match(word) or (quotes and '"' in word)) for word in words)
     return len(words) - signs > WORDS_PER_SIGN * (1 + signs)
 
