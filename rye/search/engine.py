@@ -184,7 +184,8 @@ class Search:
             complete = answers[-1].found.numbers if answers else _NOTHING
             answers.append(self._answer(stage, plan, allowed, named, complete=complete))
             if answers[-1].total >= stage.enough:
-                return answers[-1]
+                wider = stage.wider and self._answer(stage.wider, plan, allowed, named, complete=complete)
+                return wider if wider and wider.total > answers[-1].total else answers[-1]
         return next((answer for answer in reversed(answers) if answer.total), answers[0])
 
     def page_builder(self, evaluation: Evaluation) -> PageBuilder:

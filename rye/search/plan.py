@@ -55,11 +55,19 @@ SENTENCE = 4
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One query to try, its label, and the hits from which on it answers; the last stage answers with any."""
+    """One query to try.
+
+    Attributes:
+        name: Its label.
+        ast: The query.
+        enough: The hits from which on it answers; the last stage answers with any.
+        wider: The stage that answers in its place where it has more hits.
+    """
 
     name: str
     ast: ast.Node
     enough: int = 1
+    wider: Stage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +111,16 @@ class Plan:
         if not self.words:
             return
         lacking = [word for word in self.words if unknown(word.text)]
+        substring = None
+        if not sentence:
+            pieces = [ast.Wildcard(f"*{escape(word.text)}*", span=word.span) for word in self.words]
+            substring = Stage("substring", _and(pieces))
         if self.forgiving and (lacking or not sentence):
             targets = lacking or self.words
             words = [ast.Fuzzy(word.text, span=word.span) if word in targets else word for word in self.words]
-            yield Stage("fuzzy", _and(words), enough)
-        if not sentence:
-            yield Stage("substring", _and(ast.Wildcard(f"*{escape(w.text)}*", span=w.span) for w in self.words))
+            yield Stage("fuzzy", _and(words), enough, wider=substring)
+        if substring:
+            yield substring
         if len(self.words) > 1 or any(len(analysis.parts(word.text)) > 1 for word in self.words):
             yield Stage("any", read())
 

@@ -98,11 +98,12 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) 
     complete: list[NaiveDoc] = []
     if len(hits) < enough and options.relax and sentence.words:
         for name, relaxed in sentence.stages():
-            if found := find(corpus, relaxed, allowed, options, named=named):
-                complete = [hit.doc for hit in hits]
+            if len(hits) >= enough and (stage, name) != ("fuzzy", "substring"):
+                break
+            found = find(corpus, relaxed, allowed, options, named=named)
+            if len(found) > (len(hits) if name == "substring" else 0):
+                complete = [hit.doc for hit in hits if name == "any"]
                 stage, hits = name, found
-                if len(hits) >= enough:
-                    break
     hits.sort(key=lambda hit: order(hit, options.sort_by, complete))
     if stage == "any":
         hits = hits[:ANY_CAP]

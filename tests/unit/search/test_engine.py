@@ -78,6 +78,17 @@ def test_the_first_stage_with_a_hit_answers(ask: Ask, text: str, stage: str, fou
     assert bool(answer.warnings) is (stage != "all")
 
 
+def test_a_truncated_word_is_taken_for_a_typo_only_where_that_finds_as_much(ask: Ask, root: Root) -> None:
+    """Parts of words answer where they find more than typos do; equal totals, and sentences, stay with typos."""
+    texts = ["direct", "directive", "indirect", "timezone"]
+    lay(root.path, {f"knowledge/n{number}.md": f"# Word\n\n{text}\n" for number, text in enumerate(texts)})
+    assert (ask("direc").stage, ask("direc").total) == ("substring", 3)
+    assert (ask("imezone").stage, ask("imezone").total) == ("fuzzy", 1)
+    assert (ask("word direc").stage, ask("word direc").total) == ("substring", 3)
+    assert ask("word in one of direc").stage != "substring"
+    assert ask("direc", relax=False).total == 0
+
+
 def test_filters_decide_which_stage_has_a_hit(ask: Ask) -> None:
     """A stage whose hits are all filtered away does not answer."""
     assert ask("relase", scope="directive").stage == "fuzzy"

@@ -279,6 +279,15 @@ def test_bare_words_are_relaxed_step_by_step(query: Node, stage: str, expected: 
     assert find(items, query, relax=False).total == (len(expected) if stage == "all" else 0)
 
 
+def test_parts_of_words_answer_where_they_find_more_than_typos() -> None:
+    """Else typos do, also where both find as many."""
+    items = [doc("a", title="direct"), doc("b", title="directive"), doc("c", title="indirect timezone")]
+    answer = find(items, Word("direc"))
+    assert (answer.stage, answer.total) == ("substring", 3)
+    assert find(items[:1], Word("direc")).stage == "fuzzy"
+    assert find(items, Word("imezone")).stage == "fuzzy"
+
+
 def test_words_that_are_all_known_become_fuzzy_together() -> None:
     """When no word is unknown, each may be a slip."""
     items = [doc("a", title="thread"), doc("b", title="tread file")]
