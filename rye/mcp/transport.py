@@ -63,8 +63,8 @@ class Lines:
 
     def _read(self, reading: BinaryIO) -> None:
         with suppress(RuntimeError):  # the loop has ended
-            with suppress(OSError):
-                for line in text_of(reading):
+            with suppress(OSError), text_of(reading) as lines:
+                for line in lines:
                     self._room.acquire()
                     self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
             end_soon()
@@ -160,13 +160,21 @@ async def serve_stdio(app: App, reading: BinaryIO, writing: BinaryIO) -> None:
 
 async def _serve(app: App, reading: BinaryIO, writing: BinaryIO, whole: anyio.CancelScope) -> None:
     server = app.server()
-    stdin, stdout = cast("anyio.AsyncFile[str]", Lines(reading)), anyio.wrap_file(text_of(writing))
+    stdin = cast("anyio.AsyncFile[str]", Lines(reading))
+    send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
     try:
-        async with stdio_server(stdin, stdout) as (incoming, outgoing), anyio.create_task_group() as group:
-            send, receive = anyio.create_memory_object_stream[SessionMessage | Exception](0)
-            group.start_soon(_readable, incoming, send, outgoing)
-            await server.run(receive, outgoing, server.create_initialization_options())
-            group.cancel_scope.cancel()
+        with text_of(writing) as output:
+            async with (
+                stdio_server(stdin, anyio.wrap_file(output)) as (incoming, outgoing),
+                incoming,
+                outgoing,
+                send,
+                receive,
+                anyio.create_task_group() as group,
+            ):
+                group.start_soon(_readable, incoming, send, outgoing)
+                await server.run(receive, outgoing, server.create_initialization_options())
+                group.cancel_scope.cancel()
     except* BrokenPipeError:
         _LOG.info("the client closed its end of the pipe")
     whole.cancel()
