@@ -115,12 +115,20 @@ class Browser:
         self.place = 0
 
     def look(self, text: str) -> None:
-        """Search for what is typed so far; an invalid search leaves the hits as they are and says why."""
+        """Search for what is typed so far and show the hits; an invalid search leaves them as they are and says why."""
+        self.show(text, self.search(text))
+
+    def search(self, text: str) -> SearchResponse | RyeError:
+        """Search for what is typed so far, and change nothing: other threads may call this."""
         try:
-            self._response = self._registry.search(text, prefix=True, lenient=True, **self._options)
-            self._error = ""
+            return self._registry.search(text, prefix=True, lenient=True, **self._options)
         except RyeError as error:
-            self._error = inline(error.message)
+            return error
+
+    def show(self, text: str, found: SearchResponse | RyeError) -> None:
+        """Take the answer to a text as the one that is shown, and select its first hit."""
+        self._error = inline(found.message) if isinstance(found, RyeError) else ""
+        self._response = self._response if isinstance(found, RyeError) else found
         self.text, self.place = text, 0
 
     @property
@@ -259,13 +267,22 @@ class _Screen:
 
     async def _search(self) -> None:
         """Search until what is shown is what is typed; the screen stays awake meanwhile."""
+        browser = self._browser
         try:
-            while self._browser.text != (text := self._line.text):
-                await asyncio.to_thread(self._browser.look, text)
-                self._scroll = 0
-                self._app.invalidate()
+            while browser.text != (text := self._line.text):
+                found = await asyncio.to_thread(browser.search, text)
+                if browser.text != self._line.text:  # else a key has searched, and may have moved the selection since
+                    browser.show(text, found)
+                    self._scroll = 0
+                    self._app.invalidate()
         finally:
             self._busy = False
+
+    def _catch_up(self) -> None:
+        """Search at once if what is shown is not what is typed: a key then acts on hits of the whole text."""
+        if self._browser.text != self._line.text:
+            self._browser.look(self._line.text)
+            self._scroll = 0
 
     def _keys(self) -> KeyBindings:
         keys = KeyBindings()
@@ -281,13 +298,13 @@ class _Screen:
 
         @keys.add("enter")
         def choose(event: KeyPressEvent) -> None:
-            if self._browser.text != self._line.text:
-                self._browser.look(self._line.text)
+            self._catch_up()
             if self._browser.chosen is not None:
                 event.app.exit(result=self._browser.chosen)
 
         def mover(steps: int) -> Callable[[KeyPressEvent], None]:
             def move(_: KeyPressEvent) -> None:
+                self._catch_up()
                 self._browser.move(steps)
                 self._scroll = 0
 
@@ -300,4 +317,5 @@ class _Screen:
         return keys
 
     def _scrolled(self, lines: int) -> None:
+        self._catch_up()
         self._scroll = max(0, min(self._scroll + lines, len(self._browser.preview()) - 1))

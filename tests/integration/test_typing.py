@@ -104,6 +104,15 @@ def test_enter_at_once_chooses_among_the_hits_of_what_was_typed(shop: Workshop) 
         assert "directive:demo/release" in typist.screen
 
 
+def test_a_selection_moved_at_once_is_among_the_hits_of_what_was_typed(shop: Workshop) -> None:
+    """Down moves among the hits of the whole text, and no search that ends later moves the selection back."""
+    with sit_down(shop) as typist:
+        typist.wait_for("results -- all]")
+        typist.type("server" + DOWN + ENTER)
+        assert typist.end() == 0
+        assert "tool:demo/deploy" in typist.screen
+
+
 def test_hostile_items_do_nothing_to_the_terminal(shop: Workshop) -> None:
     """Titles and bodies with control characters are written out, in the list, beside it, and when they are shown."""
     with sit_down(shop) as typist:
