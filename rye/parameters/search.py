@@ -237,9 +237,9 @@ class _Hits(_Filters, _Ranked, _Loose, total=False):
     mode: Annotated[
         str,
         _one_of(
-            "`keyword`, `semantic` (by meaning) or `hybrid` (both)",
-            *("keyword", "semantic", "hybrid"),
-            brief="Words, meaning, or both.",
+            "`keyword`, `semantic` (by meaning), `hybrid` (both), or `auto`: hybrid for a sentence, else keyword",
+            *("keyword", "semantic", "hybrid", "auto"),
+            brief="Words, meaning, both; auto: both for a sentence.",
             notes="where meaning cannot be searched, keywords answer, with a warning; see `rye/semantic-and-hybrid`",
         ),
     ]

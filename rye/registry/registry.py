@@ -253,6 +253,7 @@ class Registry:
             lambda: state.trust.trust,
             overrides,
             signing.system_clock(),
+            lambda: self._vectors.can_embed,
             lambda: self._vectors.meaning(reader),
             lambda: self._vectors.meaning(state.everywhere),
             boosts=state.ranking.boosts,

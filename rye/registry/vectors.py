@@ -81,6 +81,19 @@ class VectorIndexes:
         return open_embedder(self._settings.asking(named), by)
 
     @cached_property
+    def can_embed(self) -> bool:
+        """Whether there is an embedder: none is turned off, and the default one may not be installed.
+
+        Raises:
+            ArgumentError: The variable is at fault.
+        """
+        try:
+            _ = self.embedder
+        except UnavailableError as error:
+            return error.code != "embedder-off" and error.details.get("embedder") != Choice().kind
+        return True
+
+    @cached_property
     def _settings(self) -> Choice:
         """The user's settings of embedding servers; the defaults where they cannot be read."""
         try:

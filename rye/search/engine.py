@@ -40,13 +40,16 @@ from rye.search.plan import (
 )
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
-from rye.search.request import Request, bind_filters, require_field
+from rye.search.request import Mode, Request, bind_filters, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
 from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.signing import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
+_AUTO_WORDS = 3
+"""Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
+
 _NAMED = 3
 """Hidden items that a warning names because the query is their id or name."""
 
@@ -62,6 +65,7 @@ class SearchContext:
         overrides: Field weights per root of ``reader``.
         boosts: The user's own factors of similarities, by source.
         now: The moment verdicts are judged at.
+        can_embed: Returns whether there is an embedder, for mode ``auto``.
         meaning: Returns the vectors of ``reader``; raises :class:`rye.errors.UnavailableError`.
         meaning_everywhere: Likewise those of ``everywhere``.
     """
@@ -71,6 +75,7 @@ class SearchContext:
     trust: Callable[[], TrustSet]
     overrides: Sequence[Overrides]
     now: datetime
+    can_embed: Callable[[], bool] = lambda: False
     meaning: Callable[[], Meaning] = no_meaning
     meaning_everywhere: Callable[[], Meaning] = no_meaning
     boosts: Mapping[str, float] = field(default_factory=dict)
@@ -295,7 +300,7 @@ class Search:
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
-        mode = self.request.mode
+        mode = self._settled_mode(plan)
         if mode.name == "keyword":
             return None
         semantic = self.semantic(plan)
@@ -303,15 +308,28 @@ class Search:
         self._warnings += semantic.warnings
         if near is None:
             return None
-        asked = Docs(self.reader.size, numbers=near.docs)
+        asked, found = Docs(self.reader.size, numbers=near.docs), near.hits()
+        if why := near.fused.why_none_matched():
+            self._warnings.append(why)
         exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
-        found = near.hits() | Docs(self.reader.size, numbers=exact)
+        if near.hybrid and found and plan.words:
+            exact = unique(exact, self._named(asked, plan))
+        found |= Docs(self.reader.size, numbers=exact)
         answer = self._ordered(mode.name, near.evaluation, found, exact=exact, near=near)
         if not answer.total and not answer.hidden and not mode.narrows:
             self._warnings.append(semantic.fallback_warning(near.why_no_hit()))
             return None
         self._suggestion = semantic.suggestion()
         return answer
+
+    def _settled_mode(self, plan: Plan) -> Mode:
+        """Return the mode that answers: ``auto`` is hybrid for a sentence, where there is an embedder, else keyword."""
+        mode = self.request.mode
+        if mode.name == "auto":
+            is_sentence = sum(plan.words.values()) >= _AUTO_WORDS and self.context.can_embed()
+            mode = mode._replace(name="hybrid" if is_sentence else "keyword")
+            self.request = self.request._replace(mode=mode)
+        return mode
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""

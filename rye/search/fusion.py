@@ -60,6 +60,10 @@ class Condition(NamedTuple):
     scores: Floats
     met: Bools
 
+    def __str__(self) -> str:
+        """Return the option, with the least score where it sets one."""
+        return f"{self.option} {self.least:g}" if self.option.startswith("min_") else self.option
+
 
 @dataclass(frozen=True, eq=False)
 class FusedScores:
@@ -81,6 +85,13 @@ class FusedScores:
     total: Floats
     conditions: tuple[Condition, ...]
     matched: Bools
+
+    def why_none_matched(self, unit: str = "item") -> str:
+        """Return which options leave no item, though some are near or have a word; else nothing."""
+        first, *others = self.conditions
+        if self.matched.any() or not first.met.any():
+            return ""
+        return f"no {unit} meets {' and '.join(map(str, others))}; the best combined score is {self.total[first.met].max():.4f}"
 
 
 def keyword_score(score: Floats, coverage: Floats) -> Floats:

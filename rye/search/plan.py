@@ -215,7 +215,7 @@ def _sentence(request: Request, parsed: ast.Parsed) -> Plan:
     words = sum(isinstance(one, ast.Word) for one in _operands(bare))
     ended = len(marks) == 1 and words > 1 and request.query.rstrip().endswith("?")
     alone = len(_operands(bare)) < len(_operands(plain))
-    if words > SENTENCE or alone or (not types and (ended or request.mode.name != "keyword")):
+    if words > SENTENCE or alone or (not types and (ended or request.mode.name in ("semantic", "hybrid"))):
         return replace(asked, dropped=(*parsed.dropped, *marks))
     return replace(written, bag=asked.bag, as_sentence=asked)
 

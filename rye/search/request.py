@@ -56,7 +56,7 @@ class Mode(NamedTuple):
     """How a search ranks.
 
     Attributes:
-        name: ``keyword``, ``semantic`` or ``hybrid``.
+        name: ``keyword``, ``semantic`` or ``hybrid``; ``auto`` until the query is planned.
         threshold: The similarity of a semantic match; None for what the model brings.
         boosts: Source → factor, in semantic mode, where the caller names one.
         fusion: How the two scores become one, in hybrid mode.

@@ -194,9 +194,8 @@ class SectionSearch:
             else:
                 fused = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
             total, matched = fused.total, fused.matched
-            if not matched.any() and fused.conditions[0].met.any():
-                unmet = " and ".join(condition.option for condition in fused.conditions[1:])
-                self._warnings.append(SearchWarning(f"no section meets {unmet}"))
+            if why := fused.why_none_matched("section"):
+                self._warnings.append(SearchWarning(why))
         chunks = ((candidate, *chunk) for candidate in items for chunk in _chunk_numbers(candidate))
         columns = (matched.tolist(), np.round(total, 4).tolist(), similarity.tolist(), keyword.tolist())
         for chunk, is_match, score, *parts in zip(chunks, *columns, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -238,7 +239,63 @@ def test_nothing_near_enough_falls_back(registry: Registry) -> None:
 def test_least_scores_that_nothing_reaches_find_nothing(registry: Registry) -> None:
     """Who narrows gets an empty answer, not another kind of answer."""
     found = registry.search("office", mode="hybrid", hybrid={"min_combined_score": 99})
-    assert (found.search_type, found.total, found.warnings) == ("hybrid", 0, ())
+    assert (found.search_type, found.total) == ("hybrid", 0)
+    assert found.warnings[0].startswith("no item meets min_combined_score 0.99; the best combined score is 0.4")
+    assert len(found.warnings) == 1
+
+
+@pytest.mark.parametrize(
+    ("query", "mode"),
+    [
+        ("restoring lost files", "hybrid"),
+        ("what is there to do when all is lost?", "hybrid"),
+        ("restoring files", "keyword"),
+        ("guide", "keyword"),
+        ("", "keyword"),
+        ("restoring OR files OR newest", "keyword"),
+        ('"newest copy" restoring lost files', "keyword"),
+        ("restoring lost files type:knowledge", "keyword"),
+        ("restor* lost files newest", "keyword"),
+    ],
+)
+def test_auto_is_hybrid_for_a_sentence_and_keyword_for_all_else(registry: Registry, query: str, mode: str) -> None:
+    """The answer is that of the mode which it names, to the last score."""
+    found, expected = (registry.search(query, mode=each) for each in ("auto", mode))
+    assert replace(found, took_ms=0) == replace(expected, took_ms=0)
+    assert (found.search_type, found.method) == (mode, "weighted" if mode == "hybrid" else "keyword")
+
+
+def test_auto_without_an_embedder_is_keyword(sim: SpaceSim) -> None:
+    """No warning says so: nothing was asked for that is not there. A server that fails is reported."""
+    query = "restoring the lost files"
+    without = sim.registry(embedder="none")
+    found, expected = (without.search(query, mode=each) for each in ("auto", "keyword"))
+    assert replace(found, took_ms=0) == replace(expected, took_ms=0)
+    with serving(lambda _: (500, b"")) as (url, _):
+        assert fell_back(sim.registry(embedder=f"ollama:m@{url}").search(query, mode="auto"), "500")
+
+
+def test_auto_is_a_mode_of_why(registry: Registry, sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> None:
+    """A rank is explained in the mode that a search takes."""
+    why = registry.why("restoring the lost files", "tool:ops/copy", mode="auto")
+    assert (why.search_type, why.stage, why.meaning is not None) == ("hybrid", "hybrid", True)
+    why = registry.why("copies", "tool:ops/copy", mode="auto")
+    assert (why.search_type, why.stage, why.meaning) == ("keyword", "all", None)
+    place = ["--project", str(sim.project), "--cache-dir", str(sim.cache), "--embedder", "none"]
+    assert main(["search", "copies", "--mode", "auto", "--json", *place]) == 0
+    assert json.loads(capsys.readouterr().out)["search_type"] == "keyword"
+
+
+def test_an_item_that_a_sentence_names_is_first_in_hybrid_mode_too(sim: SpaceSim) -> None:
+    """Whatever else is near, as in keyword mode."""
+    sim.write("project", "knowledge/roof-top.md", "Nothing of it.\n")
+    asked = sim.registry(embedder=Hashed())
+    for mode in ("keyword", "hybrid"):
+        found = asked.search("restoring files as in roof-top", mode=mode)
+        assert (found.results[0].id, found.results[0].exact) == ("roof-top", True)
+        assert not found.results[1].exact
+    narrowed = asked.search("restoring files as in roof-top", mode="hybrid", scope="knowledge.ops.*")
+    assert all(not hit.exact for hit in narrowed.results)
 
 
 def test_switches_and_least_scores_narrow(registry: Registry) -> None:

@@ -68,6 +68,7 @@ def compare(response: SearchResponse, expected: Sequence[NaiveHit]) -> None:
     assert found.keys() == by_key.keys()
     for key, hit in found.items():
         assert hit.score == pytest.approx(by_key[key].score, abs=CLOSE), key
+        assert hit.exact == by_key[key].exact, key
         assert hit.similarity is not None
         assert max(hit.similarity, 0.0) == pytest.approx(max(by_key[key].similarity, 0.0), abs=CLOSE)
     scores = [by_key[key].score for key, hit in found.items() if not hit.exact]

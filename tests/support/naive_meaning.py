@@ -33,6 +33,7 @@ class NaiveHit:
     score: float
     similarity: float
     keyword: float = 0.0
+    exact: bool = False
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -52,15 +53,19 @@ def similarity(doc: NaiveDoc, query: Doubles, embedder: Embedder) -> float:
     return max(cosine(row, query) for row in rows)
 
 
-def listed(hits: Sequence[NaiveHit], text: str) -> list[NaiveHit]:
-    """Return hits in order: of that id or name first, then by score to four decimals, then source and id."""
+def listed(hits: Sequence[NaiveHit]) -> list[NaiveHit]:
+    """Return hits in order: those that the query names first, then by score to four decimals, then source and id."""
 
     def place(hit: NaiveHit) -> tuple[Any, ...]:
         item = hit.doc.item
-        exact = fold(text.strip()) in {fold(item.id), fold(item.name)}
-        return not exact, -round(hit.score, 4), hit.doc.priority, item.id, str(item.type), hit.doc.path
+        return not hit.exact, -round(hit.score, 4), hit.doc.priority, item.id, str(item.type), hit.doc.path
 
     return sorted(hits, key=place)
+
+
+def equals(doc: NaiveDoc, text: str) -> bool:
+    """Return whether a query is the id or name of an item."""
+    return fold(text.strip()) in {fold(doc.item.id), fold(doc.item.name)}
 
 
 def semantic(
@@ -73,8 +78,9 @@ def semantic(
         if withdrawn(doc):
             continue
         near = similarity(doc, query, embedder)
-        hits.append(NaiveHit(doc, max(near, 0.0) * boosts[doc.source.partition(":")[0]], near))
-    return listed(hits, text)
+        score = max(near, 0.0) * boosts[doc.source.partition(":")[0]]
+        hits.append(NaiveHit(doc, score, near, exact=equals(doc, text)))
+    return listed(hits)
 
 
 def similar(docs: Sequence[NaiveDoc], item: NaiveDoc, embedder: Embedder) -> list[NaiveHit]:
@@ -84,7 +90,7 @@ def similar(docs: Sequence[NaiveDoc], item: NaiveDoc, embedder: Embedder) -> lis
     named = item.item.type, item.item.id
     others = [doc for doc in docs if not withdrawn(doc) and (doc.item.type, doc.item.id) != named]
     near = [(doc, similarity(doc, mean, embedder)) for doc in others]
-    return listed([NaiveHit(doc, max(cosine, 0.0), cosine) for doc, cosine in near], "")
+    return listed([NaiveHit(doc, max(cosine, 0.0), cosine) for doc, cosine in near])
 
 
 def fused(docs: Sequence[NaiveDoc], text: str, embedder: Embedder, *, rrf: bool = False) -> list[NaiveHit]:
@@ -105,8 +111,9 @@ def fused(docs: Sequence[NaiveDoc], text: str, embedder: Embedder, *, rrf: bool 
             total = (61 / 2) * (reciprocal(near, number) + reciprocal(scores, number))
         else:
             total = (0.72 * near[number] + 0.28 * 5 * scores[number]) / (0.72 + 0.28 * 5)
-        hits.append(NaiveHit(doc, total, near[number], scores[number]))
-    return listed([hit for hit in hits if not withdrawn(hit.doc)], text)
+        exact = equals(doc, text) or sentence.names(doc)
+        hits.append(NaiveHit(doc, total, near[number], scores[number], exact))
+    return listed([hit for hit in hits if not withdrawn(hit.doc)])
 
 
 def keyword(leaves: Sequence[TextLeaf], number: int) -> float:
