@@ -12,7 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from rye._text import BOM, find_envelope
+from rye._text import BOM, RawEnvelope, find_envelope
 from rye.errors import SigningError
 from rye.signing.keys import SigningKey
 from rye.signing.model import EnvelopeFormat, Origin
@@ -46,7 +46,7 @@ _OWNER: Final = r"(?:\|[A-Za-z0-9_-]+@[A-Za-z0-9_-]+)?"
 
 def _commented(envelope: str) -> re.Pattern[str]:
     """Return the pattern of a whole line that is a comment of one envelope; ``<!--`` has to be closed."""
-    return re.compile(rf"(?:(?P<open><!--)|#|//)[ \t]*{envelope}[ \t]*(?(open)-->[ \t]*)", re.ASCII)
+    return re.compile(rf"(?:(?P<open><!--)|#|//) {envelope}(?(open) -->)", re.ASCII)
 
 
 _OLDER: Final = _commented(rf"(rye|ryeos):signed:({_TIME}){_TAIL}([0-9a-f]{{16}}|[0-9a-f]{{64}}){_OWNER}")
@@ -75,7 +75,7 @@ class ParsedLine(NamedTuple):
 def parse_line(line: str) -> ParsedLine | None:
     """Parse a signature line; None when it is malformed.
 
-    The whole line must be a comment mark, one envelope, and for ``<!--`` the closing ``-->``; nothing may follow.
+    The whole line must be a comment mark, one space, one envelope, and for ``<!--`` one space and the closing ``-->``.
     """
     if match := _NEWER.fullmatch(line):
         parsed = ParsedLine(_V2, match[2], match[3], match[4], match[5])
@@ -102,6 +102,26 @@ def foreign_mark(line: str, suffix: str) -> str:
         return ""
     said = f"its comments begin with {mark}" if mark else "it has no comments"
     return f"a {suffix} file cannot hold this line: {said}"
+
+
+def misplacement(data: bytes, envelope: RawEnvelope, form: EnvelopeFormat) -> str:
+    """Return why a line is not where :func:`sign_bytes` puts it, or does not end as there; empty where it does.
+
+    No digest covers the place of the line or its line break, so there is one of each: below a shebang, behind a byte
+    order mark, and with the line break of the file's first line. Older lines may also end with LF or the file.
+    """
+    start, end = envelope.start, envelope.end
+    if start == 0 and data.startswith(BOM, end):
+        return "it stands before the byte order mark instead of behind it"
+    if envelope.number == 1 and data.startswith(b"#!", end):
+        return "it stands above the shebang instead of below it"
+    first, least = (start - 1, 1) if envelope.number == 2 else (data.find(b"\n", end), end + 1)
+    expected = b"\r\n" if first >= least and data[first - 1] == 0x0D else b"\n"
+    found = b"" if data[end - 1] != 0x0A else b"\r\n" if data[end - 2] == 0x0D else b"\n"
+    if found == expected or (form is not _V2 and found != b"\r\n"):
+        return ""
+    names = {b"": "the end of the file", b"\n": "LF", b"\r\n": "CR LF"}
+    return f"it ends with {names[found]} instead of {names[expected]}"
 
 
 def decode_signature(text: str, form: EnvelopeFormat) -> bytes | None:

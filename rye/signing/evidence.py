@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rye._text import RawEnvelope, find_envelope
-from rye.signing.envelope import ParsedLine, decode_signature, foreign_mark, line_elsewhere, parse_line
+from rye.signing.envelope import ParsedLine, decode_signature, foreign_mark, line_elsewhere, misplacement, parse_line
 from rye.signing.model import Coverage, EnvelopeFormat, Evidence, Origin
 
 _OPEN: Final = b"<directive"
@@ -117,15 +117,15 @@ def inspect(
     if envelope is None:
         number = line_elsewhere(data)
         return Evidence(content, "envelope-elsewhere" if number else "no-envelope", str(number) if number else "")
-    # 2. One line only: what is left without it must not begin with another, nor with the shebang it belongs below.
+    # 2. One line only: what is left without it must not begin with another.
     if _another_follows(data, envelope):
         return Evidence(content, "two-envelopes")
-    if envelope.number == 1 and data.startswith(b"#!", envelope.end):
-        return Evidence(content, "malformed", "it stands above the shebang instead of below it")
-    # 3. Its form, and that of a comment in such a file.
+    # 3. Its form, its place, and the comment of such a file.
     line = parse_line(envelope.line)
     if line is None:
         return Evidence(content, "malformed", _what_is_wrong(envelope.line))
+    if wrong := misplacement(data, envelope, line.format):
+        return Evidence(content, "malformed", wrong)
     if suffix and (wrong := foreign_mark(envelope.line, suffix)):
         return _fault(content, line, "malformed", wrong)
     # 4. The signature as 64 bytes, spelled in the one possible way.
@@ -183,6 +183,8 @@ def _what_is_wrong(line: str) -> str:
         return "the comment is not closed on its line"
     if "\r" in line:
         return "it holds a carriage return"
+    if parse_line(" ".join(line.replace("rye", " rye", 1).replace("-->", " -->").split())):
+        return "other blanks than one space stand around the envelope"
     return "it is not TIME:SHA256:SIGNATURE:FINGERPRINT"
 
 

@@ -64,7 +64,8 @@ def _envelope() -> Target:
 
     seeds = [golden.make() for golden in GOLDEN.values()]
     contents = set()
-    for data in [*seeds, *(sign(b"x\n", form=form) for form in (EnvelopeFormat.V1, EnvelopeFormat.V2))]:
+    signed = {*seeds, *(sign(b"x\n", form=form) for form in (EnvelopeFormat.V1, EnvelopeFormat.V2))}
+    for data in signed:
         envelope = lines.find_envelope(data)
         content = data if envelope is None else data[: envelope.start] + data[envelope.end :]
         contents.add(content)
@@ -80,6 +81,7 @@ def _envelope() -> Target:
             envelope = lines.find_envelope(data)
             assert envelope is not None
             content = data[: envelope.start] + data[envelope.end :]
+            assert data in signed or found.format != "v2"
             assert content in contents or (found.format != "v2" and content.strip(b" \t\r\n") == XML)
 
     return seeds, check

@@ -89,6 +89,29 @@ def byte_order_mark_prepended(arena: Arena) -> Found:
 
 
 @attack
+def byte_order_mark_and_line_swapped(arena: Arena) -> Found:
+    """What is left without the line is the same, so the digest does not tell."""
+    arena.sim.add("project", HELLO, "\ufeff" + TEXT)
+    assert arena.verify().well == {"ok"}
+    mark, data = arena.hello.read_bytes()[:3], arena.hello.read_bytes()[3:]
+    line, _, rest = data.partition(b"\n")
+    arena.hello.write_bytes(line + b"\n" + mark + rest)
+    return arena.verify()
+
+
+@attack
+def blanks_or_a_return_around_the_line(arena: Arena) -> Found:
+    """Bytes of the line that neither digest nor signature cover."""
+    line, _, rest = arena.hello.read_bytes().partition(b"\n")
+    found = set()
+    for changed in (line + b" ", line + b"\t", line + b"\r", line.replace(b"# ", b"#  ", 1)):
+        arena.hello.write_bytes(changed + b"\n" + rest)
+        found.add(arena.verify())
+    assert len(found) == 1
+    return found.pop()
+
+
+@attack
 def marker_line_in_the_body(arena: Arena) -> Found:
     """A line that has the marker, far below: no line but the first is left out of the digest."""
     arena.hello.write_bytes(arena.hello.read_bytes() + hashed(old_envelope(b"x")))

@@ -127,10 +127,7 @@ def signed_at(origin: Origin) -> bytes:
 
 @given(st.sampled_from([TOOL, SCRIPT, NOTE]), FORMS, st.data())
 def test_a_changed_byte_is_never_trusted(data: bytes, form: EnvelopeFormat, draw: st.DataObject) -> None:
-    """Any one byte changed, removed or inserted leaves a file that is not trusted, but for what a line may vary.
-
-    A v2 line may vary in the space around its envelope; a v1 line also in time, which it does not sign.
-    """
+    """Any one byte changed, removed or inserted leaves a file that is not trusted; a v1 line does not sign its time."""
     signed = sign(data, form=form)
     at = draw.draw(st.integers(0, len(signed) - 1))
     new = draw.draw(st.sampled_from([b"", *(bytes([value]) for value in range(256))]))
@@ -139,12 +136,8 @@ def test_a_changed_byte_is_never_trusted(data: bytes, form: EnvelopeFormat, draw
     assume(changed != signed)
     found = verdict(changed)
     if found.verdict is Verdict.TRUSTED:
-        was, now = (find_envelope(each) for each in (signed, changed))
-        assert was is not None
-        assert now is not None
+        assert form is EnvelopeFormat.V1
         assert unsigned_bytes(changed) == unsigned_bytes(signed)
-        if form is EnvelopeFormat.V2:
-            assert was.line.replace(" ", "") == now.line.replace(" ", "").replace("\t", "")
 
 
 @given(st.binary(min_size=64, max_size=64), st.sampled_from(list(EnvelopeFormat)))

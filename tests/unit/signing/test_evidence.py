@@ -28,10 +28,17 @@ def inspected(envelope: str, mark: str = "# {}\n") -> Evidence:
     return inspect(mark.format(envelope).encode() + TOOL, origin=place(), declared={})
 
 
-@pytest.mark.parametrize("mark", ["# {}\n", "#{}\n", "# \t{} \t\n", "// {}\n", "<!-- {} -->\n", "<!--{}-->\n"])
-def test_space_and_mark_of_the_line_do_not_matter(mark: str) -> None:
-    """Every comment mark is read, with or without space around the envelope."""
+@pytest.mark.parametrize("mark", ["# {}\n", "// {}\n", "<!-- {} -->\n"])
+def test_every_comment_mark_is_read(mark: str) -> None:
+    """Every comment mark is read where the kind of file is not known."""
     assert inspected(LINE, mark).code == ""
+
+
+@pytest.mark.parametrize("mark", ["#{}\n", "#  {}\n", "# {}\t\n", "//\t{}\n", "<!--{}-->\n", "<!-- {} --> \n"])
+def test_one_space_stands_around_the_envelope(mark: str) -> None:
+    """Any other blanks are refused, and the reason says so."""
+    found = inspected(LINE, mark)
+    assert (found.code, found.detail) == ("malformed", "other blanks than one space stand around the envelope")
 
 
 @pytest.mark.parametrize("form", [EnvelopeFormat.V1, EnvelopeFormat.V2])
