@@ -45,6 +45,9 @@ _STEP = 32
 _MANY = 16
 """Above a share of one in ``_MANY``, strings are matched where they are instead of copied first."""
 
+_EACH = 4
+"""Pieces between stars that are looked for one by one in the text of all strings; the others string by string."""
+
 _SPECIAL = frozenset(b"*?\\")
 _FIRST_WIDE = 0x80
 _LONGEST = 255
@@ -101,7 +104,8 @@ class GlobMatcher(NamedTuple):
         """Return which of some strings match, ascending.
 
         Pieces are found from the left, each at its first place behind the one before: no other choice leaves more room
-        for the rest, so nothing is ever tried again.
+        for the rest, so nothing is ever tried again. The first few leave few strings; in these the others are found in
+        one pass, so that the time does not grow with the number of stars.
 
         Args:
             text: What the strings are parts of.
@@ -111,21 +115,26 @@ class GlobMatcher(NamedTuple):
         first, *others = self.pieces
         # which: numbers of the strings that still may match; at: where in each the next piece may begin
         which = np.arange(len(starts))
-        fits = (ends - starts == len(first)) if not others else (ends - starts >= len(first))
+        least = sum(map(len, self.pieces))
+        fits = (ends - starts >= least) if others else (ends - starts == least)
         which = _matching_units(text, _literals(first), starts, which[fits])
         if not others:
             return which
         *middle, last = others
+        which = _matching_units(text, _literals(last), ends - len(last), which)
+        middle = [piece for piece in middle if piece]
+        stop = ends - len(last)
         at = starts[which] + len(first)
-        for piece in filter(None, middle):
+        for piece in middle[:_EACH]:
+            if not len(which):
+                return which
             if _literals(piece):
                 found = np.append(places(text, piece), len(text))  # of all strings, then one beyond them all
                 at = found[np.searchsorted(found, at)]
             at = at + len(piece)
-            fits = at <= ends[which]
+            fits = at <= stop[which]
             which, at = which[fits], at[fits]
-        which = which[at + len(last) <= ends[which]]
-        return _matching_units(text, _literals(last), ends - len(last), which)
+        return which[_having(text, middle[_EACH:], at, stop[which])] if middle[_EACH:] else which
 
 
 def _is_literal(unit: int | None) -> bool:
@@ -142,6 +151,23 @@ def _matching_units(text: Text, given: Iterable[tuple[int, int]], at: Ints, whic
     for offset, unit in given:
         which = which[text[at[which] + offset] == unit]
     return which
+
+
+def _having(text: Text, pieces: Iterable[Piece], starts: Ints, ends: Ints) -> Ints:
+    """Return which of some parts of a text, each within a line, have all pieces in this order.
+
+    Groups are atomic, so that a piece that was found is never looked for again: one pass over each part.
+    """
+    lengths = ends - starts + 1
+    units = text[ranges(starts, ends + 1)]
+    behind = np.cumsum(lengths)
+    units[behind - 1] = NEWLINE
+    wide = units.dtype != np.uint8
+    lines = units.tobytes().decode("utf-32-le", "surrogatepass") if wide else units.tobytes().decode("latin-1")
+    sought = ("".join("[^\n]" if unit is None else re.escape(chr(unit)) for unit in piece) for piece in pieces)
+    expression = re.compile("^" + "".join(f"(?>[^\n]*?{piece})" for piece in sought), re.MULTILINE)
+    at = np.fromiter((match.start() for match in expression.finditer(lines)), np.int64)
+    return np.searchsorted(behind, at, side="right")
 
 
 def places(text: Text, piece: Piece) -> Ints:

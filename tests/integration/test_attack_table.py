@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
 from contextlib import chdir
 from datetime import UTC, datetime
@@ -1009,6 +1010,20 @@ def signature_text_searched(arena: Arena) -> Found:
     """The digits of a signature line are no words of the item."""
     digest = arena.hello.read_bytes().split(b":")[-3][:12].decode()
     assert arena.sim.registry().search(f'"{digest}"', relax=False).total == 0
+    return arena.verify()
+
+
+@attack
+def wildcard_of_hundreds_of_stars(arena: Arena) -> Found:
+    """Each star was a pass over all words of a segment; now they are found in one."""
+    text = " ".join(f"{'ab' * 100}{number:06x}zz" for number in range(4_000))
+    arena.sim.add("project", "knowledge/demo/words.md", f"# Words\n\n{text}\n")
+    registry = arena.sim.registry()
+    registry.search("hello")
+    began = time.process_time()
+    for glob in ("a*b*" * 100 + "0*zz", "a*b*" * 200 + "zz"):
+        registry.search(glob, relax=False)
+    assert time.process_time() - began < 3
     return arena.verify()
 
 

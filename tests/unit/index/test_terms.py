@@ -33,6 +33,7 @@ def steps(request: pytest.FixtureRequest) -> Iterator[None]:
             patch.setattr(terms, "_STEP", 2)
             patch.setattr(terms, "_MANY", 1)
             patch.setattr(terms, "_BLOCK", 3)
+            patch.setattr(terms, "_EACH", 0)
         yield
 
 
@@ -52,7 +53,7 @@ def encoded(text: str) -> bytes:
 def globs(draw: st.DrawFn) -> tuple[str, re.Pattern[str]]:
     """Draw a glob and the regular expression that says the same."""
     glob, pattern = "", ""
-    for _ in range(draw(st.integers(0, 5))):
+    for _ in range(draw(st.integers(0, 12))):
         kind = draw(st.sampled_from(["*", "?", "text", "text"]))
         if kind != "text":
             glob += kind
@@ -157,6 +158,20 @@ def test_attack_many_stars_do_not_multiply_the_time() -> None:
     assert strings.matching("*?" * 255 + "*").tolist() == [0]
     assert strings.matching("?" * 256).tolist() == []
     assert time.process_time() - began < 1.0
+
+
+def test_attack_many_stars_over_many_words_take_one_pass(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stars are not each a pass over all words: not where no word is long enough, nor where many words nearly match."""
+    for name, value in (("_EACH", 4), ("_MANY", 16), ("_BLOCK", 1 << 17)):
+        monkeypatch.setattr(terms, name, value)
+    short = table([f"a{number:06x}zz" for number in range(200_000)])
+    long = table([f"{'ab' * 100}{number:06x}zz" for number in range(10_000)])
+    began = time.process_time()
+    assert short.matching("a*b*" * 200 + "zz").tolist() == []
+    assert len(long.matching("a*b*" * 100 + "zz")) == 10_000
+    assert len(long.matching("a*b*" * 100 + "0*zz")) > 0
+    assert long.matching("a*b*" * 100 + "x*zz").tolist() == []
+    assert time.process_time() - began < 3.0
 
 
 FUZZY = st.text(st.sampled_from("aAbé你😀\ud800\x00"), max_size=7)
