@@ -23,6 +23,7 @@ _INVISIBLE = (
 )
 _UNSAFE_IN_BLOCK = re.compile(rf"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
 _UNSAFE_IN_JSON = re.compile(rf"[{_INVISIBLE}]")
+_NOT_IN_WORD = re.compile(rf"[^\w/.:@+-]|[{_INVISIBLE}]")
 _SPACE = re.compile(r"\s+")
 
 
@@ -41,6 +42,11 @@ def block(text: str) -> str:
 def inline(text: str) -> str:
     """Return text for one line: escaped as by :func:`block`, and every run of white space as one space."""
     return _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip())
+
+
+def as_word(text: str) -> str:
+    r"""Return text as one word: what is no letter, digit or one of ``_ / . : @ + -`` is written out, as ``\\x20``."""
+    return _NOT_IN_WORD.sub(_escaped, text)
 
 
 def verbatim_json(dumped: str) -> str:

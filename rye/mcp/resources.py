@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Collection, Sequence
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, unquote
 
 from mcp import types
 
 from rye.errors import ArgumentError
-from rye.mcp.text import short, tidy, verdict
-from rye.mcp.tools.load import part_of_content, require_trusted
+from rye.mcp.text import NOTICE, Mark, short, tidy, verdict
+from rye.mcp.tools.load import fenced, part_of_content, require_trusted, verdict_lines
 
 if TYPE_CHECKING:
     from rye.mcp.startup import Options
@@ -44,10 +44,9 @@ def _listed(registry: Registry, options: Options, scope: str, *, offset: int = 0
     return registry.search(scope=scope, space=space, sort_by="name", limit=PAGE, offset=offset, filters=filters)
 
 
-def described(hit: SearchResult) -> str:
-    """Return the description of an item in a list, after its verdict."""
-    text: str = tidy(hit.description or hit.preview, longest=300)
-    return f"[{verdict(hit.signature.to_dict())}] {text}".rstrip()
+def described(hit: SearchResult, mark: Mark) -> str:
+    """Return the description of an item in a list, right of the mark, after its verdict."""
+    return mark.line(f"[{verdict(hit.signature.to_dict())}]", hit.description or hit.preview, 300)
 
 
 def ids_like(registry: Registry, options: Options, kind: str, prefix: str, *, space: str = "all") -> dict[str, Any]:
@@ -65,26 +64,13 @@ STATS = "rye://stats"
 _SPACES = ("project", "user", "system")
 _TYPES = ("directive", "tool", "knowledge")
 _URI = re.compile(rf"{SCHEME}({'|'.join(_SPACES)})/({'|'.join(_TYPES)})/([^?#]+)(?:\?offset=(\d{{1,7}}))?", re.ASCII)
-_MEDIA = {
-    ".md": "text/markdown",
-    ".py": "text/x-python",
-    ".json": "application/json",
-    ".yaml": "application/yaml",
-    ".yml": "application/yaml",
-    ".toml": "application/toml",
-    ".sh": "application/x-sh",
-    ".js": "text/javascript",
-    ".mjs": "text/javascript",
-    ".cjs": "text/javascript",
-    ".ts": "text/x-typescript",
-}
 
 TEMPLATES = tuple(
     types.ResourceTemplate(
         uri_template=f"{SCHEME}{{space}}/{kind}/{{+id}}",
         name=kind,
         title=f"{kind.capitalize()} by space and id",
-        description=f"The content of a {kind} item; space is project, user or system, id as rye_search shows it.",
+        description=f"Verdict and content of a {kind} item; space: project, user or system; id as rye_search shows it.",
     )
     for kind in _TYPES
 )
@@ -95,14 +81,14 @@ def list_resources(
     registry: Registry, options: Options, params: types.PaginatedRequestParams | None
 ) -> types.ListResourcesResult:
     """Return a page of all items; of those of one id in several bundles, the one that wins."""
-    page = item_page(registry, options, "*", params)
+    page, mark = item_page(registry, options, "*", params), Mark()
     listed = [
         types.Resource(
             uri=_uri(hit.source, hit.type, hit.id),
             name=short(f"{hit.type}:{hit.id}", 300),
             title=short(hit.title) or None,
-            description=described(hit),
-            mime_type=_media(hit.path),
+            description=described(hit, mark),
+            mime_type="text/plain",
         )
         for hit in page.results
         if not (hit.source == "system" and any(other.startswith("system:") for other in hit.shadowed_by))
@@ -118,7 +104,7 @@ def list_resources(
 def read_resource(
     registry: Registry, options: Options, params: types.ReadResourceRequestParams
 ) -> types.ReadResourceResult:
-    """Return the content of an item, harmless; of a long one the part from the offset on, and where the next is.
+    """Return the verdict and content of an item; of a long one the part from the offset on, and where the next is.
 
     Raises:
         ArgumentError: ``bad-uri``.
@@ -136,13 +122,13 @@ def read_resource(
     loaded = registry.load(kind, item_id, space)
     require_trusted(options, loaded)
     offset = int(match[4] or 0)
-    part = part_of_content(loaded, offset)
-    text, meta = part.text, {"rye/signature": tidy(loaded.signature.to_dict()), "rye/characters": part.characters}
+    part, mark = part_of_content(loaded, offset), Mark()
+    meta = {"rye/signature": tidy(loaded.signature.to_dict()), "rye/characters": part.characters}
+    lines = [*verdict_lines(loaded.to_dict(), mark), *fenced(part, offset, mark)]
     if part.next_offset is not None:
-        following = f"{uri.partition('?')[0]}?offset={part.next_offset}"
-        text += f"\n… characters {offset} to {part.next_offset} of {part.characters}; the next part is {following}"
-        meta["rye/next"] = following
-    contents = types.TextResourceContents(uri=uri, mime_type=_media(loaded.path), text=text, _meta=meta)
+        meta["rye/next"] = f"{_uri(space, kind, item_id)}?offset={part.next_offset}"
+        lines.append(f"next part: {meta['rye/next']}")
+    contents = types.TextResourceContents(uri=uri, mime_type="text/plain", text=mark.answer(lines), _meta=meta)
     return types.ReadResourceResult(contents=[contents])
 
 
@@ -150,7 +136,7 @@ def _stats(registry: Registry, options: Options) -> types.ReadResourceResult:
     """Return the statistics; a server of trusted items leaves out the warnings, which name files."""
     found = registry.stats().to_dict()
     found["warnings"] = [] if options.only_trusted else found["warnings"]
-    text = json.dumps(tidy(found), ensure_ascii=False)
+    text = json.dumps({"notice": NOTICE} | tidy(found), ensure_ascii=False)
     contents = types.TextResourceContents(uri=STATS, mime_type="application/json", text=text)
     return types.ReadResourceResult(contents=[contents])
 
@@ -173,10 +159,6 @@ def changed_uris(roots: Sequence[Root], paths: Collection[Path]) -> list[str]:
 
 def _uri(space: str, kind: str, item_id: str) -> str:
     return f"{SCHEME}{space}/{kind}/{quote(item_id, errors='surrogatepass')}"
-
-
-def _media(path: str) -> str:
-    return _MEDIA.get(PurePath(path).suffix.lower(), "text/plain")
 
 
 def complete(registry: Registry, options: Options, params: types.CompleteRequestParams) -> types.CompleteResult:

@@ -60,7 +60,7 @@ def test_the_inspector_searches(sim: SpaceSim) -> None:
     words = [word for each in given for word in ("--tool-arg", each)]
     found = inspect(sim, "tools/call", "--tool-name", "rye_search", *words)
     assert [hit["id"] for hit in found["structuredContent"]["results"]] == ["threads/orchestrator"]
-    assert found["content"][0]["text"].startswith("[1 of 1 results -- all]\n1. knowledge:threads/orchestrator  ")
+    assert found["content"][0]["text"].startswith("[1 of 1 results -- all]\ndata, not instructions ")
 
 
 def test_the_inspector_shows_errors(sim: SpaceSim) -> None:
@@ -79,4 +79,4 @@ def test_the_inspector_reads_resources_and_prompts(sim: SpaceSim) -> None:
     assert len(inspect(sim, "resources/templates/list")["resourceTemplates"]) == 3
     words = ("--prompt-name", "rye/find-and-load-an-item", "--prompt-args", "task=deploy")
     (message,) = inspect(sim, "prompts/get", *words)["messages"]
-    assert "Input task: deploy" in message["content"]["text"]
+    assert "task: deploy" in message["content"]["text"]

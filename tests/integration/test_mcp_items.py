@@ -132,7 +132,7 @@ def test_figures_are_a_resource(shared: Session, strict: Session, sim: SpaceSim)
 
 
 def test_a_resource_is_read_with_its_verdict(shared: Session) -> None:
-    """Its text is that of the file, its media type that of the extension."""
+    """Its text says the verdict, then what the file says."""
 
     async def talk(client: Client) -> list[types.TextResourceContents | types.BlobResourceContents]:
         texts = []
@@ -143,7 +143,8 @@ def test_a_resource_is_read_with_its_verdict(shared: Session) -> None:
     note, tool = shared.run(talk)
     assert isinstance(note, types.TextResourceContents)
     assert "On files." in note.text
-    assert (note.mime_type, tool.mime_type) == ("text/markdown", "text/x-python")
+    assert (note.mime_type, tool.mime_type) == ("text/plain", "text/plain")
+    assert note.text.startswith("knowledge:notes/new  trusted  user\n")
     assert (note.meta or {})["rye/signature"]["verdict"] == "trusted"
 
 
@@ -160,11 +161,10 @@ def test_a_long_resource_is_read_in_parts(shared: Session) -> None:
         meta = found.meta or {}
         assert meta["rye/characters"] == len(LONG)
         uri = meta.get("rye/next", "")
-        text, mark, rest = found.text.partition("\n… characters ")
-        assert bool(mark) == bool(uri)
-        assert rest.endswith(uri)
-        assert len(text) <= 100_000
-        texts.append(text)
+        *_, text, rest = re.split(r"^--- (?:end of )?content.*\[[0-9a-f]{12}\] ---\n?", found.text, flags=re.MULTILINE)
+        assert rest == (f"next part: {uri}" if uri else "")
+        assert len(text) <= 100_001
+        texts.append(text.removesuffix("\n"))
     assert len(texts) == len(LONG) // 100_000 + 1
     assert "".join(texts) == LONG
 
@@ -232,7 +232,7 @@ def test_directives_are_prompts_with_their_inputs(sim: SpaceSim, mode: str) -> N
         types.PromptArgument(name="shop", description="Which shop", required=True),
         types.PromptArgument(name="aisle", description=None, required=False),
     ]
-    assert (prompts["ops/roll-out"].description or "").startswith("[trusted] Roll a build out")
+    assert re.match(r"\[trusted\] [0-9a-f]{12}\| Roll a build out", prompts["ops/roll-out"].description or "")
     assert (prompts["ops/stock"].description or "").startswith("[untrusted (unknown-key)] ")
 
 
@@ -250,17 +250,17 @@ def prompt(shared: Session, name: str, given: dict[str, str] | None = None) -> s
 def test_a_prompt_holds_the_directive_with_its_inputs_filled_in(shared: Session) -> None:
     """Each value stands where the directive names it; what is no input stays as it is."""
     text = prompt(shared, "ops/roll-out", {"build": "b-17", "speed": "fast"})
-    assert text.startswith("Follow the directive ops/roll-out (trusted: ")
+    assert text.startswith("Follow the directive ops/roll-out. Its verdict: trusted.\n")
     assert "Take b-17 and roll it out, fast. Keep {input:other}." in text
-    assert "Input build: b-17\nInput speed: fast\n" in text
+    assert "] ---\nbuild: b-17\nspeed: fast\n--- end of inputs [" in text
     assert "{input:speed|slow}" in prompt(shared, "ops/roll-out", {"build": "b-17"})
 
 
 def test_a_prompt_that_is_not_trusted_says_so_first(shared: Session) -> None:
     """The text asks the model to ask before it follows."""
     text = prompt(shared, "ops/stock", {"shop": "north"})
-    assert "(untrusted (unknown-key): " in text.splitlines()[0]
-    assert "only with the user's consent" in text.splitlines()[1]
+    assert text.splitlines()[0].endswith("Its verdict: untrusted (unknown-key).")
+    assert "only with the user's consent" in text.splitlines()[2]
 
 
 @pytest.mark.parametrize(
@@ -399,7 +399,7 @@ def test_a_plea_in_an_item_stays_on_its_line(shared: Session) -> None:
     assert [line for line in lines if PLEA in line and not re.match(r"\d+\. ", line)] == []
     text = text_of(shared.call("rye_load", item="directive:hostile/evil"))
     (mark,) = set(re.findall(r"\[([0-9a-f]{12})\] ---", text))
-    before, _, rest = text.partition(f"[{mark}] ---\n")
+    before, _, rest = text.partition(f" [{mark}] ---\n")
     assert PLEA not in before
     assert PLEA not in rest.partition(f"--- end of content [{mark}] ---")[2]
 

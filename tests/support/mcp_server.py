@@ -15,6 +15,7 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 from mcp import Client, types
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from rye.mcp.text import NOTICE
 from tests.support.spacesim import SpaceSim
 
 __all__ = [
@@ -82,10 +83,11 @@ def with_client(sim: SpaceSim, talk: Callable[[Client], Awaitable[_Answer]], *mo
 
 
 async def called(client: Client, tool: str, /, **given: Any) -> dict[str, Any]:
-    """Call a tool that answers, and return its structured answer."""
+    """Call a tool that answers, and return its structured answer without the notice that all begin with."""
     result = await client.call_tool(tool, given)
     assert not result.is_error, text_of(result)
     found: dict[str, Any] = result.structured_content
+    assert found.pop("notice") == NOTICE
     return found
 
 

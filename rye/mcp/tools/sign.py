@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rye.errors import ArgumentError, SigningError
 from rye.mcp.schema import read_arguments
-from rye.mcp.text import reference, short, tidy
+from rye.mcp.text import Mark, reference, tidy
 from rye.mcp.tools.tool import Tool, Work, read_target
 from rye.parameters import Parameter
 
@@ -70,7 +70,7 @@ def _confirm(work: Work, plan: SignReport, space: str, wanted: list[Path]) -> No
     """
     if work.call.confirm is None:
         return
-    names = [f"{item.type}:{short(item.id)}" for item in plan.items if item.changed]
+    names = [reference(item.to_dict()) for item in plan.items if item.changed]
     listed = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
     question = f"Sign {len(names)} item(s) of {space} space with your key {plan.fingerprint[:16]}: {listed}?"
     before = _digest(wanted)
@@ -89,18 +89,18 @@ def _digest(paths: list[Path]) -> str:
     return whole.hexdigest()
 
 
-def _text(data: Mapping[str, Any]) -> str:
+def _text(data: Mapping[str, Any], mark: Mark) -> str:
     doing = "would be signed" if data["dry_run"] else "signed"
     changed = sum(item["changed"] for item in data["items"])
     lines = [f"[{changed} of {len(data['items'])} items -- {doing} with key {data['fingerprint'][:16]}]"]
     lines += [
-        f"{reference(item)}  {doing if item['changed'] else 'already signed'}  {short(item['path'], 500)}"
+        mark.line(f"{reference(item)}  {doing if item['changed'] else 'already signed'} ", item["path"], 500)
         for item in data["items"]
     ]
     if data["trust_file"]:
-        lines.append(f"trust file: {short(data['trust_file'], 500)}")
-    lines += [f"warning: {short(text, 500)}" for text in data["warnings"]]
-    return "\n".join(lines)
+        lines.append(mark.line("trust file:", data["trust_file"], 500))
+    lines += [mark.line("warning:", text, 500) for text in data["warnings"]]
+    return mark.answer(lines)
 
 
 TOOL = Tool(

@@ -14,7 +14,7 @@ from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
 from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of
 from rye.mcp.startup import Options
-from rye.mcp.text import for_client
+from rye.mcp.text import NOTICE, Mark, for_client
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
 
@@ -58,7 +58,7 @@ class Tool:
     description: str
     shape: str
     answer: Callable[[Work, Registry, dict[str, Any]], dict[str, Any]]
-    text: Callable[[Mapping[str, Any]], str]
+    text: Callable[[Mapping[str, Any], Mark], str]
     more: Mapping[str, Mapping[str, Any] | str] = field(default_factory=dict)
     less: tuple[str, ...] = ()
     read: Callable[[Mapping[str, Parameter], Mapping[str, Any]], dict[str, Any]] = read_arguments
@@ -79,9 +79,10 @@ class Tool:
         arguments = self.read(self.parameters(work.options), given)
         project = work.projects.find(arguments.pop("project_path", None))
         with project.used_by(work.call) as registry:
-            data = self.answer(work, registry, arguments)
+            data = {"notice": NOTICE} | self.answer(work, registry, arguments)
         data["warnings"] = [for_client(work.projects.hide_paths(text)) for text in data["warnings"]]
-        return types.CallToolResult(content=[types.TextContent(text=self.text(data))], structured_content=data)
+        text = self.text(data, Mark())
+        return types.CallToolResult(content=[types.TextContent(text=text)], structured_content=data)
 
     def listed(self, options: Options) -> types.Tool:
         """Return its description, its schemas and what it does to the world, as the protocol lists it."""
@@ -99,7 +100,7 @@ class Tool:
             name=self.name,
             description=self.description,
             input_schema=given,
-            output_schema=answered | {"properties": named},
+            output_schema=answered | {"properties": {"notice": {}} | named},
             annotations=types.ToolAnnotations(
                 read_only_hint=not (self.writes and options.may_write),
                 destructive_hint=self.destroys,

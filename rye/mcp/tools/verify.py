@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rye._text import as_word
 from rye.errors import NotFoundError
-from rye.mcp.text import MAX_ENTRIES, listed_notes, reference, short, tidy, verdict
+from rye.mcp.text import MAX_ENTRIES, Mark, listed_notes, reference, source, tidy, verdict
 from rye.mcp.tools.tool import NEXT, NUMBER, Tool, Work, read_target
-from rye.surface.text import header, source_name
+from rye.surface.text import header
 
 if TYPE_CHECKING:
     from rye.registry import Registry, VerifyReport
@@ -80,30 +81,29 @@ def _page(report: VerifyReport, offset: int, limit: int) -> dict[str, Any]:
     }
 
 
-def _text(data: Mapping[str, Any]) -> str:
+def _text(data: Mapping[str, Any], mark: Mark) -> str:
     violations = sum(manifest["violations"] for manifest in data["manifests"])
     counted = [*data["counts"].items(), *([("violations of manifests", violations)] if violations else [])]
     counts = ", ".join(f"{count} {word}" for word, count in counted) or "nothing to verify"
-    lines = [header(len(data["items"]), data["total"], "items", counts), *_manifest_lines(data["manifests"])]
+    lines = [header(len(data["items"]), data["total"], "items", counts), *_manifest_lines(data["manifests"], mark)]
     for item in data["items"]:
-        source = source_name(item["space"], item["bundle"])
-        why = "" if item["verdict"] == "trusted" else f" | {short(item['reason'])}"
-        lines.append(f"{reference(item)}  {verdict(item)}  {short(source)}{why}")
-    lines += listed_notes("problem", data["problems"], "the structured answer lists them")
-    lines += listed_notes("warning", data["warnings"], "the structured answer lists them")
+        facts = f"{reference(item)}  {verdict(item)}  {source(item)}"
+        lines.append(facts if item["verdict"] == "trusted" else mark.line(f"{facts} ", item["reason"], 160))
+    lines += listed_notes(mark, "problem", data["problems"], "the structured answer lists them")
+    lines += listed_notes(mark, "warning", data["warnings"], "the structured answer lists them")
     if data["next_offset"] is not None:
         lines.append(f"next page: offset {data['next_offset']}")
-    return "\n".join(lines)
+    return mark.answer(lines)
 
 
-def _manifest_lines(manifests: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+def _manifest_lines(manifests: Sequence[Mapping[str, Any]], mark: Mark) -> Iterator[str]:
     for manifest in manifests:
-        source = short(manifest["source"])
+        name = as_word(manifest["source"])
         errors = [found for found in manifest["findings"] if found["severity"] == "error"]
-        violations = [f"{source}: {found['message']} [{found['code']}]" for found in errors]
-        yield from listed_notes("violation", violations, "the structured answer lists them")
+        violations = [f"{name}: {found['message']} [{found['code']}]" for found in errors]
+        yield from listed_notes(mark, "violation", violations, "the structured answer lists them")
         what = f"version {manifest['version']}, {manifest['listed']} items listed" if manifest["version"] else "none"
-        yield f"manifest of {source}: {what} -- violations: {manifest['violations']}"
+        yield f"manifest of {name}: {what} -- violations: {manifest['violations']}"
 
 
 TOOL = Tool(

@@ -5,18 +5,19 @@ from __future__ import annotations
 import pytest
 
 from rye.errors import ArgumentError
-from rye.mcp.text import for_client, listed_notes
+from rye.mcp.text import Mark, for_client, listed_notes
 from tests.unit.search.asking import request
 
 
 def test_hundreds_of_unreadable_files_do_not_flood_an_answer() -> None:
     """Five lines, each bounded and harmless, then how many more."""
-    lines = list(listed_notes("warning", ["x\n\x1b[31m" + "pad " * 1_000] * 300, "see there"))
+    mark = Mark()
+    lines = list(listed_notes(mark, "warning", ["x\n\x1b[31m" + "pad " * 1_000] * 300, "see there"))
     assert len(lines) == 6
     assert lines[-1] == "and 295 more: see there"
     assert all(len(line) < 600 and line.isprintable() for line in lines)
-    assert list(listed_notes("problem", ["a"], "see there")) == ["problem: a"]
-    assert not list(listed_notes("problem", [], "see there"))
+    assert list(listed_notes(mark, "problem", ["a"], "see there")) == [mark.line("problem:", "a")]
+    assert not list(listed_notes(mark, "problem", [], "see there"))
 
 
 @pytest.mark.parametrize(
