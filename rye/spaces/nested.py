@@ -40,7 +40,9 @@ class ProjectsBelow:
     problems: tuple[RyeError, ...] = ()
 
 
-def look_below(folder: Path, *, taken: Collection[str] = (), most: int = MAX_FOLDERS) -> ProjectsBelow:
+def look_below(
+    folder: Path, *, taken: Collection[str] = (), without: Collection[Path] = (), most: int = MAX_FOLDERS
+) -> ProjectsBelow:
     """Return the projects in a folder, and the bundle that it may be itself, importing nothing.
 
     Every folder with a ``.ai`` is a project, even if that holds no items; only a folder without one can be a bundle.
@@ -51,9 +53,11 @@ def look_below(folder: Path, *, taken: Collection[str] = (), most: int = MAX_FOL
     Args:
         folder: Where to look.
         taken: Names that are already in use.
+        without: Folders and links that are left out, with all that is below them.
         most: How many folders are searched at most.
     """
     search = _Search(Path(os.path.abspath(folder)), taken, most)  # noqa: PTH100 - links stay
+    search.left_out = frozenset(map(os.path.abspath, without))
     search.run()
     return ProjectsBelow(search.roots.result()[0], tuple(search.problems))
 
@@ -80,6 +84,7 @@ class _Search:
         self._escaped: set[str] = set()
         self._seen = {self._real}
         self.problems: list[RyeError] = []
+        self.left_out: Collection[str] = ()
 
     def run(self) -> None:
         """Check whether the folder itself is a project or bundle, then search it."""
@@ -94,7 +99,8 @@ class _Search:
             if len(self._seen) > self._most:
                 named = f"more than {self._most:,} folders are in {str(self._folder)!r}, or where links in it lead"
                 message = f"{named}; not searched: {place.path!r} and others"
-                self._report("too-many-folders", message, "name the projects in it that are to be verified", place.path)
+                hint = "name the projects in it that are to be verified, or leave folders out with --exclude"
+                self._report("too-many-folders", message, hint, place.path)
                 return
             self._look_into(place)
 
@@ -119,12 +125,18 @@ class _Search:
             return
         except OSError as error:
             too_long = error.errno == errno.ENAMETOOLONG
-            hint = "give the folders around it shorter names" if too_long else "check its permissions"
+            hint = (
+                "give the folders around it shorter names"
+                if too_long
+                else "check its permissions, or leave it out: --exclude"
+            )
             message = f"{place.path!r} cannot be read, so its content is not known: {error.strerror}"
             self._report("unreadable", message, hint, place.path)
             return
         for name, is_link in names:
             path = os.path.join(place.path, name)
+            if path in self.left_out:
+                continue
             if name == FOLDER and place.out and not self._holds(os.path.realpath(path)):
                 self._escape(place.out, place.real)
             elif name == FOLDER:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -41,8 +41,13 @@ class Target:
     whole: tuple[Root, ...] = ()
 
 
-def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Target, ...]:
+def read_targets(
+    texts: tuple[str, ...], layout: Layout, space: str, *, without: Sequence[Path] | None = None
+) -> tuple[Target, ...]:
     """Return the target of each text; without texts, one of everything.
+
+    Then the projects below the project belong to everything as well, if ``without`` is a list of folders to leave out;
+    where there is no project and ``space`` asks for it, those below the working directory do.
 
     A word is a reference when it starts with an item type and a colon, or is an id with a slash and a ``*``; a path
     when it exists on disk or looks like one; else a scope.
@@ -57,7 +62,8 @@ def read_targets(texts: tuple[str, ...], layout: Layout, space: str) -> tuple[Ta
         raise ArgumentError("bad-target", message, hint="name a path, TYPE:ID, or a scope, each as a text of its own")
     roots = layout.in_space(space)
     if not texts:
-        return (Target("*", roots, lambda _root, _file: True, whole=roots),)
+        everything = Target("*", roots, lambda _root, _file: True, whole=roots)
+        return (everything,) if without is None else (everything, _nested(layout, space, without))
     known = list(layout.roots)
     return tuple(_read(text, roots, known) for text in texts)
 
@@ -155,6 +161,22 @@ def _inside(place: str, known: list[Root]) -> dict[Root, str]:
         for root, base in bases.items()
         if is_within(real, base)
     }
+
+
+def _nested(layout: Layout, space: str, without: Sequence[Path]) -> Target:
+    """Return the target of the projects below the project of a layout, other than the layout's own."""
+    folder = layout.project or (Path.cwd() if space == "project" else None)
+    found = ProjectsBelow(())
+    if folder is not None and space in ("project", "all"):
+        for each in without:
+            if not (os.path.lexists(each) and is_within(os.path.abspath(each), os.path.abspath(folder))):  # noqa: PTH100
+                message = f"--exclude names {str(each)!r}, which is not in {str(folder)!r}"
+                raise ArgumentError("bad-exclude", message, hint="name a folder below the project, or leave it away")
+        known = {os.path.realpath(root.path) for root in layout.roots}
+        found = spaces.look_below(folder, taken={root.bundle for root in layout.roots}, without=without)
+        new = (root for root in found.roots if root.space == "project" and os.path.realpath(root.path) not in known)
+        found = replace(found, roots=tuple(new))
+    return Target("*", found.roots, lambda _root, _file: True, problems=found.problems, whole=found.roots)
 
 
 def _below(path: Path, known: list[Root]) -> ProjectsBelow:

@@ -202,6 +202,7 @@ def start_verification(
     *,
     space: str = "all",
     named_trust: Sequence[Path] = (),
+    without: Sequence[Path] | None = None,
     policy: Policy | Path | None = None,
     baseline: Path | None = None,
     changed_since: str | None = None,
@@ -219,6 +220,7 @@ def start_verification(
         layout,
         space=space,
         named_trust=named_trust,
+        without=without,
         wanted=None
         if changed_since is None
         else lambda roots: find_changes(

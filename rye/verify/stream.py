@@ -130,6 +130,7 @@ def stream_outcomes(
     *,
     space: str = "all",
     named_trust: Sequence[Path] = (),
+    without: Sequence[Path] | None = None,
     wanted: Callable[[Sequence[Root]], Wanted] | None = None,
     digests: bool = True,
     processes: int | None = 1,
@@ -142,6 +143,7 @@ def stream_outcomes(
         layout: The spaces.
         space: Which of them to look in.
         named_trust: Trust files that count as the user's own.
+        without: Folders below the project in which no projects are looked for; None looks for none at all.
         wanted: Given the roots, returns a function that says which of the named files to verify; None for all.
         digests: Whether trusted items have a ``digest``, too.
         processes: How many may work; None for one on each processor.
@@ -150,7 +152,7 @@ def stream_outcomes(
     Raises:
         ArgumentError: A text names nothing that could exist.
     """
-    targets = read_targets(texts, layout, space)
+    targets = read_targets(texts, layout, space, without=without)
     everywhere = layout.in_space(space)
     by_path = [root for target in targets if target.roots != everywhere for root in target.roots]
     named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
@@ -161,7 +163,12 @@ def stream_outcomes(
         extended,
         targets,
         Verifier(load.trust, signing.system_clock(), digests),
-        (*layout.warnings, *(text for text in load.warnings if text not in unread), *filter(None, [load.emptiness])),
+        (
+            *layout.warnings,
+            *(f"left out: {each}" for each in without or ()),
+            *(text for text in load.warnings if text not in unread),
+            *filter(None, [load.emptiness]),
+        ),
         processes=cores() if processes is None else max(1, processes),
         progress=progress,
         _all_named=not texts,

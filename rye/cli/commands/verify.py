@@ -25,7 +25,7 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
 
     A TARGET is a type:id, where the id may contain * and ?; a scope such as tool.demo.*; or a path, also of a bundle
     or project outside the spaces. A folder with a .ai is a project: its keys count once you have endorsed them, or
-    named them with --trust. Projects below a folder are verified with it.
+    named them with --trust. Projects below a folder are verified with it, and so are those below the project itself.
     The signed manifest of a space, if it has one, is checked too when the whole space is verified: without TARGET,
     with *, or with the folder of the project or bundle, or a folder around it.
 
@@ -40,6 +40,8 @@ def verify(target: tuple[str, ...], **options: Any) -> int:
         raise Refusal("--write-baseline needs a file", hint="name it with --baseline FILE")
     if options["write_baseline"]:
         refuse("changed_since", "form", "as_json", because="with --write-baseline, which records all findings")
+    if target:
+        refuse("exclude", because="with a TARGET: name what is to be verified")
     place = Place.take(options)
     with progress_bar("verifying") as progress:
         return _answer(_run(place, target, options, progress), options, form)
@@ -53,6 +55,7 @@ def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progres
         place.layout(),
         space=options["space"],
         named_trust=place.trust,
+        without=None if target else [Path(each) for each in options["exclude"]],
         policy=_policy(options),
         baseline=None if options["write_baseline"] else options["baseline"],
         changed_since=options["changed_since"],
