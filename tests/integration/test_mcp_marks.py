@@ -187,8 +187,8 @@ def test_resources_and_prompts_are_marked_and_say_the_verdict(shared: Session) -
         with pytest.raises(MCPError) as raised:
             await client.read_resource("rye://project/knowledge/note%200.9999")
         texts["error"] = raised.value.message
-        listed = [*(await client.list_resources()).resources[1:], *(await client.list_prompts()).prompts]
-        described = [each.description or "" for each in listed]
+        described = [each.description or "" for each in (await client.list_resources()).resources[1:]]
+        described += [each.description or "" for each in (await client.list_prompts()).prompts]
         assert all(re.match(r"\[[\w() -]+\] [0-9a-f]{12}\| ", each) for each in described), described
         assert VOICE in "".join(described)
         return texts

@@ -187,7 +187,7 @@ def test_a_folder_that_cannot_be_read_is_a_problem(tmp_path: Path, monkeypatch: 
     assert problem.message == f"'{tmp_path}/a' cannot be read, so its content is not known: Permission denied"
     assert (problem.code, problem.hint, problem.details["path"]) == (
         "unreadable",
-        "check its permissions",
+        "check its permissions, or leave it out: --exclude",
         f"{tmp_path}/a",
     )
 
