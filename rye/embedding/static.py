@@ -11,21 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 
 from rye.embedding.choice import Choice
-from rye.embedding.protocol import Floats, missing
-from rye.errors import UnavailableError
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from rye.embedding.protocol import Floats, Tensors, missing, read_model
 
 WEIGHTS = "weights/l2_supercat_256.safetensors"
 TOKENIZER = "tokenizers/l2_supercat_tokenizer_config.json"
@@ -46,24 +40,19 @@ class StaticEmbedder:
     """
 
     def __init__(self, choice: Choice | None = None) -> None:
-        choice = choice or Choice()
-        self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
-        self.chunk_chars, self.overlap_chars, self._chunks = choice.chunks()
+        self._choice = choice or Choice()
+        self.threshold = THRESHOLD if self._choice.threshold is None else self._choice.threshold
+        self.chunk_chars, self.overlap_chars, self._chunks = self._choice.chunks()
+        self._read()
+
+    def _read(self) -> None:
         folder = _folder()
         try:
-            from safetensors import SafetensorError, safe_open
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise _missing(f"{error.name} is not installed") from None
-        try:
-            with safe_open(folder / WEIGHTS, framework="numpy") as file:
-                self._weights = file.get_tensor("embedding.weight")
             tokenizer = (folder / TOKENIZER).read_bytes()
-            self._tokenizer: Tokenizer = Tokenizer.from_buffer(tokenizer)
-        except (OSError, SafetensorError, ValueError) as error:
-            raise _missing(f"its files cannot be read: {error}") from None
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
+            tensors, self._tokenizer = read_model("wordllama", (folder / WEIGHTS).read_bytes(), tokenizer)
+            self._weights = tensors["embedding.weight"]
+        except (OSError, KeyError, ValueError) as error:
+            raise missing("wordllama", f"its files cannot be read: {error}") from None
         self._tokenizer_digest = hashlib.sha256(tokenizer)
 
     @cached_property
@@ -107,30 +96,19 @@ class FolderEmbedder(StaticEmbedder):
         UnavailableError: ``embedder-missing``: a library or a file is missing, or is not what model2vec writes.
     """
 
-    def __init__(self, choice: Choice) -> None:
-        self._choice = choice
-        self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
-        self.chunk_chars, self.overlap_chars, self._chunks = choice.chunks()
-        folder = Path(choice.model).expanduser()
+    def _read(self) -> None:
+        folder = Path(self._choice.model).expanduser()
         try:
-            from safetensors import SafetensorError, safe_open
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise missing(choice.kind, f"{error.name} is not installed") from None
-        try:
-            with safe_open(folder / "model.safetensors", framework="numpy") as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118 (it is no dictionary)
             tokenizer = (folder / "tokenizer.json").read_bytes()
-            self._tokenizer = Tokenizer.from_buffer(tokenizer)
+            weights = (folder / "model.safetensors").read_bytes()
+            tensors, self._tokenizer = read_model(self._choice.kind, weights, tokenizer)
             self._weights = _token_vectors(tensors)
             vocabulary = self._tokenizer.get_vocab(with_added_tokens=True)
             unknown = json.loads(tokenizer)["model"].get("unk_token")
             self._weights[max(vocabulary.values(), default=0)]  # a tokenizer may know more tokens than there are
-        except (OSError, SafetensorError, KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
-            raise missing(choice.kind, f"the model in {folder} cannot be used: {error}") from None
+        except (OSError, KeyError, IndexError, ValueError, TypeError, AttributeError) as error:
+            raise missing(self._choice.kind, f"the model in {folder} cannot be used: {error}") from None
         self._unknown = vocabulary.get(unknown, -1)
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
         self._tokenizer_digest = hashlib.sha256(tokenizer)
 
     @cached_property
@@ -153,7 +131,7 @@ class FolderEmbedder(StaticEmbedder):
         return found
 
 
-def _token_vectors(tensors: Mapping[str, npt.NDArray[Any]]) -> Floats:
+def _token_vectors(tensors: Tensors) -> Floats:
     """Return the vector of each token: some models share one among several tokens, and weight each token."""
     found = tensors["embeddings"].astype(np.float32, copy=False)
     if found.ndim != 2 or not np.isfinite(found).all():
@@ -175,10 +153,4 @@ def _folder() -> Path:
     try:
         return Path(str(distribution("wordllama").locate_file("wordllama")))
     except PackageNotFoundError:
-        raise _missing("it is not installed") from None
-
-
-def _missing(problem: str) -> UnavailableError:
-    message = f"the embedded model cannot be used: {problem}"
-    hint = "pip install 'rye-search[semantic]', or choose a server with RYE_EMBEDDER"
-    return UnavailableError("embedder-missing", message, hint=hint, embedder="wordllama")
+        raise missing("wordllama", "it is not installed") from None

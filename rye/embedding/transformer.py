@@ -17,15 +17,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from importlib.metadata import PackageNotFoundError, distribution
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from rye.embedding.choice import Choice
-from rye.embedding.protocol import Floats, missing
-
-if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+from rye.embedding.protocol import Floats, missing, read_model
 
 MINILM_THRESHOLD: Final = 0.2
 MINILM_DIGEST: Final = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -68,28 +65,21 @@ class TransformerEmbedder:
         minilm = choice.kind == "minilm"
         folder = _minilm_folder() if minilm else Path(choice.model).expanduser()
         try:
-            from safetensors import SafetensorError, safe_open
-            from tokenizers import Tokenizer
-        except ImportError as error:
-            raise missing(choice.kind, f"{error.name} is not installed") from None
-        try:
+            weights, tokenizer = ((folder / name).read_bytes() for name in ("model.safetensors", "tokenizer.json"))
+            digest = hashlib.sha256(weights).hexdigest()
+            if minilm and digest != MINILM_DIGEST:
+                raise missing(choice.kind, "the installed weights are not those of all-MiniLM-L6-v2")
             self._shape = _read_shape(folder)
-            with safe_open(folder / "model.safetensors", framework="numpy") as file:
-                names = file.keys()
-                tensors = {name: file.get_tensor(name) for name in names if not name.endswith("position_ids")}
-            tokenizer = (folder / "tokenizer.json").read_bytes()
-            self._tokenizer: Tokenizer = Tokenizer.from_buffer(tokenizer)
+            tensors, self._tokenizer = read_model(choice.kind, weights, tokenizer)
             self._weights = {
-                name.removeprefix("bert."): value.astype(_F, copy=False) for name, value in tensors.items()
+                name.removeprefix("bert."): value.astype(_F, copy=False)
+                for name, value in tensors.items()
+                if not name.endswith("position_ids")
             }
             self._check()
-        except (OSError, SafetensorError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
+        except (OSError, KeyError, ValueError, TypeError, AttributeError, RecursionError) as error:
             raise missing(choice.kind, f"the model in {folder} cannot be used: {error}") from None
-        self._tokenizer.no_padding()
         self._tokenizer.enable_truncation(self._shape.tokens)
-        digest = hashlib.sha256((folder / "model.safetensors").read_bytes()).hexdigest()
-        if minilm and digest != MINILM_DIGEST:
-            raise missing(choice.kind, "the installed weights are not those of all-MiniLM-L6-v2")
         read = hashlib.sha256(f"{digest} {self._shape} {choice.document_prefix!r}".encode() + tokenizer).hexdigest()
         default = MINILM_THRESHOLD if minilm else THRESHOLD
         self.threshold = default if choice.threshold is None else choice.threshold

