@@ -83,8 +83,6 @@ class TransformerEmbedder:
         read = hashlib.sha256(f"{digest} {self._shape} {choice.document_prefix!r}".encode() + tokenizer).hexdigest()
         default = MINILM_THRESHOLD if minilm else THRESHOLD
         self.threshold = default if choice.threshold is None else choice.threshold
-        self.spread = 3.0
-        """See :data:`rye.search.fusion.SPREAD`."""
         # a token has some four letters; what a chunk has beyond the model's tokens would not be read
         self.chunk_chars, self.overlap_chars, chunks = choice.chunks(4 * self._shape.tokens)
         self.model = f"{choice.kind}:{read[:16]}{chunks}"

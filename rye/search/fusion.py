@@ -124,18 +124,16 @@ def fuse(
     threshold: float,
     *,
     groups: Ints | None = None,
-    spread: float = SPREAD,
 ) -> FusedScores:
     """Fuse similarities and keyword scores; a hit has a word of the query or reaches the threshold.
 
-    ``groups`` are the places where groups of rows begin, each of which takes one rank, that of its best row;
-    ``spread`` is that of the embedder.
+    ``groups`` are the places where groups of rows begin, each of which takes one rank, that of its best row.
     """
     near = np.maximum(similarity, 0.0)  # so that an item without a vector, at minus infinity, gets nothing
     if fusion.fusion == "rrf":
         by_meaning, by_words = _reciprocal(near, fusion.rrf_k, groups), _reciprocal(keyword, fusion.rrf_k, groups)
     else:
-        semantic_weight, keyword_weight = fusion.semantic_weight, fusion.keyword_weight * spread
+        semantic_weight, keyword_weight = fusion.semantic_weight, fusion.keyword_weight * SPREAD
         both = semantic_weight + keyword_weight  # above 0, as the request was checked
         by_meaning, by_words = near * (semantic_weight / both), keyword * (keyword_weight / both)
     total = by_meaning + by_words

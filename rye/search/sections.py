@@ -37,7 +37,7 @@ from rye.search.request import SectionRequest
 from rye.search.results import SearchWarning, SectionHit, SectionResponse
 from rye.search.score import Evaluation
 from rye.search.section_text import SectionText, keyword_scores, sections_of
-from rye.search.semantic import SemanticScores, SemanticSearch, spread_of
+from rye.search.semantic import SemanticScores, SemanticSearch
 from rye.signing import Verdict
 from rye.signing.reasons import cut_short
 from rye.spaces.read import read_item
@@ -189,8 +189,8 @@ class SectionSearch:
             if near.hybrid:
                 counts = [len(section.chunks) for one in items for section in one.sections]
                 groups = np.cumsum([0, *counts])[:-1]
-                spread, fusion = spread_of(near.similarities.meaning), self.request.search.mode.fusion
-                fused = fuse(fusion, similarity, keyword, near.threshold, groups=groups, spread=spread)
+                fusion = self.request.search.mode.fusion
+                fused = fuse(fusion, similarity, keyword, near.threshold, groups=groups)
             else:
                 fused = by_similarity(similarity, np.ones(len(similarity)), near.threshold)
             total, matched = fused.total, fused.matched

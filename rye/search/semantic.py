@@ -18,7 +18,7 @@ from rye.items.model import Item
 from rye.query import ast
 from rye.search.docset import Docs
 from rye.search.fields import TEXT_FIELDS, canonical
-from rye.search.fusion import SPREAD, FusedScores, by_similarity, fuse, keyword_score, percent, reaches
+from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
 from rye.search.plan import SENTENCE, Plan
 from rye.search.relax import Relaxed
 from rye.search.request import Request
@@ -241,11 +241,6 @@ class HitScores:
         return (by_meaning, *scaled)
 
 
-def spread_of(meaning: Meaning) -> float:
-    """Return how much wider keyword scores spread than the cosines of a model."""
-    return float(getattr(meaning.embedder, "spread", SPREAD))
-
-
 class SemanticSearch:
     """One request in semantic or hybrid mode; ``boosts`` are the user's own factors by source.
 
@@ -313,7 +308,7 @@ class SemanticSearch:
             evaluation = self.evaluate(self.worded, plan)
             self.warnings += [f"by words: {message}" for message in self._relaxed().messages() if self._is_sentence]
         threshold = meaning.embedder.threshold if mode.threshold is None else mode.threshold
-        fused = self._fuse(evaluation, found.best[docs], docs, threshold, spread=spread_of(meaning))
+        fused = self._fuse(evaluation, found.best[docs], docs, threshold)
         return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
 
     def _why_none_left(self, allowed: Docs) -> str:
@@ -335,8 +330,7 @@ class SemanticSearch:
         docs = unique(found.docs, np.asarray([doc]))
         similarity = np.full(len(docs), alone.best[doc])
         similarity[np.searchsorted(docs, found.docs)] = found.fused.similarity
-        spread = spread_of(found.similarities.meaning)
-        fused = self._fuse(found.evaluation, similarity, docs, found.threshold, spread=spread)
+        fused = self._fuse(found.evaluation, similarity, docs, found.threshold)
         return replace(found, similarities=alone, docs=docs, fused=fused)
 
     def fallback_warning(self, cause: str) -> str:
@@ -349,9 +343,7 @@ class SemanticSearch:
         """Return the words with those corrected that no item has; empty where none was, or none may be."""
         return self._relaxed().suggestion() if self.plan.words and self.plan.forgiving else ""
 
-    def _fuse(
-        self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float, *, spread: float
-    ) -> FusedScores:
+    def _fuse(self, evaluation: Evaluation, similarity: Floats, docs: Ints, threshold: float) -> FusedScores:
         mode = self.request.mode
         if mode.name == "semantic":
             factors = np.asarray([self.boosts[part.root.space] for part in self.reader.parts] or [1.0])
@@ -361,7 +353,7 @@ class SemanticSearch:
             keyword = keyword_score(evaluation.scores(docs), evaluation.coverage(docs))
         if not self.request.relax:
             keyword *= evaluation.docs().mask[docs]
-        return fuse(mode.fusion, similarity, keyword, threshold, spread=spread)
+        return fuse(mode.fusion, similarity, keyword, threshold)
 
     def _ineffective(self) -> Iterator[str]:
         """Yield a warning for each part of the request that has no effect on similarities."""
