@@ -105,7 +105,6 @@ DYNAMIC_IMPORTS: Mapping[str, str] = {
 
 LONG_FILES: Mapping[str, str] = {
     "rye/query/recovery.py": "every repair of a bad query, all on the state of one pass over its tokens",
-    "rye/search/plan.py": "how a query is read: every reading of it and every stage, in the order they are tried",
     "rye/registry/registry.py": "the façade: every method has its arguments documented where users look",
 }
 """Files above 400 lines, each with the reason why it is one piece."""

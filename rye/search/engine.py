@@ -23,21 +23,11 @@ from rye.search.docset import Docs
 from rye.search.facets import count_facets, require_facets
 from rye.search.fields import Overrides, weights_for
 from rye.search.hints import Hints, answerable, explain_stage
+from rye.search.named_items import named_by, named_inside
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
 from rye.search.pasted import as_phrase
-from rye.search.plan import (
-    ANY_LIMIT,
-    AS_WRITTEN,
-    Plan,
-    Stage,
-    did_you_mean,
-    in_field,
-    make_plan,
-    named_by,
-    named_inside,
-    settle,
-)
+from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, did_you_mean, in_field, make_plan, settle
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
 from rye.search.request import Mode, Request, bind_filters, require_field

@@ -23,7 +23,8 @@ from rye.query import ast
 from rye.search.clauses import Clause, ClauseExplainer, culprits
 from rye.search.engine import Search, SearchContext
 from rye.search.hints import explain_stage
-from rye.search.plan import AS_WRITTEN, make_plan, named_by
+from rye.search.named_items import named_by
+from rye.search.plan import AS_WRITTEN, make_plan
 from rye.search.request import Request, bind_filters
 from rye.search.results import SearchResult
 from rye.search.semantic import SemanticScores

@@ -91,7 +91,8 @@ class FusedScores:
         first, *others = self.conditions
         if self.matched.any() or not first.met.any():
             return ""
-        return f"no {unit} meets {' and '.join(map(str, others))}; the best combined score is {self.total[first.met].max():.4f}"
+        best = self.total[first.met].max()
+        return f"no {unit} meets {' and '.join(map(str, others))}; the best combined score is {best:.4f}"
 
 
 def keyword_score(score: Floats, coverage: Floats) -> Floats:

@@ -11,10 +11,8 @@ import numpy as np
 from rye import query
 from rye.errors import QueryError
 from rye.index import analysis
-from rye.index.arrays import Ints, unique
-from rye.index.reader import Reader
 from rye.index.schema import TEXT_FIELDS as INDEXED_FIELDS
-from rye.index.schema import TYPE_NAMES, fold_value
+from rye.index.schema import TYPE_NAMES
 from rye.index.terms import escape
 from rye.parameters import ParameterError
 from rye.query import ast, loosen
@@ -311,70 +309,6 @@ def _near(node: ast.Node, distance: int) -> ast.Node:
         return ast.Near(operands, (distance,) * (len(operands) - 1), node.span)
     rest = f"at least two plain words, wildcards or phrases, not {str(node) or 'an empty query'!r}"
     raise ParameterError("bad-proximity", [("proximity",)], "needs", rest, hint="write NEAR into the query: a NEAR/5 b")
-
-
-_ENDS = "?!.,;: "
-_MARKS = frozenset('"\\')
-
-LEAST_LETTERS = 4
-"""Letters of a plain word that can name an item inside a sentence."""
-
-
-def named_by(reader: Reader, text: str) -> Ints:
-    """Return the live documents, ascending, whose id, name or ``type:id`` equals a text, whatever its case.
-
-    Punctuation behind it counts where an item is so named, else it ends a sentence.
-    """
-    folded = fold_value(_unquoted_id(text))
-    bare = folded.rstrip(_ENDS)
-    found = _equal(reader, folded)
-    return found if len(found) or bare == folded else _equal(reader, bare)
-
-
-def _unquoted_id(text: str) -> str:
-    """Return a query that is ``type:id`` without the quotes and escapes that an id may need there."""
-    if _MARKS.isdisjoint(text) or text.partition(":")[0].strip().casefold() not in TYPE_NAMES:
-        return text
-    match query.parse(text, lenient=True).ast:
-        case ast.Field(name=kind, operand=ast.Word(text=name) | ast.Phrase(text=name, slop=None)):
-            return f"{kind}:{name}"
-    return text
-
-
-def _equal(reader: Reader, folded: str) -> Ints:
-    found = [docs for key in ("id", "name") if folded and len(docs := reader.having(key, folded))]
-    kind, _, item_id = folded.partition(":")
-    if item_id and kind in TYPE_NAMES:
-        docs = reader.having("id", item_id)
-        found.append(docs[[reader.key_of(doc)[0] == kind for doc in docs.tolist()]])
-    return unique(*found) if found else np.empty(0, np.int64)
-
-
-def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dictionary) -> Ints:
-    """Return the live documents, ascending, whose id or name is one of several words.
-
-    An identifier of several parts always names its item. A plain word does so in a sentence alone, where it is of some
-    length and no other such word is rarer: ``search`` names no item in a question for restaurants. A number names none.
-    """
-    found, few = [np.empty(0, np.int64)], len(words) <= SENTENCE
-    for word in words if len(words) > 1 else ():
-        if few and analysis.is_plain(word.text):
-            continue
-        for text in dict.fromkeys((word.text, *analysis.chunks(analysis.normalize(word.text)))):
-            plain = len(parts := analysis.parts(text)) < 2 or all(map(analysis.is_unspaced, parts))
-            if plain and (few or len(text) < LEAST_LETTERS or text.isdecimal()):
-                continue
-            docs = named_by(reader, text)
-            if len(docs) and (not plain or _tells(text, words, dictionary)):
-                found.append(docs)
-    return unique(*found)
-
-
-def _tells(text: str, words: Iterable[ast.Word], dictionary: Dictionary) -> bool:
-    """Return whether a plain word is among the rarest long words of a sentence that items have."""
-    parts = {part for word in words for part in analysis.parts(word.text) if len(part) >= LEAST_LETTERS}
-    rarest = min((count for part in parts if (count := dictionary.frequency(part))), default=0)
-    return all(dictionary.frequency(part) <= rarest for part in analysis.parts(text))
 
 
 _ALL_FIELDS = np.ones(len(INDEXED_FIELDS), bool)

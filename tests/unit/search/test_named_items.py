@@ -10,7 +10,7 @@ import pytest
 from rye import query
 from rye.index.reader import Reader
 from rye.search.bind import searched_fields
-from rye.search.plan import named_by, named_inside
+from rye.search.named_items import named_by, named_inside
 from rye.search.relax import Dictionary
 from tests.unit.index.segments import item, reader
 
