@@ -30,16 +30,13 @@ from rye.search.pasted import as_phrase
 from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, did_you_mean, in_field, make_plan, settle
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
-from rye.search.request import Mode, Request, bind_filters, require_field
+from rye.search.request import Request, bind_filters, require_field
 from rye.search.results import Replaced, SearchResponse, SearchWarning
 from rye.search.score import Evaluation, Matchers
-from rye.search.semantic import SemanticScores, SemanticSearch
+from rye.search.semantic import SemanticScores, SemanticSearch, settled_mode
 from rye.signing import TrustSet
 
 _NOTHING: Ints = np.empty(0, np.int64)
-_AUTO_WORDS = 3
-"""Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
-
 _NAMED = 3
 """Hidden items that a warning names because the query is their id or name."""
 
@@ -153,15 +150,9 @@ class Search:
 
     def facts(self, near: SemanticScores | None) -> dict[str, Any]:
         """Return the fields of every response that repeat the request, and how it was answered."""
-        request = self.request
-        return {
-            "query": request.query,
-            "scope": request.scope,
-            "space": request.space,
-            "limit": request.limit,
-            "search_type": request.mode.name if near else "keyword",
-            "method": self.method(near),
-        }
+        repeated = {name: getattr(self.request, name) for name in ("query", "scope", "space", "limit")}
+        answered = self.request.mode.name if near else "keyword"
+        return {**repeated, "search_type": answered, "method": self.method(near)}
 
     def warnings(self, plan: Plan) -> list[str]:
         """Return the warnings about the search itself, so far."""
@@ -290,7 +281,8 @@ class Search:
 
     def _by_meaning(self, plan: Plan, allowed: Docs) -> Answer | None:
         """Answer in semantic or hybrid mode; None where keywords have to, for a reason that a warning names."""
-        mode = self._settled_mode(plan)
+        mode = settled_mode(self.request.mode, plan, self.context.can_embed)
+        self.request = self.request._replace(mode=mode)
         if mode.name == "keyword":
             return None
         semantic = self.semantic(plan)
@@ -299,8 +291,6 @@ class Search:
         if near is None:
             return None
         asked, found = Docs(self.reader.size, numbers=near.docs), near.hits()
-        if why := near.fused.why_none_matched():
-            self._warnings.append(why)
         exact = self._let_through(named_by(self.reader, self.request.query), plan, asked)
         if near.hybrid and found and plan.words:
             exact = unique(exact, self._named(asked, plan))
@@ -311,15 +301,6 @@ class Search:
             return None
         self._suggestion = semantic.suggestion()
         return answer
-
-    def _settled_mode(self, plan: Plan) -> Mode:
-        """Return the mode that answers: ``auto`` is hybrid for a sentence, where there is an embedder, else keyword."""
-        mode = self.request.mode
-        if mode.name == "auto":
-            is_sentence = sum(plan.words.values()) >= _AUTO_WORDS and self.context.can_embed()
-            mode = mode._replace(name="hybrid" if is_sentence else "keyword")
-            self.request = self.request._replace(mode=mode)
-        return mode
 
     def evaluate(self, node: ast.Node, plan: Plan) -> Evaluation:
         """Bind a query, together with what ``fields`` adds, and prepare its evaluation."""

@@ -21,14 +21,25 @@ from rye.search.fields import TEXT_FIELDS, canonical
 from rye.search.fusion import FusedScores, by_similarity, fuse, keyword_score, percent, reaches
 from rye.search.plan import SENTENCE, Plan
 from rye.search.relax import Relaxed
-from rye.search.request import Request
+from rye.search.request import Mode, Request
 from rye.search.results import ClauseTrace, HybridMatch
 from rye.search.score import Evaluation
 
 _HEADER_LENGTH = 120
 """Characters of the headings that a hybrid hit shows."""
 
+AUTO_WORDS = 3
+"""Plain words from which on mode ``auto`` is hybrid: fewer are looked up."""
+
 _LIVE = re.compile(r"\\(.)|[*?]")
+
+
+def settled_mode(mode: Mode, plan: Plan, can_embed: Callable[[], bool]) -> Mode:
+    """Return the mode that answers: ``auto`` is hybrid for a sentence, where there is an embedder, else keyword."""
+    if mode.name != "auto":
+        return mode
+    is_sentence = sum(plan.words.values()) >= AUTO_WORDS
+    return mode._replace(name="hybrid" if is_sentence and can_embed() else "keyword")
 
 
 def required_part(node: ast.Node) -> ast.Node:
@@ -309,6 +320,8 @@ class SemanticSearch:
             self.warnings += [f"by words: {message}" for message in self._relaxed().messages() if self._is_sentence]
         threshold = meaning.embedder.threshold if mode.threshold is None else mode.threshold
         fused = self._fuse(evaluation, found.best[docs], docs, threshold)
+        if why := fused.why_none_matched():
+            self.warnings.append(why)
         return SemanticScores(self.text, hybrid, threshold, found, evaluation, docs, fused, none_left)
 
     def _why_none_left(self, allowed: Docs) -> str:
