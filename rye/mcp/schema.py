@@ -118,8 +118,10 @@ def _value_schema(each: Parameter) -> dict[str, Any]:
         schema["enum"] = list(each.choices)
     if each.default is not None and each.default != ():
         schema["default"] = each.default
-    if each.low is not None and each.high is not None:
-        schema |= {"exclusiveMinimum" if each.above else "minimum": each.low, "maximum": each.high}
+    if each.low is not None:
+        schema["exclusiveMinimum" if each.above else "minimum"] = each.low
+    if each.high is not None:
+        schema["maximum"] = each.high
     if each.kind == "array":
         schema["items"] = {"type": "string"}
     if each.parts and "{" not in each.brief:  # else its parts are told in words, which are shorter

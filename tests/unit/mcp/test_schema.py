@@ -52,6 +52,16 @@ ANSWERS = (
 )
 
 
+def test_a_number_has_the_bounds_that_its_parameter_has() -> None:
+    """Each by itself: one without a maximum still has its minimum."""
+    bounds = {"both": (1, 9), "low": (1, None), "high": (None, 9), "none": (None, None)}
+    parameters = {
+        name: Parameter("A number", kind="integer", low=low, high=high) for name, (low, high) in bounds.items()
+    }
+    for name, each in input_schema(parameters)["properties"].items():
+        assert (each.get("minimum"), each.get("maximum")) == bounds[name]
+
+
 def test_the_schema_is_that_of_what_to_dict_returns() -> None:
     """Keys are those of the JSON, not of the dataclass; types are given except for text, lists and mappings."""
     schema = schema_of(Outer, verdict={"enum": ["a", "b"]})
