@@ -113,13 +113,16 @@ class Fixes:
         """Return the fix for a finding of a manifest: about an item, or about the manifest itself."""
         path = found.path or "config/manifest"
         root = violation.path.removesuffix(f"/{path}")
-        where = f" --bundle {quote(root)}" if violation.space == "system" else self._project(violation.space, root)
-        where += " --space user" if violation.space == "user" else ""
-        fix = _MANIFEST.sub(lambda match: match[0] + where, found.remedy)
-        fix = self._restoring(found.code, root, path, fix)
+        fix = self._restoring(found.code, root, path, self.in_space(found.remedy, violation.space, root))
         if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
             return f"# a folder stands in the place of a file: remove {quote(violation.path)}; then: {fix}"
         return fix
+
+    def in_space(self, command: str, space: str, root: str) -> str:
+        """Return a command of ``rye manifest`` with the options that name a space, whose items are below ``root``."""
+        where = f" --bundle {quote(root)}" if space == "system" else self._project(space, root)
+        where += " --space user" if space == "user" else ""
+        return _MANIFEST.sub(lambda match: match[0] + where, command)
 
     def _project(self, space: str, root: str) -> str:
         """Return the option that names the project, where a command would not find it by itself."""

@@ -283,3 +283,23 @@ def test_private_keys_appear_nowhere(rye: Rye, tmp_path: Path) -> None:
     for text in (json.dumps(report).encode(), *(path.read_bytes() for path in written)):
         assert secret.encode() not in text
         assert raw.encode() not in text
+
+
+def test_a_hint_names_the_space_that_was_checked(
+    sim: SpaceSim, rye: Rye, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As it is printed, the command writes or checks the manifest of that bundle, from whatever folder it is run."""
+    from tests.support.signed import key
+
+    monkeypatch.chdir(sim.folder)
+    sim.add("system:shop", HELLO, TEXT)
+    path = key_store.save_signing_key(sim.folder / "keys", key("shop"))
+    folder = str(sim.bundles["shop"])
+    assert rye("manifest", "write", "--bundle", folder, "--key", str(path))[0] == 0
+    sim.write("system:shop", HELLO, TEXT + "# more\n")
+    assert main(["manifest", "check", "--bundle", folder]) == 1
+    hints = [line for line in capsys.readouterr().err.splitlines() if line.startswith("hint[")]
+    assert hints
+    assert all(f"rye manifest check --bundle {folder}" in hint or f"write --bundle {folder}" in hint for hint in hints)
+    assert main(["manifest", "check", "--project", str(sim.project)]) == 1
+    assert f"rye manifest write --project {sim.project}" in capsys.readouterr().err

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rye._text import inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
-from rye.registry import Finding, Unchecked, Violation
+from rye.registry import Finding, Fixes, Unchecked, Violation
 from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
@@ -90,12 +91,14 @@ def render_written(report: ManifestWritten, terminal: Terminal) -> Iterator[str]
     roles = ", ".join(map(inline, report.written)) or "signatures only"
     yield f"{inline(report.source)}: version {report.version}, {plural(report.listed, 'item')} ({roles})"
     yield terminal.dim(inline(report.folder))
+    root = str(Path(report.folder).parents[1])
+    write = Fixes.find().in_space("rye manifest write", report.source.partition(":")[0], root)
     for role, count in report.missing.items():
-        yield f"{inline(role)} still needs {plural(count, 'signature')}: rye manifest write --cosign"
+        yield f"{inline(role)} still needs {plural(count, 'signature')}: {inline(write)} --cosign"
     for role, count in report.pending.items():
         if count:
-            yield f"{inline(role)} still needs {plural(count, 'signature')}: rye manifest write --cosign"
-        yield f"{inline(role)} keeps its old version until the holder of a key of the manifest runs: rye manifest write"
+            yield f"{inline(role)} still needs {plural(count, 'signature')}: {inline(write)} --cosign"
+        yield f"{inline(role)} keeps its old version until the holder of a key of the manifest runs: {inline(write)}"
     for role in report.waiting:
         yield f"{inline(role)} is unchanged: its own key lists it"
 
@@ -121,11 +124,16 @@ def outcome(report: ManifestReport, terminal: Terminal) -> str:
 
 
 def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], terminal: Terminal) -> Iterator[str]:
-    """Yield what could not be checked, and for each code that occurs what to do about it."""
+    """Yield what could not be checked, and for each code that occurs in a space the command that fixes it there."""
     for report in reports:
         for text in report.problems:
             yield note_line("not checked", text, terminal)
     yield from warning_lines(warnings, terminal)
-    remedies = {found.code: found.remedy for report in reports for found in report.findings}
-    for code, text in remedies.items():
-        yield note_line(f"hint[{code}]", text, terminal)
+    fixes = Fixes.find()
+    hints = [
+        (found.code, fixes.in_space(found.remedy, report.source.partition(":")[0], report.root))
+        for report in reports
+        for found in report.findings
+    ]
+    for code, fix in dict.fromkeys(hints):
+        yield note_line(f"hint[{code}]", fix, terminal)
