@@ -116,10 +116,11 @@ class Choice:
         return *found, "" if found == (2_000, 200) else " in chunks of {} and {}".format(*found)
 
     def asking(self, other: Choice) -> Choice:
-        """Return another choice, asked as this one is: key, batch and timeout; if it is of the same model, in all."""
+        """Return another choice, asked as this one is: key, batch, timeout and chunks; of the same model, in all."""
         if (other.kind, other.model) == (self.kind, self.model):
             return replace(self, url=other.url)
-        return replace(other, key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
+        found = replace(other, key_variable=self.key_variable, batch=self.batch, timeout=self.timeout)
+        return replace(found, chunk_chars=self.chunk_chars, chunk_overlap=self.chunk_overlap)
 
 
 def _check_url(written: str, url: str) -> None:

@@ -20,6 +20,10 @@ _EXTRAS: Final = {"wordllama": "semantic", "minilm": "minilm"}
 """The extra of rye that installs a model."""
 
 
+class RefusedError(UnavailableError):
+    """The embedder does not take what one request holds; it may take a part of it."""
+
+
 class Embedder(Protocol):
     """Turns texts into vectors. One that treats queries and documents differently also has ``embed_query``."""
 
@@ -43,7 +47,9 @@ class Embedder(Protocol):
         ...
 
     def embed(self, texts: Sequence[str]) -> Floats:
-        """Return one row of length 1 for each text; a row of zeros for a text without any token.
+        """Return one row of length 1 for each text; a row of zeros for a text that has no vector.
+
+        What has none is found by words alone and asked for again later: a text without any token, or one refused.
 
         Returns:
             Shape ``(len(texts), dimensions)``.
@@ -114,7 +120,8 @@ def unit_rows(name: str, rows: Any, count: int) -> Floats:
         count: How many there must be.
 
     Raises:
-        UnavailableError: They are not that many vectors of finite numbers, all of one length.
+        RefusedError: A number is not finite, which some servers answer for certain texts.
+        UnavailableError: They are not that many vectors of numbers, all of one length.
     """
     if not isinstance(rows, list) or len(rows) != count:
         answer = f"{len(rows)} vectors" if isinstance(rows, list) else "no list of vectors"
@@ -128,7 +135,8 @@ def unit_rows(name: str, rows: Any, count: int) -> Floats:
     if found.ndim != 2 or not found.shape[1]:
         raise failed(name, f"answered with numbers of shape {found.shape} for {count} texts")
     if not np.isfinite(found).all():
-        raise failed(name, "answered with numbers that are not finite")
+        fault = failed(name, "answered with numbers that are not finite")
+        raise RefusedError(fault.code, fault.message, hint=fault.hint, embedder=name)
     # float64: squares of large numbers may overflow, which is found out below
     with np.errstate(over="ignore"):
         lengths = np.linalg.norm(found, axis=1, keepdims=True)

@@ -22,7 +22,7 @@ import numpy as np
 
 from rye._text import inline
 from rye.embedding.choice import Choice
-from rye.embedding.protocol import Floats, failed, unit_rows
+from rye.embedding.protocol import Floats, RefusedError, failed, unit_rows
 from rye.errors import UnavailableError
 
 THRESHOLD: Final = 0.35
@@ -40,8 +40,8 @@ MAX_ANSWER: Final = 64 << 20
 _MAX_SHOWN = 200
 _ERROR_BYTES = 4096
 _AGAIN = frozenset({429, 500, 502, 503, 504})
-_REFUSES = frozenset({400, 413, 422})
-"""How servers answer a text that is too long for them, or that they cannot read."""
+_REFUSES = frozenset({400, 413, 422, 500})
+"""How servers answer a text that is too long for them, or that they cannot embed: llama.cpp and Ollama with 500."""
 
 _SHORT: Final = 64
 """Characters of a text that is not shortened any more."""
@@ -60,12 +60,8 @@ _DIALECTS: Final[Mapping[str, tuple[str, Callable[[Any], Any]]]] = {
 """The path of each kind of server, and the function that takes the vectors out of its answer."""
 
 
-class _Refused(Exception):
+class _Unreachable(Exception):
     """The server cannot be reached or is busy: the request may be sent again."""
-
-
-class _TextRefused(UnavailableError):
-    """The server does not take what one request holds; it may take a part of it."""
 
 
 class ServerEmbedder:
@@ -103,6 +99,7 @@ class ServerEmbedder:
         self.chunk_chars, self.overlap_chars, chunks = choice.chunks()
         self.model += chunks
         self.threshold = THRESHOLD if choice.threshold is None else choice.threshold
+        self.batch = choice.batch
         self._dimensions = 0
 
     @property
@@ -135,29 +132,53 @@ class ServerEmbedder:
         self._dimensions = found[0].shape[1]
         return np.concatenate(found)
 
-    def _embed_some(self, texts: Sequence[str]) -> Floats:
-        """Return vectors; where the server refuses, by halves, then of the beginning of a text, at last zeros."""
+    def _embed_some(self, texts: Sequence[str], width: int = 0) -> Floats:
+        """Return vectors; where the server refuses, by halves, then of the beginning of a text, at last zeros.
+
+        Args:
+            texts: Those of one request.
+            width: Length of a vector, once the server has refused something and taken something else.
+        """
         try:
-            return self._embed(texts)
-        except _TextRefused:
+            return self._embed(texts, patient=not width)
+        except RefusedError as refused:
+            width = width or self._width(refused)
             if half := len(texts) // 2:
-                return np.concatenate([self._embed_some(texts[:half]), self._embed_some(texts[half:])])
+                rows = [self._embed_some(some, width) for some in (texts[:half], texts[half:])]
+                if rows[0].shape[1] != rows[1].shape[1]:
+                    raise failed(self._name, "answered with vectors of different lengths") from None
+                return np.concatenate(rows)
             if len(texts[0]) > _SHORT:
-                return self._embed_some([texts[0][: len(texts[0]) // 2]])
-            width = self._embed(["dimensions"]).shape[1]  # a server that refuses this as well refuses everything
+                return self._embed_some([texts[0][: len(texts[0]) // 2]], width)
             return np.zeros((1, width), np.float32)
 
-    def _embed(self, texts: Sequence[str]) -> Floats:
+    def _width(self, refused: RefusedError) -> int:
+        """Return the length of a vector.
+
+        Raises:
+            RefusedError: The server refuses a short text as well, so it refuses everything.
+        """
+        try:
+            return int(self._embed(["dimensions"], patient=False).shape[1])
+        except UnavailableError:
+            raise refused from None
+
+    def _embed(self, texts: Sequence[str], *, patient: bool) -> Floats:
         sendable = [text.encode("utf-8", "replace").decode() or " " for text in texts]
-        answer = self._asked(json.dumps({"model": self._choice.model, "input": sendable}).encode())
+        answer = self._asked(json.dumps({"model": self._choice.model, "input": sendable}).encode(), patient=patient)
         try:
             rows = self._vectors(answer)
         except (KeyError, TypeError, IndexError):
             raise failed(self._name, "answered with something other than vectors") from None
         return unit_rows(self._name, rows, len(texts))
 
-    def _asked(self, body: bytes) -> Any:
-        """Send one request, again where that may help, and return the JSON of its answer."""
+    def _asked(self, body: bytes, *, patient: bool) -> Any:
+        """Send one request, again where that may help, and return the JSON of its answer.
+
+        Args:
+            body: What is sent.
+            patient: Whether what may be a refusal is asked for again.
+        """
         until = time.monotonic() + self._choice.timeout  # for all attempts together
         pause, problem, status = self._pause, "", 0
         for attempt in range(ATTEMPTS):
@@ -166,7 +187,7 @@ class ServerEmbedder:
                 pause *= 2
             try:
                 status, data = self._exchange(body, until)
-            except _Refused as error:
+            except _Unreachable as error:
                 problem, status = str(error), 0
             else:
                 if status == http.client.OK:
@@ -176,7 +197,7 @@ class ServerEmbedder:
                         problem = f"answered with something other than JSON: {_excerpt(data)}"
                         raise failed(self._name, problem) from None
                 problem = f"HTTP status {status}: {_excerpt(data)}"
-                if status not in _AGAIN:
+                if status not in _AGAIN or (status in _REFUSES and not patient):
                     raise self._fault(status, problem)
             if time.monotonic() >= until:
                 break
@@ -186,7 +207,7 @@ class ServerEmbedder:
         """Return status and body of one answer; when the time is up the connection is cut, whatever it waits for."""
         left = until - time.monotonic()
         if left <= 0:
-            raise _Refused("the time is up")
+            raise _Unreachable("the time is up")
         connection = self._connection(left)
         cutter = _Cutter(connection)
         # timeouts of sockets count from byte to byte: a server that sends one now and then would never run into them
@@ -205,14 +226,14 @@ class ServerEmbedder:
         except (OSError, http.client.HTTPException, ValueError) as error:
             late = cutter.is_cut or isinstance(error, TimeoutError)
             reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
-            raise _Refused(self._late if late else inline(reason)[:_MAX_SHOWN]) from None
+            raise _Unreachable(self._late if late else inline(reason)[:_MAX_SHOWN]) from None
         finally:
             timer.cancel()
             connection.close()
         if cutter.is_cut:
-            raise _Refused(self._late)
+            raise _Unreachable(self._late)
         if cut_short:
-            raise _Refused("the server closed the connection in the middle of its answer")
+            raise _Unreachable("the server closed the connection in the middle of its answer")
         if answer.status == http.client.OK and len(data) > most:
             raise failed(self._name, f"answered with more than {self._max_answer >> 20} MiB")
         return answer.status, data
@@ -244,7 +265,7 @@ class ServerEmbedder:
             return UnavailableError("embedder-failed", message, hint=hint, embedder=self._name)
         fault = failed(self._name, f"answered with {problem}")
         if status in _REFUSES:
-            return _TextRefused(fault.code, fault.message, hint=fault.hint, embedder=self._name)
+            return RefusedError(fault.code, fault.message, hint=fault.hint, embedder=self._name)
         return fault
 
     def _unreachable(self, problem: str) -> UnavailableError:

@@ -24,14 +24,15 @@ from rye.items import Item
 from rye.items.documented import Documented, documented
 from rye.items.model import Section
 
-RECIPE = 3
+RECIPE = 4
 """Raised with every change of what is embedded; vectors made by another recipe are made anew."""
 
 CHUNK_CHARS, OVERLAP_CHARS = 2_000, 200
 """How much of a section one vector stands for at most, and how much two neighbours share."""
 
 HEAD_CHARS = 2_000
-"""How much of title, headings, description, tags and names stands in one text at most, each and together."""
+"""How much of title, headings, description, tags and names stands in one text at most, each and together; where chunks
+are smaller, as much as of the section's own text."""
 
 _JOINTS = re.compile(r"[_\-./]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -65,13 +66,13 @@ def chunks_of(item: Item, chars: int = CHUNK_CHARS, overlap: int = OVERLAP_CHARS
     """Return the texts of an item in order, at least one. A later section without a text of its own has none."""
     names = _names(item)
     if not item.sections:
-        itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)]))
+        itself = Chunk(0, 0, _joined([*names, *_about(item), *_details(item)], chars))
         return (itself, *(_documented(names, one, chars) for one in documented(item)))
     return tuple(_sectioned(item, names, (chars, overlap)))
 
 
 def _documented(names: Sequence[str], one: Documented, chars: int) -> Chunk:
-    return Chunk(one.number + 1, 0, f"{_joined([*names, _words(one.symbol.name)])}. {one.text[:chars]}")
+    return Chunk(one.number + 1, 0, f"{_joined([*names, _words(one.symbol.name)], chars)}. {one.text[:chars]}")
 
 
 def _sectioned(item: Item, names: Sequence[str], size: tuple[int, int]) -> Iterator[Chunk]:
@@ -80,7 +81,7 @@ def _sectioned(item: Item, names: Sequence[str], size: tuple[int, int]) -> Itera
             continue
         headings = map(_words, section.heading_path)
         about = () if ordinal else _about(item, section.text)
-        head = _joined([*names, *headings, *about])
+        head = _joined([*names, *headings, *about], size[0])
         for number, (start, stop) in enumerate(spans_of(section, *size)):
             yield Chunk(ordinal, number, f"{head}. {section.text[start:stop]}" if head else section.text[start:stop])
 
@@ -142,10 +143,10 @@ def _descriptions(values: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
                 yield from _descriptions(one, depth + 1)
 
 
-def _joined(parts: Sequence[str]) -> str:
-    """Return parts as sentences, none of them twice; what becomes too long is cut."""
+def _joined(parts: Sequence[str], chars: int) -> str:
+    """Return parts as sentences, none of them twice; what becomes longer than a chunk is cut."""
     seen: dict[str, str] = {}  # by what is compared: letters and digits alone
-    left = HEAD_CHARS
+    left = min(HEAD_CHARS, chars)
     for part in parts:
         text = part.strip()[:left]
         folded = _folded(text)

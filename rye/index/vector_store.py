@@ -4,6 +4,10 @@ Vectors stand in shards, files that are written once and whole, by keys of the i
 (:mod:`rye.index.vectors`). So a process that is killed at any moment leaves only whole shards, and the next one makes
 what is missing; a damaged shard is removed and its vectors are made anew. Neither the index nor another model waits for
 this: each model has a lock of its own. A search that finds it taken waits a second, then uses the vectors there are.
+
+Each request to the model holds one fixed text besides, the probe, so that vectors of two models never stand in one
+file, nor files of two models in one answer. An item with a text that the model gives no vector is embedded again after
+an hour; the newest file that has an item counts.
 """
 
 from __future__ import annotations
@@ -11,9 +15,10 @@ from __future__ import annotations
 import hashlib
 import logging
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +27,7 @@ import numpy as np
 from rye import items, spaces
 from rye._process import check_cancelled, stoppable
 from rye._report import Report
+from rye._text import inline
 from rye.embedding import Embedder, Floats
 from rye.embedding.protocol import failed
 from rye.errors import ItemError
@@ -32,7 +38,7 @@ from rye.index.container import DamagedError
 from rye.index.merge import to_merge
 from rye.index.reader import Reader
 from rye.index.store import Snapshot
-from rye.index.vectors import PROBE, PROBE_KEY, Keys, Piece, Shard, ShardWriter, keys_of, pattern
+from rye.index.vectors import PROBE_KEY, Keys, Piece, Shard, ShardWriter, keys_of, of_one_model, pattern, probed
 from rye.spaces import ItemFile, Root
 
 logger = logging.getLogger(__name__)
@@ -41,7 +47,10 @@ LOCK_WAIT, SEARCH_WAIT = 60.0, 1.0
 """Seconds to wait for another process that makes vectors of the same items under the same model; and in a search."""
 
 TEXTS_AT_A_TIME = 512
-"""Texts that are embedded in one go."""
+"""Texts that are embedded in one go by an embedder that does not say how many: a server's is the size of a request."""
+
+RETRY_SECONDS = 3_600.0
+"""After which an item is embedded again of which a text got no vector."""
 
 SHARD_ROWS, SHARD_SECONDS = 65_536, 30.0
 """How many vectors, or how long a time, may be lost when the process is killed."""
@@ -50,10 +59,8 @@ UNUSED_DAYS = 30
 """For how long the vectors of a model that is not used are kept."""
 
 _DAY = 86_400
-_CHANGES = 2
-
-Batch = list[tuple[int, tuple[Chunk, ...]]]
-"""Documents with their chunks."""
+_CHANGES = 3
+_SHOWN_ITEMS = 5
 
 
 class RootVectors(NamedTuple):
@@ -62,14 +69,18 @@ class RootVectors(NamedTuple):
     Attributes:
         pieces: Their rows, documents numbered through the snapshot's segments.
         dimensions: How long a vector is; 0 if there is none.
-        missing: How many live documents have none.
-        warnings: Vectors that had to be made anew, or could not be made.
+        missing: How many live documents were not embedded yet.
+        retry_at: When a document is to be embedded again of which a text has no vector, in seconds since 1970.
+        warnings: Vectors that are missing, or cannot be made.
+        renewed: Why vectors had to be made anew, said once.
     """
 
     pieces: tuple[Piece, ...]
     dimensions: int
     missing: int
+    retry_at: float
     warnings: tuple[str, ...] = ()
+    renewed: tuple[str, ...] = ()
 
 
 class _Documents(NamedTuple):
@@ -86,60 +97,70 @@ class SpaceVectors:
         root: The space root.
         folder: The folder of its index, which exists.
         embedder: The model.
-        probe: Returns the vector of :data:`PROBE` as the model gave it in this process.
     """
 
-    def __init__(self, root: Root, folder: Path, embedder: Embedder, probe: Callable[[], Floats]) -> None:
+    def __init__(self, root: Root, folder: Path, embedder: Embedder) -> None:
         self.root = root
         self.folder = folder
         self._embedder = embedder
-        self._probe = probe
         self._shards: dict[str, Shard] = {}
         self._keys: dict[str, Keys] = {}
-        self._warnings: list[str] = []
+        self._renewed: list[str] = []
         self._last: tuple[Snapshot, RootVectors] | None = None
 
-    def exist(self) -> bool:
-        """Return whether the folder has vectors of this model."""
-        return any(files_in(self.folder, pattern(self._embedder.model)))
+    def fits(self, probe: Floats) -> bool:
+        """Return whether all vectors read last are of the model that a vector of the probe is of."""
+        return all(of_one_model(shard.probe, probe) for shard in self._shards.values())
 
     def current(
         self,
         snapshot: Snapshot,
+        probe: Floats,
         report: Callable[[int, int], None] = lambda _done, _total: None,
         *,
         wait: float = LOCK_WAIT,
+        retry: bool = False,
     ) -> RootVectors:
         """Return the vectors of a snapshot, after making those that are missing.
 
         Args:
             snapshot: The newest one of the index.
+            probe: The vector of the probe, by the model as it is now.
             report: Called with items done and to do.
             wait: Seconds to wait for another process that makes them.
+            retry: Whether texts without a vector are embedded again at once.
 
         Raises:
             UnavailableError: The embedder cannot be used, or another process is making all vectors anew.
             EnvironmentFault: The vectors cannot be written.
             CancelledError: It has been cancelled; what was made until then counts.
         """
-        if self._last and self._last[0] is snapshot and not self._last[1].missing:
-            return self._last[1]
-        self._warnings = []
-        documents = self._documents(snapshot)
+        if self._last and self._last[0] is snapshot:
+            last = self._last[1]
+            is_whole = last.retry_at == np.inf or not (retry or time.time() >= last.retry_at or self._have_changed())
+            if is_whole and not last.missing and self.fits(probe):
+                return last
+        before = np.inf if retry else time.time() - RETRY_SECONDS
+        documents, is_held = self._documents(snapshot), True
         self._open()
-        if self._missing(documents).any() or self._to_merge(documents) or not self._same_model():
+        if self._unembedded(documents, before).any() or self._to_merge(documents) or not self.fits(probe):
             with self._locked(wait) as is_held:
                 self._open()
                 if is_held:
-                    self._update(documents, report)
-                elif not self._same_model():
+                    self._update(documents, probe, before, report)
+                elif not self.fits(probe):
                     raise failed(self._embedder.model, "is another model now; another process makes its vectors anew")
-                elif missing := int(self._missing(documents).sum()):
-                    problem = f"another process is making vectors; {missing:,} items have none yet"
-                    self._warnings.append(f"{self.root.source}: {problem}")
         found = self._assembled(documents)
-        self._last = snapshot, found._replace(warnings=())
-        return found
+        if found.missing and not is_held:
+            problem = f"{self.root.source}: another process is making vectors; {found.missing:,} items have none yet"
+            found = found._replace(warnings=(problem, *found.warnings))
+        self._last = snapshot, found
+        renewed, self._renewed = tuple(dict.fromkeys(self._renewed)), []
+        return found._replace(renewed=renewed)
+
+    def _have_changed(self) -> bool:
+        """Return whether another process has written or removed shards."""
+        return {path.name for path in files_in(self.folder, pattern(self._embedder.model))} != self._shards.keys()
 
     def _documents(self, snapshot: Snapshot) -> _Documents:
         known, self._keys = self._keys, {}
@@ -150,70 +171,79 @@ class SpaceVectors:
         return _Documents(Reader([(self.root, snapshot)]), keys)
 
     def _open(self) -> None:
-        """Open the shards that are there now; one that cannot be read is removed."""
-        known, self._shards = self._shards, {}
+        """Open the shards that are there now, the newest first; one that cannot be read is removed."""
+        known, found = self._shards, []
         for path in sorted(files_in(self.folder, pattern(self._embedder.model))):
             try:
-                self._shards[path.name] = known.get(path.name) or Shard(path, self._embedder.model)
+                found.append(known.get(path.name) or Shard(path, self._embedder.model))
             except DamagedError as error:
                 if path.exists():
-                    self._warnings.append(f"{self.root.source}: vectors were made anew: {error}")
+                    self._renewed.append(str(error))
                     path.unlink(missing_ok=True)
-        if len({shard.dimensions for shard in self._shards.values()}) > 1:
-            self._forget("the model answers with vectors of another length")
+        self._shards = {shard.path.name: shard for shard in sorted(found, key=lambda shard: -shard.made)}
 
-    def _forget(self, reason: str) -> None:
-        self._warnings.append(f"{self.root.source}: vectors were made anew: {reason}")
+    def _forget(self) -> None:
+        self._renewed.append("the model is another one now, under the same name")
         for shard in self._shards.values():
             shard.path.unlink(missing_ok=True)
         self._shards = {}
 
-    def _missing(self, documents: _Documents) -> Bools:
-        """Return which live documents have no vectors."""
+    def _unembedded(self, documents: _Documents, before: float) -> Bools:
+        """Return the live documents in no shard, and those of which a text got no vector at a time or before it."""
         found = documents.reader.live.copy()
-        for shard in self._shards.values():
-            found &= shard.find(documents.keys) < 0
+        for shard, docs, at in self._placed(documents):
+            tried = shard.tried[at]
+            found[docs] = (tried > 0) & (tried <= before)
         return found
 
-    def _same_model(self) -> bool:
-        """Return whether the model is the one that the vectors were made with; asked once."""
-        return self._last is not None or self._fits(self._probe())
+    def _placed(self, documents: _Documents) -> Iterator[tuple[Shard, Ints, Ints]]:
+        """Yield each shard, the live documents whose vectors are taken from it, and where it has them."""
+        left = documents.reader.live.copy()
+        for shard in self._shards.values():
+            at = shard.find(documents.keys)  # per document: its place in the shard, or -1
+            docs = np.flatnonzero(left & (at >= 0))
+            left[docs] = False
+            yield shard, docs, at[docs]
 
-    def _fits(self, probe: Floats) -> bool:
-        return all(shard.has_probe_of(probe) for shard in self._shards.values())
-
-    def _update(self, documents: _Documents, report: Callable[[int, int], None]) -> None:
+    def _update(self, documents: _Documents, probe: Floats, before: float, report: Callable[[int, int], None]) -> None:
         """Embed items without vectors, merge shards and remove unused ones; the lock is held."""
         for path in files_in(self.folder, f"{pattern(self._embedder.model)}.*.tmp"):
             path.unlink(missing_ok=True)
         for _ in range(_CHANGES):
-            if self._embed_missing(documents, report):
+            if self.fits(probe) and self._embed_missing(documents, probe, before, report):
                 break
-            self._forget("the model is another one now, under the same name")
+            probe, _ = probed(self._embedder)  # which may be older than the vectors, if another process made these
+            if not self.fits(probe):
+                self._forget()
         else:
             raise failed(self._embedder.model, "answers with another model each time")
         self._merge(documents)
         self._drop_unused()
 
-    def _embed_missing(self, documents: _Documents, report: Callable[[int, int], None]) -> bool:
+    def _embed_missing(
+        self, documents: _Documents, probe: Floats, before: float, report: Callable[[int, int], None]
+    ) -> bool:
         """Make the missing vectors; False when the model turns out to be another one than before."""
-        missing = np.flatnonzero(self._missing(documents))
-        probe = self._embedder.embed([PROBE])[0] if len(missing) else self._probe()
-        if not self._fits(probe):
-            return False
-        if not len(missing):
-            return True
-        writer, began, done = ShardWriter(), time.monotonic(), 0
-        report(0, len(missing))
+        missing = np.flatnonzero(self._unembedded(documents, before))
+        texts = ((doc, chunks, chunk) for doc, chunks in self._chunked(documents, missing) for chunk in chunks)
+        size = max(getattr(self._embedder, "batch", TEXTS_AT_A_TIME) - 1, 1)  # beside the probe
+        writer, began, done, rows = ShardWriter(), time.monotonic(), 0, np.empty((0, len(probe)), np.float32)
+        if len(missing):
+            report(0, len(missing))
         try:
-            for batch in self._batches(documents, missing):
+            while some := list(islice(texts, size)):
                 check_cancelled()
-                chunks = [some for _, some in batch]
-                rows = self._embedder.embed([chunk.text for some in chunks for chunk in some])
-                if rows.shape[1] != len(probe):
+                now, found = probed(self._embedder, [chunk.text for _, _, chunk in some])
+                if not of_one_model(now, probe):
                     return False
-                writer.add([int(documents.keys[doc]) for doc, _ in batch], chunks, rows)
-                done += len(batch)
+                rows = np.concatenate([rows, found])
+                ended = [(doc, chunks) for doc, chunks, chunk in some if chunk is chunks[-1]]
+                count = sum(len(chunks) for _, chunks in ended)
+                if ended:
+                    keys = documents.keys[[doc for doc, _ in ended]].tolist()
+                    writer.add(keys, [chunks for _, chunks in ended], rows[:count])
+                rows = rows[count:]  # those of an item of which more texts follow
+                done += len(ended)
                 report(done, len(missing))
                 if writer.size >= SHARD_ROWS or time.monotonic() - began > SHARD_SECONDS:
                     self._write(writer, probe)
@@ -232,12 +262,10 @@ class SpaceVectors:
     def _add_shard(self, writer: ShardWriter) -> None:
         with write_faults(self.folder, "the vectors"):
             path = writer.write(self.folder, self._embedder.model)
-        self._shards[path.name] = Shard(path, self._embedder.model)
+        self._shards = {path.name: Shard(path, self._embedder.model), **self._shards}
 
-    def _batches(self, documents: _Documents, numbers: Ints) -> Iterator[Batch]:
-        """Yield documents with enough texts to be embedded in one go, of files that still are as they were indexed."""
-        batch: Batch = []
-        texts = 0
+    def _chunked(self, documents: _Documents, numbers: Ints) -> Iterator[tuple[int, tuple[Chunk, ...]]]:
+        """Yield documents with their chunks, of files that still are as they were indexed."""
         for doc in numbers.tolist():
             part, local = documents.reader.locate(doc)
             path = part.segment.paths[local]
@@ -250,21 +278,15 @@ class SpaceVectors:
             except ItemError as error:
                 logger.info("not embedded: %s", error)
                 continue
-            batch.append((doc, chunks_of(item, *chunk_size(self._embedder))))
-            texts += len(batch[-1][1])
-            if texts >= TEXTS_AT_A_TIME:
-                yield batch
-                batch, texts = [], 0
-        if batch:
-            yield batch
+            yield doc, chunks_of(item, *chunk_size(self._embedder))
 
     def _to_merge(self, documents: _Documents) -> list[tuple[Shard, Bools]]:
-        """Return the shards to merge, each with which of its items are needed and in no earlier shard."""
+        """Return the shards to merge, each with which of its items are needed and in no newer shard."""
         # keys are taken by the first shard that has them, so that no vector is written twice
-        wanted = np.append(documents.keys[documents.reader.live], np.uint64(PROBE_KEY))
+        wanted = documents.keys[documents.reader.live]
         found = []
         for shard in self._shards.values():
-            found.append((shard, np.isin(shard.keys, wanted)))
+            found.append((shard, np.isin(shard.keys, wanted) | (shard.keys == PROBE_KEY)))
             wanted = np.setdiff1d(wanted, shard.keys)
         sizes = [int(keep.sum()) for _, keep in found]
         unused = [len(keep) - size for (_, keep), size in zip(found, sizes, strict=True)]
@@ -291,22 +313,30 @@ class SpaceVectors:
                 logger.info("old vectors left: %s", error)
 
     def _assembled(self, documents: _Documents) -> RootVectors:
-        """Return the rows of all live documents, each from the first shard that has it."""
-        pieces, missing = [], documents.reader.live.copy()
-        for shard in self._shards.values():
-            at = shard.find(documents.keys)  # per document: its place in the shard, or -1
-            docs = np.flatnonzero(missing & (at >= 0))
-            missing[docs] = False
-            docs = docs[np.argsort(at[docs], kind="stable")]  # in the order of the file, so that it is read forward
-            if not len(docs):
-                continue
-            rows, counts = shard.rows(at[docs])
-            sections, chunks = shard.places(rows)
-            whole = len(rows) == len(shard.matrix)
-            owners = np.repeat(docs, counts).astype(np.int32)
-            pieces.append(Piece(shard.matrix, None if whole else rows, owners, sections, chunks))
+        """Return the rows of all live documents, each from the newest shard that has it."""
+        pieces, missing, retry_at, lacking = [], documents.reader.count, np.inf, [np.empty(0, np.int64)]
+        for shard, docs, at in self._placed(documents):
+            missing -= len(docs)
+            order = np.argsort(at, kind="stable")  # that of the file, so that it is read forward
+            rows, counts = shard.rows(at[order])
+            tried = shard.tried[at]
+            lacking.append(docs[tried > 0])
+            retry_at = min(retry_at, tried[tried > 0].min(initial=np.iinfo(np.int64).max) + RETRY_SECONDS)
+            if len(rows):
+                owners = np.repeat(docs[order], counts).astype(np.int32)
+                pieces.append(Piece(shard.matrix, rows, owners, *shard.places(rows)))
         dimensions = next((shard.dimensions for shard in self._shards.values()), 0)
-        return RootVectors(tuple(pieces), dimensions, int(missing.sum()), tuple(dict.fromkeys(self._warnings)))
+        warnings = self._warnings(documents.reader, np.sort(np.concatenate(lacking)).tolist())
+        return RootVectors(tuple(pieces), dimensions, missing, retry_at, warnings)
+
+    def _warnings(self, reader: Reader, lacking: Sequence[int]) -> tuple[str, ...]:
+        """Return the warning that names items of which a text has no vector, if there are any."""
+        if not lacking:
+            return ()
+        names = ", ".join(inline(":".join(reader.key_of(doc))) for doc in lacking[:_SHOWN_ITEMS])
+        more = f" and {len(lacking) - _SHOWN_ITEMS:,} more" if len(lacking) > _SHOWN_ITEMS else ""
+        cause = "the embedder refuses it or answers with zeros; words alone find it"
+        return (f"{self.root.source}: no vector for a text of {names}{more}: {cause}",)
 
     def _locked(self, wait: float) -> AbstractContextManager[bool]:
         """Hold the lock of a model, whose name is unlike those of its shards."""

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -50,21 +51,21 @@ class Piece(NamedTuple):
 
     Attributes:
         matrix: Shape ``(rows of the file, dimensions)``, mapped into memory.
-        rows: Which of them count, ascending; None for all.
+        rows: Which of them count, ascending.
         docs: Shape ``(rows that count,)``: the document that each belongs to.
         sections, chunks: Likewise: ordinal of the section in its item, and of the chunk in its section.
     """
 
     matrix: Rows
-    rows: Ints | None
+    rows: Ints
     docs: Numbers
     sections: Numbers
     chunks: Numbers
 
     def products(self, query: Floats, among: Ints | None, out: Floats) -> None:
         """Write the product of each row, or of those at the places ``among``, and a query scaled by :data:`SCALE`."""
-        rows = self.rows if among is None else among if self.rows is None else self.rows[among]
-        if rows is not None and len(rows) * DENSE > len(self.matrix):
+        rows = self.rows if among is None else self.rows[among]
+        if len(rows) * DENSE > len(self.matrix):
             every = np.empty(len(self.matrix), np.float32)  # multiply all, then pick the products
             self._multiply(query, None, every)
             np.take(every, rows, out=out)
@@ -153,7 +154,7 @@ class Vectors:
 
     def direction(self, doc: int) -> Floats | None:
         """Return the mean of the vectors of one document, of length 1; None where it has none, or they cancel out."""
-        mine = [piece.matrix[at if piece.rows is None else piece.rows[at]] for piece, at in self._pieces_of(doc)]
+        mine = [piece.matrix[piece.rows[at]] for piece, at in self._pieces_of(doc)]
         if not mine:
             return None
         mean: Floats = np.concatenate(mine).mean(axis=0, dtype=np.float64)
@@ -178,12 +179,14 @@ class Meaning(NamedTuple):
     Attributes:
         embedder: The model.
         vectors: One row for each chunk of a section of the reader's items.
-        warnings: Vectors that had to be made anew, or are missing.
+        warnings: Vectors that had to be made anew, are missing, or cannot be made.
+        doubt: Called when the model fails: it is compared with the vectors again before the next query.
     """
 
     embedder: Embedder
     vectors: Vectors
     warnings: tuple[str, ...] = ()
+    doubt: Callable[[], None] = lambda: None
 
     def query(self, text: str) -> Floats:
         """Return the vector of a query.
@@ -191,11 +194,28 @@ class Meaning(NamedTuple):
         Raises:
             UnavailableError: The model cannot be used now, or is another one than the vectors were made with.
         """
-        query = query_vector(self.embedder, text)
-        if len(self.vectors) and query.shape != (self.vectors.dimensions,):
-            problem = f"answers with {len(query)} numbers where the items have {self.vectors.dimensions}"
-            raise failed(self.embedder.model, problem)
-        return query
+        dimensions = self.vectors.dimensions if len(self.vectors) else 0
+        return self._checked(lambda: query_vector(self.embedder, text), dimensions)
+
+    def cosines(self, texts: Sequence[str], query: Floats) -> Floats:
+        """Return the cosine of each text and a query.
+
+        Raises:
+            UnavailableError: As for :meth:`query`.
+        """
+        found: Floats = self._checked(lambda: self.embedder.embed(texts), len(query)) @ query
+        return found
+
+    def _checked(self, embed: Callable[[], Floats], dimensions: int) -> Floats:
+        try:
+            found = embed()
+            if dimensions and found.shape[-1] != dimensions:
+                problem = f"answers with {found.shape[-1]} numbers where the items have {dimensions}"
+                raise failed(self.embedder.model, problem)
+        except UnavailableError:
+            self.doubt()
+            raise
+        return found
 
 
 def no_meaning() -> Meaning:
@@ -214,7 +234,8 @@ PROBE = "What is this for, and how is it used?"
 """A text whose vector stands in every shard: a server that embeds it otherwise has changed its model."""
 
 PROBE_SIMILARITY = 0.99
-"""Cosine that the two vectors of :data:`PROBE` have at least, if they are of one model."""
+"""Cosine that the two vectors of :data:`PROBE` have at least, if they are of one model: servers round, and what a text
+is embedded together with changes its vector a little."""
 
 _KEY_BYTES = 8
 
@@ -225,6 +246,23 @@ def _key(text: str) -> int:
 
 
 PROBE_KEY = _key("probe")
+
+
+def probed(embedder: Embedder, texts: Sequence[str] = ()) -> tuple[Floats, Floats]:
+    """Return the vector of :data:`PROBE`, and those of texts asked for together with it.
+
+    Raises:
+        UnavailableError: The model cannot be used now, or answers the probe with zeros.
+    """
+    rows = embedder.embed([PROBE, *texts])
+    if not rows[0].any():
+        raise failed(embedder.model, "answers with zeros")
+    return rows[0], rows[1:]
+
+
+def of_one_model(one: Floats, other: Floats) -> bool:
+    """Return whether two vectors of :data:`PROBE` are of the same model."""
+    return one.shape == other.shape and float(one @ other) >= PROBE_SIMILARITY
 
 
 def keys_of(segment: Segment) -> Keys:
@@ -247,6 +285,12 @@ class Shard:
         path: The file.
         model: The model that its vectors must be of; empty for any.
 
+    Attributes:
+        made: When it was written, in nanoseconds since 1970.
+        tried: Shape ``(items,)``: when an item was embedded of which a text got no vector, in seconds since 1970; 0
+            where each has one.
+        probe: The vector of :data:`PROBE`.
+
     Raises:
         DamagedError: It is not what this version writes, or of another model.
     """
@@ -259,7 +303,9 @@ class Shard:
             self._starts = file.array("start").astype(np.int64)
             self.matrix: Rows = file.array("row")
             self._sections, self._chunks = file.array("section"), file.array("chunk")
+            self.tried: Ints = file.array("tried").astype(np.int64)
             self.model, recipe = str(file.meta["model"]), int(file.meta["recipe"])
+            self.made = int(file.meta["made"])
         except (KeyError, ValueError, TypeError) as error:
             raise DamagedError(f"{path.name} is damaged: an array or a name in it is missing or wrong") from error
         if (self.model, recipe) != (model or self.model, RECIPE):
@@ -267,26 +313,16 @@ class Shard:
         rows = len(self.matrix)
         lengths = {len(self._sections), len(self._chunks), int(self._starts[-1]) if len(self._starts) else -1}
         kinds = self.keys.dtype == np.uint64 and self.matrix.dtype == np.int16 and self.matrix.ndim == 2
-        if lengths != {rows} or not kinds or len(self._starts) != len(self.keys) + 1 or self._starts[0] != 0:
+        fit = len(self._starts) - 1 == len(self.keys) == len(self.tried)
+        if lengths != {rows} or not kinds or not fit or self._starts[0] != 0:
             raise DamagedError(f"{path.name} is damaged: its arrays do not fit each other")
         if (np.diff(self._starts) < 0).any() or (self.keys[1:] <= self.keys[:-1]).any():
             raise DamagedError(f"{path.name} is damaged: its arrays are not in order")
         self.dimensions = int(self.matrix.shape[1])
-
-    def has_probe_of(self, probe: Floats) -> bool:
-        """Return whether a vector of :data:`PROBE` is of the model that made this file.
-
-        A file without one fits any model; zeros, which have no direction, fit zeros.
-        """
         at = self.find(np.asarray([PROBE_KEY], np.uint64))[0]
-        if len(probe) != self.dimensions:
-            return False
         if at < 0 or self._starts[at] == self._starts[at + 1]:
-            return True
-        kept = self.matrix[self._starts[at]]
-        if not kept.any() or not probe.any():
-            return not kept.any() and not probe.any()
-        return float(kept.astype(np.float32) @ probe) >= PROBE_SIMILARITY * SCALE
+            raise DamagedError(f"{path.name} is damaged: nothing in it says of which model it is")
+        self.probe: Floats = self.matrix[self._starts[at]].astype(np.float32) / np.float32(SCALE)
 
     def find(self, keys: Keys) -> Ints:
         """Return where each key stands, -1 for those that do not."""
@@ -309,14 +345,24 @@ class ShardWriter:
     """Collects the vectors of items for a shard."""
 
     def __init__(self) -> None:
-        self._parts: list[tuple[Keys, Ints, Rows, Ints | Numbers, Ints | Numbers]] = []
+        self._parts: list[tuple[Keys, Ints, Ints, Rows, Ints | Numbers, Ints | Numbers]] = []
         self.size = 0
 
     def add(self, keys: Sequence[int], chunks: Sequence[Sequence[Chunk]], rows: Floats) -> None:
-        """Add items: their keys, their chunks, and one row for each of the chunks."""
-        counts = np.asarray([len(some) for some in chunks], np.int64)
-        places = np.asarray([(chunk.section, chunk.number) for some in chunks for chunk in some], np.int64)
-        self._parts.append((np.asarray(keys, np.uint64), counts, quantized(rows), places[:, 0], places[:, 1]))
+        """Add items: their keys, their chunks, and one row for each of the chunks.
+
+        Rows of zeros are left out. The time is kept where one stands for a text that has letters or digits.
+        """
+        flat = [chunk for some in chunks for chunk in some]
+        owners = np.repeat(np.arange(len(keys)), [len(some) for some in chunks])
+        places = np.asarray([(chunk.section, chunk.number) for chunk in flat], np.int64)
+        has = rows.any(axis=1)
+        counts = np.bincount(owners[has], minlength=len(keys))
+        tried = np.zeros(len(keys), np.int64)
+        lacking = [at for at in np.flatnonzero(~has).tolist() if any(map(str.isalnum, flat[at].text))]
+        tried[owners[lacking]] = int(time.time())
+        found = quantized(rows[has]), places[has, 0], places[has, 1]
+        self._parts.append((np.asarray(keys, np.uint64), counts, tried, *found))
         self.size += len(rows)
 
     def add_probe(self, probe: Floats) -> None:
@@ -327,18 +373,19 @@ class ShardWriter:
         """Add some of the items of a shard."""
         chosen = np.flatnonzero(keep)
         rows, counts = shard.rows(chosen)
-        self._parts.append((shard.keys[chosen], counts, shard.matrix[rows], *shard.places(rows)))
+        self._parts.append((shard.keys[chosen], counts, shard.tried[chosen], shard.matrix[rows], *shard.places(rows)))
         self.size += len(rows)
 
     def write(self, folder: Path, model: str) -> Path:
         """Write a new shard, each key once, and return where it is; it has its name when it is whole."""
-        keys, counts, matrix, sections, chunks = map(np.concatenate, zip(*self._parts, strict=True))
+        keys, counts, tried, matrix, sections, chunks = map(np.concatenate, zip(*self._parts, strict=True))
         keys, first = np.unique(keys, return_index=True)  # sorted, for bisection; of equal keys the first
         stops = np.cumsum(counts)
         rows = ranges((stops - counts)[first], stops[first])
         arrays = {
             "key": keys,
             "start": smallest(np.concatenate([[0], np.cumsum(counts[first])])),
+            "tried": smallest(tried[first]),
             "row": matrix[rows],
             "section": smallest(sections[rows]),
             "chunk": smallest(chunks[rows]),
@@ -346,7 +393,7 @@ class ShardWriter:
         name = pattern(model).replace("*", uuid.uuid4().hex[:16])
         temporary = folder / f"{name}.{os.getpid()}.tmp"
         try:
-            container.write(temporary, arrays, {"model": model, "recipe": RECIPE})
+            container.write(temporary, arrays, {"model": model, "recipe": RECIPE, "made": time.time_ns()})
             temporary.replace(folder / name)
         finally:
             temporary.unlink(missing_ok=True)

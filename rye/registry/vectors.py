@@ -2,24 +2,32 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 
 from rye._process import Cancelled, stoppable
 from rye.embedding import Choice, Embedder, Floats, GuardedEmbedder, open_embedder
 from rye.embedding.choice import VARIABLE
+from rye.embedding.protocol import failed
 from rye.errors import UnavailableError
 from rye.index.arrays import unique
 from rye.index.reader import Reader
 from rye.index.refresh import Progress
-from rye.index.vector_store import SEARCH_WAIT, SpaceVectors, VectorReport, bytes_of
-from rye.index.vectors import PROBE, Meaning, Vectors
+from rye.index.vector_store import SEARCH_WAIT, RootVectors, SpaceVectors, VectorReport, bytes_of
+from rye.index.vectors import Meaning, Vectors, probed
 from rye.search.settings import SETTINGS, ignored_choices, read_choice
 from rye.spaces import Root
 from rye.spaces.layout import Layout
+
+PROBE_SECONDS = 60.0
+"""How long a model is taken for the one it was when it was asked last; after an error it is asked at once."""
+
+_CHANGES = 2
 
 
 def as_choice(embedder: str | Embedder | None) -> Choice | Embedder | None:
@@ -61,7 +69,10 @@ class VectorIndexes:
         self._lock = threading.Lock()
         self._spaces: dict[Root, SpaceVectors] = {}
         self._last: tuple[Reader, Meaning] | None = None
+        self._are_lacking = False
+        self._probe: tuple[Floats, float] | None = None
         self._warnings: list[str] = []
+        self._renewed: dict[str, list[str]] = {}
 
     @cached_property
     def embedder(self) -> Embedder:
@@ -103,65 +114,100 @@ class VectorIndexes:
                 self._warnings.append(error.message)
             return Choice()
 
-    @cached_property
-    def _probe(self) -> Floats:
-        probe: Floats = self.embedder.embed([PROBE])[0]
-        return probe
+    def _probed(self) -> Floats:
+        """Return the vector of the probe, asked for again after :data:`PROBE_SECONDS` or an error."""
+        last = self._probe
+        if last is None or time.monotonic() - last[1] >= PROBE_SECONDS:
+            self._probe = last = probed(self.embedder)[0], time.monotonic()
+        return last[0]
 
-    def meaning(self, reader: Reader, *, wait: float = SEARCH_WAIT) -> Meaning:
+    def _doubt(self) -> None:
+        self._probe = None
+
+    def meaning(self, reader: Reader, *, wait: float = SEARCH_WAIT, retry: bool = False) -> Meaning:
         """Return what a search by meaning reads, after making the vectors that are missing.
 
         Args:
             reader: What is searched.
             wait: Seconds to wait for another thread, or process, that makes them; then what there is has to do.
+            retry: Whether texts without a vector are embedded again at once.
 
         Raises:
-            UnavailableError: The embedder cannot be used.
+            UnavailableError: The embedder cannot be used, or is another model each time that it is asked.
             EnvironmentFault: The vectors cannot be written.
             CancelledError: It has been cancelled; what was made stays.
         """
         with stoppable(self._cancelled):
-            if not self._lock.acquire(timeout=wait):
-                return self._made(reader, {}, 0.0)
             try:
-                if self._last is None or self._last[0].snapshots != reader.snapshots or self._last[1].vectors.missing:
-                    self._last = reader, self._made(reader, self._spaces, wait)
-                return self._last[1]
-            finally:
-                self._lock.release()
+                if not self._lock.acquire(timeout=wait):
+                    return self._made(reader, {}, 0.0)
+                try:
+                    if self._last is None or retry or not self._is_current(reader, self._last):
+                        self._last = None
+                        made = self._made(reader, self._spaces, wait, retry=retry)
+                        self._last = reader, made
+                        return made._replace(warnings=(*self._said_once(), *made.warnings))
+                    return self._last[1]
+                finally:
+                    self._lock.release()
+            except UnavailableError:
+                self._doubt()
+                raise
 
-    def _made(self, reader: Reader, spaces: dict[Root, SpaceVectors], wait: float) -> Meaning:
-        pieces, missing, warnings, base = [], 0, ignored_choices(self._layout.roots), 0
-        dimensions = 0
-        for root, snapshot in reader.snapshots:
-            found = self._space(root, spaces).current(snapshot, partial(self._report_progress, root.source), wait=wait)
-            pieces += [piece._replace(docs=piece.docs + base) for piece in found.pieces]
+    def _said_once(self) -> list[str]:
+        """Return the warnings of vectors made anew, one for each reason, and forget them."""
+        renewed, self._renewed = self._renewed, {}
+        return [f"{', '.join(sources)}: vectors were made anew: {reason}" for reason, sources in renewed.items()]
+
+    def _is_current(self, reader: Reader, last: tuple[Reader, Meaning]) -> bool:
+        """Return whether nothing is to be made for a reader: the vectors read last are its own, and of the model."""
+        if last[0].snapshots != reader.snapshots or last[1].vectors.missing or self._are_lacking:
+            return False
+        probe = self._probed()
+        return all(self._spaces[root].fits(probe) for root, _ in reader.snapshots)
+
+    def _made(self, reader: Reader, spaces: dict[Root, SpaceVectors], wait: float, *, retry: bool = False) -> Meaning:
+        for _ in range(_CHANGES):
+            probe, found = self._probed(), []
+            for root, snapshot in reader.snapshots:
+                if root not in spaces:
+                    spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder)
+                report = partial(self._report_progress, root.source)
+                found.append(spaces[root].current(snapshot, probe, report, wait=wait, retry=retry))
+                for reason in found[-1].renewed:
+                    self._renewed.setdefault(reason, []).append(root.source)
+            if all(spaces[root].fits(probe) for root, _ in reader.snapshots):
+                return self._joined(reader, found)
+            self._doubt()  # it changed in between: vectors of some roots may be of the model before
+        raise failed(self.embedder.model, "answers with another model each time")
+
+    def _joined(self, reader: Reader, found: Sequence[RootVectors]) -> Meaning:
+        pieces, base = [], 0
+        for (_, snapshot), one in zip(reader.snapshots, found, strict=True):
+            pieces += [piece._replace(docs=piece.docs + base) for piece in one.pieces]
             base += sum(listed.segment.docs for listed in snapshot.segments)
-            missing += found.missing
-            warnings += found.warnings
-            dimensions = dimensions or found.dimensions
-        vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=missing)
-        return Meaning(self.embedder, vectors, (*self._warnings, *warnings))
-
-    def _space(self, root: Root, spaces: dict[Root, SpaceVectors]) -> SpaceVectors:
-        if root not in spaces:
-            spaces[root] = SpaceVectors(root, self._folder_of(root), self.embedder, lambda: self._probe)
-        return spaces[root]
+        self._are_lacking = any(one.retry_at < math.inf for one in found)
+        dimensions = next((one.dimensions for one in found if one.dimensions), 0)
+        vectors = Vectors(pieces, reader.size, dimensions=dimensions, missing=sum(one.missing for one in found))
+        lasting = [*self._warnings, *ignored_choices(self._layout.roots)]
+        warnings = (*lasting, *(text for one in found for text in one.warnings))
+        return Meaning(self.embedder, vectors, warnings, self._doubt)
 
     def _report_progress(self, source: str, done: int, total: int) -> None:
         if self._progress is not None:
             self._progress(done, total, f"meaning of {source}")
 
     def report(self, reader: Reader, warnings: tuple[str, ...], *, wait: float) -> VectorReport:
-        """Return the vectors of a reader's items, after making those that are missing; see :meth:`meaning`."""
-        meaning = self.meaning(reader, wait=wait)
+        """Return the vectors of a reader's items, after making all that are missing; see :meth:`meaning`."""
+        meaning = self.meaning(reader, wait=wait, retry=True)
         vectors, model = meaning.vectors, meaning.embedder.model
+        items = len(unique(vectors.docs))
         return VectorReport(
             model=model,
             dimensions=vectors.dimensions,
             vectors=len(vectors),
-            items=len(unique(vectors.docs)),
-            missing=vectors.missing,
+            items=items,
+            missing=reader.count - items,
             bytes=sum(bytes_of(self._folder_of(root), model) for root, _ in reader.snapshots),
             warnings=(*warnings, *meaning.warnings),
         )

@@ -225,7 +225,7 @@ class SectionSearch:
         else:
             chunks, known = chunks_of(item, *self._size), {}
             try:
-                cosines = (found.meaning.embedder.embed([chunk.text for chunk in chunks]) @ found.query).tolist()
+                cosines = found.meaning.cosines([chunk.text for chunk in chunks], found.query).tolist()
                 known = {(chunk.section, chunk.number): cosine for chunk, cosine in zip(chunks, cosines, strict=True)}
             except UnavailableError as error:
                 self._warnings.append(f"{item.type}:{item.id} was matched by words: {error.message}")

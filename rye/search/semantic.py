@@ -307,12 +307,13 @@ class SemanticSearch:
             allowed &= evaluation.docs()
         try:
             meaning = load()
+            self.warnings += meaning.warnings
             found = similarities(meaning, self.text, allowed.mask)
         except (UnavailableError, EnvironmentFault) as error:
             cause = f"{error.message}; {error.hint}" if error.hint else error.message
             self.warnings.append(self.fallback_warning(cause))
             return None
-        self.warnings += [*meaning.warnings, *self._ineffective()]
+        self.warnings += self._ineffective()
         # In hybrid mode keyword scores come from any of the words, so that one missing word excludes nothing.
         hybrid, docs = mode.name == "hybrid", allowed.numbers
         if hybrid:

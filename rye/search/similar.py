@@ -119,7 +119,8 @@ class SimilarSearch(Search):
         """Return the scores of semantic or hybrid mode; None, with a warning, where shared words have to answer."""
         name = ":".join(self.context.everywhere.key_of(part.base + local))
         try:
-            query = self.context.meaning_everywhere().vectors.direction(part.base + local)
+            everywhere = self.context.meaning_everywhere()
+            query = everywhere.vectors.direction(part.base + local)
             meaning = self.context.meaning()
         except (UnavailableError, EnvironmentFault) as error:
             self._warn(f"{error.message}; {error.hint}" if error.hint else error.message)
@@ -127,7 +128,7 @@ class SimilarSearch(Search):
         if query is None or len(query) != (meaning.vectors.dimensions or len(query)):
             self._warn(f"{name} has no vector yet, or none with a direction")
             return None
-        self._warnings += meaning.warnings
+        self._warnings += dict.fromkeys((*everywhere.warnings, *meaning.warnings))
         rows = meaning.vectors.similarities(query, allowed.mask)
         found = Similarities(meaning, query, rows, meaning.vectors.best(rows).astype(np.float64))
         docs, threshold = allowed.numbers, meaning.embedder.threshold

@@ -206,8 +206,8 @@ def test_a_model_that_is_not_there() -> None:
 
 @pytest.mark.parametrize("status", [429, 500, 503])
 def test_a_busy_server_is_asked_again(status: int) -> None:
-    """Twice more, and then given up."""
-    left = [status, status, 200, status, status, status]
+    """Twice more, and then given up; after 500, which may mean the text, when a short one is refused as well."""
+    left = [status, status, 200, status, status, status, status]
     with serving(lambda body: (left.pop(0), answered(body["input"], "ollama"))) as (url, requests):
         assert embedder(url).embed(["a"]).shape == (1, 48)
         assert len(requests) == 3
@@ -217,24 +217,28 @@ def test_a_busy_server_is_asked_again(status: int) -> None:
     assert "reached" not in caught.value.message
     assert f"HTTP status {status}" in caught.value.message
     assert caught.value.hint.startswith("try again later" if status == 429 else "see what the server logs")
-    assert len(requests) == 6
+    assert len(requests) == 6 + (status == 500)
 
 
-def test_a_text_that_the_server_refuses_costs_that_text_alone() -> None:
-    """Requests are halved, a long text is shortened; one that cannot be embedded is zeros, and a query an error."""
+@pytest.mark.parametrize("status", [400, 413, 422, 500, 200])
+def test_attack_a_text_that_the_server_refuses_costs_that_text_alone(status: int) -> None:
+    """Requests are halved, a long text is shortened; one that cannot be embedded is zeros, and a query an error.
+
+    Numbers that are not finite are a refusal, too.
+    """
 
     def answer(body: Any) -> tuple[int, bytes]:
         if any(len(text) > 500 or "forbidden" in text for text in body["input"]):
-            return 400, b'{"error": "input length exceeds the context length"}'
+            return status, b'{"embeddings": [' + b", ".join([b"[NaN, 1]"] * len(body["input"])) + b"]}"
         return 200, answered(body["input"], "ollama")
 
     with serving(answer) as (url, requests):
-        embedder = ServerEmbedder(Choice("ollama", "m", url, batch=8))
+        embedder = ServerEmbedder(Choice("ollama", "m", url, batch=8), pause=0.01)
         texts = ["deploy a service", "deploy " * 300, "forbidden", *(f"text {number}" for number in range(13))]
         found = embedder.embed(texts)
         assert [row.any() for row in found] == [text != "forbidden" for text in texts]
         assert (found[0] == embedder.embed(texts[:1])[0]).all()
-        assert len(requests) < 30
+        assert len(requests) < 40
         with pytest.raises(UnavailableError, match="refuses the query"):
             embedder.embed_query("forbidden")
 
@@ -244,4 +248,16 @@ def test_a_server_that_refuses_everything_is_not_asked_for_each_text() -> None:
     with serving(lambda _: (400, b"no")) as (url, requests):
         with pytest.raises(UnavailableError, match="HTTP status 400: no"):
             ServerEmbedder(Choice("ollama", "m", url)).embed(["a text of some length " * 20] * 500)
-        assert len(requests) < 20
+        assert len(requests) == 2
+
+
+def test_attack_other_dimensions_where_a_request_is_halved() -> None:
+    """Vectors of two lengths are an error, also within one batch."""
+
+    def answer(body: Any) -> tuple[int, bytes]:
+        if len(body["input"]) > 1:
+            return 413, b"one at a time"
+        return 200, answered(body["input"], "ollama", Hashed(dimensions=7 if body["input"] == ["b"] else 8))
+
+    with serving(answer) as (url, _), pytest.raises(UnavailableError, match="vectors of different lengths"):
+        embedder(url).embed(["a", "b"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from rye.index.vectors import (
     Shard,
     ShardWriter,
     Vectors,
+    of_one_model,
     pattern,
     quantized,
 )
@@ -35,7 +37,7 @@ def piece(rows: np.ndarray[tuple[int, int], np.dtype[np.float64]], docs: list[in
     """Return a piece of all rows, or of some of them."""
     count = len(rows if some is None else some)
     zeros = np.zeros(count, np.int32)
-    chosen = None if some is None else np.asarray(some, np.int64)
+    chosen = np.arange(count) if some is None else np.asarray(some, np.int64)
     return Piece(
         quantized(rows.astype(np.float32)), chosen, np.asarray(docs, np.int32), zeros, np.arange(count, dtype=np.int32)
     )
@@ -112,8 +114,9 @@ def test_a_shard_gives_back_what_was_written(tmp_path: Path) -> None:
     assert not chunks.any()
     assert (shard.matrix[rows[0]] == quantized(unit(1, 8, 4).astype(np.float32))[0]).all()
     probe = unit(1, 8)[0].astype(np.float32)
-    assert [shard.has_probe_of(each) for each in (probe, -probe, probe[:4])] == [True, False, False]
+    assert [of_one_model(shard.probe, each) for each in (probe, -probe, probe[:4])] == [True, False, False]
     assert PROBE_KEY in shard.keys
+    assert not shard.tried.any()
 
 
 def test_merged_shards_hold_what_was_kept(tmp_path: Path) -> None:
@@ -131,6 +134,23 @@ def test_merged_shards_hold_what_was_kept(tmp_path: Path) -> None:
         before, _ = source.rows(np.asarray([old]))
         assert (shard.matrix[rows] == source.matrix[before]).all()
         assert shard.places(rows)[0].tolist() == source.places(before)[0].tolist()
+
+
+def test_zeros_are_not_kept(tmp_path: Path) -> None:
+    """An item keeps its other vectors; it is known that one is lacking, unless its text has no letter or digit."""
+    one, none = unit(1, 8).astype(np.float32), np.zeros((1, 8), np.float32)
+    writer = ShardWriter()
+    writer.add_probe(one[0])
+    writer.add([5, 6, 7], [[Chunk(0, 0, "a"), Chunk(2, 0, "b")], [Chunk(0, 0, "c")], [Chunk(0, 0, "- ?")]],
+               np.concatenate([none, one, none, none]))  # fmt: skip
+    shard = Shard(writer.write(tmp_path, "m"), "m")
+    at = shard.find(np.asarray([5, 6, 7], np.uint64))
+    assert (at >= 0).all()
+    rows, counts = shard.rows(at)
+    assert counts.tolist() == [1, 0, 0]
+    assert [places.tolist() for places in shard.places(rows)] == [[2], [0]]
+    assert (shard.tried[at] > 0).tolist() == [True, True, False]
+    assert abs(shard.tried[at[0]] - time.time()) < 60
 
 
 def test_a_shard_of_another_model_is_not_read(tmp_path: Path) -> None:
@@ -155,6 +175,8 @@ def test_a_shard_of_another_model_is_not_read(tmp_path: Path) -> None:
         ("row", lambda rows: rows[:, 0]),
         ("section", lambda sections: sections[1:]),
         ("chunk", lambda chunks: np.append(chunks, 0)),
+        ("tried", lambda tried: tried[1:]),
+        ("key", lambda keys: keys - 1),  # nothing is the vector of the probe any more
     ],
 )
 def test_arrays_that_do_not_fit_each_other_are_damage(name: str, spoil: object, tmp_path: Path) -> None:
@@ -164,8 +186,9 @@ def test_arrays_that_do_not_fit_each_other_are_damage(name: str, spoil: object, 
     sections, chunks = shard.places(rows)
     starts = np.append(0, np.cumsum(shard.rows(np.arange(len(shard.keys)))[1]))
     arrays = {"key": shard.keys, "start": starts, "row": shard.matrix, "section": sections, "chunk": chunks}
+    arrays["tried"] = shard.tried
     assert callable(spoil)
     path = tmp_path / "spoilt.ryx"
-    container.write(path, arrays | {name: spoil(arrays[name])}, {"model": "m", "recipe": RECIPE})
+    container.write(path, arrays | {name: spoil(arrays[name])}, {"model": "m", "recipe": RECIPE, "made": 0})
     with pytest.raises(DamagedError):
         Shard(path, "m")

@@ -1,0 +1,395 @@
+"""Embedding servers that fail, refuse or change while rye uses them: in one process, in commands, in an MCP server."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from mcp import Client
+
+from rye import Registry
+from rye.errors import UnavailableError
+from rye.index import vector_store
+from rye.index.vectors import PROBE
+from rye.registry import vectors as registry_vectors
+from tests.support.embedders import Hashed, Request, answered, serving
+from tests.support.mcp_server import called, with_client
+from tests.support.spacesim import SpaceSim, no_own_items
+
+ROOT = Path(__file__).resolve().parents[2]
+ASKED = "undo a release by night"
+
+
+@pytest.fixture(autouse=True)
+def _no_items_of_rye(tmp_path: Path) -> Iterator[None]:
+    with no_own_items(tmp_path / "none"):
+        yield
+
+
+@pytest.fixture
+def sim(tmp_path: Path) -> SpaceSim:
+    """Return two spaces with a few items each."""
+    found = SpaceSim(tmp_path)
+    found.add("project", "knowledge/demo/deploy.md", "# Deploy\n\nHow to deploy.\n\n# Rollback\n\nUndo a release.\n")
+    found.add("project", "knowledge/demo/poison.md", "# Poison\n\nThese words are forbidden.\n")
+    for number in range(4):
+        found.add("project", f"tools/demo/tool{number}.py", f'"""Tool number {number}."""\n')
+    found.add("user", "knowledge/demo/night.md", "# Night\n\nWhat is done by night.\n")
+    return found
+
+
+class Model:
+    """What a server answers with; changed while it runs."""
+
+    def __init__(self) -> None:
+        self.embedder = Hashed("first")
+        self.refuses: Callable[[str], bool] = lambda _: False
+        self.zeros: Callable[[str], bool] = lambda _: False
+        self.before: Callable[[Sequence[str]], None] = lambda _: None
+        self.status = 413
+        self.dies_after = -1
+
+    def answer(self, body: Any) -> tuple[int, bytes]:
+        """Answer a request."""
+        texts = body["input"]
+        self.before(texts)
+        if self.dies_after == 0:
+            return 404, b"gone"
+        self.dies_after -= 1
+        if any(map(self.refuses, texts)):
+            return self.status, b'{"error": "the input is too long"}'
+        found = json.loads(answered(texts, "ollama", self.embedder))
+        for row, text in enumerate(texts):
+            if self.zeros(text):
+                found["embeddings"][row] = [0.0] * self.embedder.dimensions
+        return 200, json.dumps(found).encode()
+
+
+@contextmanager
+def served(sim: SpaceSim, **semantic: Any) -> Iterator[tuple[Model, str, list[Request]]]:
+    """Run a server; yields its model, the line that chooses it, and the requests that it gets."""
+    model = Model()
+    with serving(model.answer) as (url, requests):
+        if semantic:
+            sim.write("user", "config/search.yaml", f"semantic: {json.dumps(semantic)}\n")
+        yield model, f"ollama:m@{url}", requests
+
+
+def sent(requests: list[Request]) -> list[str]:
+    """Return the texts sent but for probes, and forget them."""
+    found = [text for _, _, body in requests for text in body["input"] if text != PROBE]
+    requests.clear()
+    return found
+
+
+def rows_of(registry: Registry) -> dict[str, np.ndarray[Any, Any]]:
+    """Return the vectors of all items."""
+    reader = registry._indexes.current(0).everywhere
+    found = registry._vectors.meaning(reader).vectors
+    columns = np.stack([found.similarities(axis) for axis in np.eye(found.dimensions, dtype=np.float32)], axis=1)
+    return {":".join(reader.key_of(doc)): columns[found.rows_of(doc)] for doc in set(found.docs.tolist())}
+
+
+def assert_of(registry: Registry, embedder: Hashed) -> None:
+    """Every vector is of one model."""
+    found = rows_of(registry)
+    assert len(found) == 7
+    (night,) = found["knowledge:demo/night"]
+    assert np.abs(night - embedder.embed(["Night. What is done by night."])[0]).max() < 1e-3
+    for number in range(4):
+        (tool,) = found[f"tool:demo/tool{number}"]
+        assert np.abs(tool - embedder.embed([f"tool{number}. Tool number {number}"])[0]).max() < 1e-3
+
+
+def anew(warnings: Sequence[str]) -> list[str]:
+    """Return the warnings of vectors that were made anew."""
+    return [text for text in warnings if "made anew" in text]
+
+
+# another model behind the same name
+
+
+def test_attack_another_model_behind_the_same_name_while_serving(
+    sim: SpaceSim, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is noticed at the next interval, everything is embedded anew, and one warning says so once."""
+    with served(sim) as (model, line, requests):
+        registry = sim.registry(embedder=line)
+        assert registry.search(ASKED, mode="semantic").results
+        model.embedder = Hashed("second")
+        requests.clear()
+        assert registry.search(ASKED, mode="semantic", threshold=0).warnings == ()
+        assert sent(requests) == [ASKED]  # within the interval nothing else is asked
+        monkeypatch.setattr(registry_vectors, "PROBE_SECONDS", 0.0)
+        found = registry.search(ASKED, mode="semantic", threshold=0)
+        assert found.search_type == "semantic"
+        problem = "the model is another one now, under the same name"
+        assert anew(found.warnings) == [f"project, user: vectors were made anew: {problem}"]
+        assert_of(registry, model.embedder)
+        requests.clear()
+        again = registry.search(ASKED, mode="semantic", threshold=0)
+        assert again.warnings == ()
+        assert sent(requests) == [ASKED]
+        assert [hit.score for hit in again.results] == [hit.score for hit in found.results]
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "sections", "similar"])
+def test_attack_other_dimensions_while_serving(sim: SpaceSim, mode: str) -> None:
+    """The query that fails is answered by words; the next one finds vectors of the new model, without a restart."""
+    with served(sim) as (model, line, _):
+        registry = sim.registry(embedder=line)
+
+        def ask(query: str) -> Any:
+            if mode == "sections":
+                return registry.sections(query)
+            if mode == "similar":
+                return registry.similar("knowledge:demo/night", mode="semantic")
+            return registry.search(query, mode=mode, threshold=0)
+
+        ask(ASKED)
+        model.embedder = Hashed("second", 20)
+        first = registry.search(ASKED, mode="semantic")
+        assert first.search_type == "keyword"
+        assert any("answers with 20 numbers where the items have 48" in text for text in first.warnings)
+        second, third = ask(ASKED), ask(ASKED)
+        assert len(anew(second.warnings)) == 1
+        assert third.warnings == ()
+        assert_of(registry, model.embedder)
+
+
+def test_attack_a_model_that_changes_in_the_middle_of_embedding(sim: SpaceSim) -> None:
+    """Vectors of two models never stand in one list, though they are equally long: all are made by the new one."""
+    with served(sim, batch=3) as (model, line, _):
+
+        def change(texts: Sequence[str]) -> None:
+            if any("tool1" in text for text in texts):
+                model.embedder = Hashed("second")
+
+        model.before = change
+        registry = sim.registry(embedder=line)
+        assert registry.embed().missing == 0
+        assert_of(registry, Hashed("second"))
+        assert_of(sim.registry(embedder=line), Hashed("second"))
+
+
+def test_attack_a_model_that_changes_between_two_spaces(sim: SpaceSim) -> None:
+    """What was made of the first space is made anew for the answer that also has the second one."""
+    with served(sim) as (model, line, _):
+
+        def change(texts: Sequence[str]) -> None:
+            if any("Night" in text for text in texts):
+                model.embedder = Hashed("second")
+
+        model.before = change
+        registry = sim.registry(embedder=line)
+        assert registry.search(ASKED, mode="semantic", threshold=0).search_type == "semantic"
+        assert_of(registry, Hashed("second"))
+
+
+def test_attack_two_models_take_turns(sim: SpaceSim) -> None:
+    """As behind a load balancer: words answer, the warning says why, and no list of both is made."""
+    with served(sim) as (model, line, requests):
+
+        def turn(_: Sequence[str]) -> None:
+            model.embedder = Hashed(f"model {len(requests) % 2}")
+
+        model.before = turn
+        found = sim.registry(embedder=line).search(ASKED, mode="semantic")
+        assert found.search_type == "keyword"
+        assert any("answers with another model each time" in text for text in found.warnings)
+        assert len(requests) < 40
+
+
+def test_a_server_whose_answers_vary_a_little_is_one_model(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise in every number, as of a server that rounds, makes nothing anew."""
+    monkeypatch.setattr(registry_vectors, "PROBE_SECONDS", 0.0)
+    noise = np.random.default_rng(7)
+
+    class Noisy(Hashed):
+        def embed(self, texts: Sequence[str]) -> Any:
+            rows = super().embed(texts)
+            rows += noise.normal(0, 0.01, rows.shape).astype(np.float32)  # cosines of 0.995 between two answers
+            return rows
+
+    with served(sim) as (model, line, _):
+        model.embedder = Noisy("first")
+        registry = sim.registry(embedder=line)
+        for _ in range(5):
+            assert registry.search(ASKED, mode="semantic").warnings == ()
+
+
+def test_another_process_noticed_it_first(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What that one made anew is used, though the own vector of the probe is older; nothing is embedded twice."""
+    with served(sim) as (model, line, requests):
+        registry = sim.registry(embedder=line)
+        registry.search(ASKED, mode="semantic")
+        model.embedder = Hashed("second")
+        assert anew(sim.registry(embedder=line).embed().warnings)
+        sim.write("project", "tools/demo/tool9.py", '"""A new tool."""\n')
+        requests.clear()
+        assert registry.search(ASKED, mode="semantic", threshold=0).search_type == "semantic"
+        assert sorted(sent(requests)) == ["tool9. A new tool", ASKED]
+        model.embedder = Hashed("third")
+        assert anew(sim.registry(embedder=line).embed().warnings)
+        monkeypatch.setattr(registry_vectors, "PROBE_SECONDS", 0.0)
+        assert registry.search(ASKED, mode="semantic", threshold=0).search_type == "semantic"
+        assert sent(requests).count("tool9. A new tool") == 1
+
+
+def test_attack_the_model_of_a_running_mcp_server_is_exchanged(sim: SpaceSim) -> None:
+    """The server that agents talk to for days recovers by itself: words, then the new model, said once."""
+    with served(sim) as (model, line, _):
+
+        async def talk(client: Client) -> list[dict[str, Any]]:
+            async def ask() -> dict[str, Any]:
+                return await called(client, "rye_search", query=ASKED, mode="semantic", threshold=0)
+
+            found = [await ask()]
+            model.embedder = Hashed("second", 20)
+            return [*found, await ask(), await ask(), await ask()]
+
+        before, broken, renewed, after = with_client(sim, talk, "--embedder", line)
+    assert [one["search_type"] for one in (before, broken, renewed, after)] == [
+        "semantic",
+        "keyword",
+        "semantic",
+        "semantic",
+    ]
+    assert [len(anew(one["warnings"])) for one in (before, broken, renewed, after)] == [0, 0, 1, 0]
+
+
+# texts without a vector
+
+
+@pytest.mark.parametrize("way", ["refused", "status 500", "zeros"])
+def test_attack_a_poisoned_text_costs_that_text_alone(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, way: str) -> None:
+    """The item is named in every answer, not sent with each search, and sent again after an hour or a change."""
+    poison: Callable[[str], bool] = lambda text: "forbidden" in text
+    with served(sim) as (model, line, requests):
+        model.status = 500 if way == "status 500" else 413
+        model.zeros, model.refuses = (poison, model.refuses) if way == "zeros" else (model.zeros, poison)
+        named = "project: no vector for a text of knowledge:demo/poison: the embedder refuses it or answers with zeros"
+        found = sim.registry(embedder=line).search(ASKED, mode="semantic", threshold=0)
+        assert [text for text in found.warnings if text.startswith(named)] == list(found.warnings)
+        assert {hit.id for hit in found.results} >= {"demo/deploy", "demo/night"}
+        assert "demo/poison" not in {hit.id for hit in found.results}
+        by_words = sim.registry(embedder=line).search("forbidden deploy", mode="hybrid")
+        assert "demo/poison" in {hit.id for hit in by_words.results}
+        requests.clear()
+
+        registry = sim.registry(embedder=line)
+        assert registry.search(ASKED, mode="semantic").warnings == found.warnings
+        assert registry.search(ASKED, mode="semantic").warnings == found.warnings
+        assert sent(requests) == [ASKED, ASKED]
+
+        report = registry.embed()  # tries at once
+        assert (report.missing, report.warnings) == (1, found.warnings)
+        assert any("forbidden" in text for text in sent(requests))
+        model.refuses = model.zeros = lambda _: False
+        assert registry.search(ASKED, mode="semantic").warnings == found.warnings
+        monkeypatch.setattr(vector_store, "RETRY_SECONDS", 0.0)
+        requests.clear()
+        assert sim.registry(embedder=line).search(ASKED, mode="semantic").warnings == ()
+        assert sent(requests) == ["Poison. These words are forbidden.", ASKED]
+        assert_of(registry, model.embedder)
+
+
+def test_a_refused_text_that_changes_is_sent_at_once(sim: SpaceSim) -> None:
+    """The bytes of the item decide, not the hour."""
+    with served(sim) as (model, line, requests):
+        model.refuses = lambda text: "forbidden" in text
+        registry = sim.registry(embedder=line)
+        assert registry.search(ASKED, mode="semantic").warnings
+        sim.write("project", "knowledge/demo/poison.md", "# Poison\n\nThese words are harmless.\n")
+        requests.clear()
+        assert registry.search(ASKED, mode="semantic").warnings == ()
+        assert sent(requests) == ["Poison. These words are harmless.", ASKED]
+
+
+def test_one_section_that_is_refused_leaves_the_others(sim: SpaceSim) -> None:
+    """The item is found by its other sections, and named."""
+    with served(sim) as (model, line, _):
+        model.refuses = lambda text: "How to deploy" in text
+        registry = sim.registry(embedder=line)
+        found = registry.search(ASKED, mode="semantic", threshold=0)
+        assert any("a text of knowledge:demo/deploy:" in text for text in found.warnings)
+        assert "demo/deploy" in {hit.id for hit in found.results}
+        assert registry.embed().missing == 0
+        assert len(rows_of(registry)["knowledge:demo/deploy"]) == 1
+        assert registry.similar("knowledge:demo/deploy", mode="semantic").search_type == "semantic"
+        assert any(hit.doc_id.endswith("knowledge/demo/deploy") for hit in registry.sections("undo a release").results)
+
+
+def test_of_many_items_without_a_vector_five_are_named(sim: SpaceSim) -> None:
+    """The others are counted; what has a vector is searched."""
+    with served(sim) as (model, line, _):
+        model.refuses = lambda text: "tool" in text.casefold() or "forbidden" in text
+        for number in range(10, 14):
+            sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool number {number}."""\n')
+        (warning,) = sim.registry(embedder=line).search(ASKED, mode="semantic", threshold=0).warnings
+        names = warning.partition(" a text of ")[2].partition(" and 4 more:")[0]
+        assert len(names.split(", ")) == 5
+        assert names.startswith("knowledge:demo/poison, tool:demo/tool0, ")
+
+
+def test_commands_name_what_has_no_vector(sim: SpaceSim) -> None:
+    """``rye index vectors`` and ``rye search``, in processes of their own; the status counts such items."""
+    places = ["--project", str(sim.project), "--cache-dir", str(sim.cache)]
+
+    def rye(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "rye", *words, *places]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    with served(sim) as (model, line, requests):
+        model.refuses = lambda text: "forbidden" in text
+        made = rye("index", "vectors", "--embedder", line)
+        assert made.returncode == 1
+        assert "1 item without" in made.stdout
+        assert "no vector for a text of knowledge:demo/poison" in made.stderr
+        requests.clear()
+        found = rye("search", ASKED, "--mode", "semantic", "--space", "project", "--embedder", line)
+        assert found.returncode == 0
+        assert "no vector for a text of knowledge:demo/poison" in found.stderr
+        assert sent(requests) == [ASKED]
+        (row,) = json.loads(rye("index", "status", "--json").stdout)["spaces"][0]["vectors"]
+        assert row["missing"] == 1
+
+
+# servers that go away, and chunks
+
+
+def test_attack_a_server_that_dies_in_the_middle_of_embedding(sim: SpaceSim) -> None:
+    """What its finished requests gave is kept: the next time only the rest is sent."""
+    with served(sim, batch=3) as (model, line, requests):
+        model.dies_after = 3  # the probe, and two requests of two texts and a probe
+        with pytest.raises(UnavailableError, match="gone"):
+            sim.registry(embedder=line).embed()
+        before = sent(requests)
+        model.dies_after = -1
+        registry = sim.registry(embedder=line)
+        assert registry.embed().missing == 0
+        again = sent(requests)
+        assert_of(registry, model.embedder)
+        assert len(before) == 6
+        assert set(before) & set(again) == set(before[4:])
+        assert len(again) == len(set(again)) == 8 - 4
+
+
+def test_chunks_are_set_for_whatever_server_is_chosen(sim: SpaceSim) -> None:
+    """One line of the user's file: texts of a server that takes few tokens stay short, names and headings included."""
+    long = "A sentence of the long description. " * 60
+    sim.write("project", "knowledge/demo/long.md", f"---\ntitle: {'Long ' * 80}\n---\n{long}\n\n# Part\n\n{long}\n")
+    with served(sim, chunk_chars=300) as (_, line, requests):
+        registry = sim.registry(embedder=line)
+        assert registry.embed().model.endswith(" in chunks of 300 and 30")
+        texts = sent(requests)
+        assert max(map(len, texts)) <= 2 * 300 + 2
+        assert len([text for text in texts if text.startswith("Long")]) > 10
+        assert registry.sections("the long description", mode="semantic").results
