@@ -5,9 +5,8 @@ Vectors stand in shards, files that are written once and whole, by keys of the i
 what is missing; a damaged shard is removed and its vectors are made anew. Neither the index nor another model waits for
 this: each model has a lock of its own. A search that finds it taken waits a second, then uses the vectors there are.
 
-Each request to the model holds one fixed text besides, the probe, so that vectors of two models never stand in one
-file, nor files of two models in one answer. An item with a text that the model gives no vector is embedded again after
-an hour; the newest file that has an item counts.
+Each request to the model holds one fixed text besides, the probe, so that a file never has vectors of two models. An
+item of which a text got no vector is embedded again after an hour; the newest file that has an item counts.
 """
 
 from __future__ import annotations
@@ -59,8 +58,7 @@ UNUSED_DAYS = 30
 """For how long the vectors of a model that is not used are kept."""
 
 _DAY = 86_400
-_CHANGES = 3
-_SHOWN_ITEMS = 5
+_CHANGES, _SHOWN_ITEMS = 3, 5
 
 
 class RootVectors(NamedTuple):
@@ -116,10 +114,10 @@ class SpaceVectors:
         self,
         snapshot: Snapshot,
         probe: Floats,
-        report: Callable[[int, int], None] = lambda _done, _total: None,
+        report: Callable[[int, int], None],
         *,
-        wait: float = LOCK_WAIT,
-        retry: bool = False,
+        wait: float,
+        retry: bool,
     ) -> RootVectors:
         """Return the vectors of a snapshot, after making those that are missing.
 
@@ -135,11 +133,9 @@ class SpaceVectors:
             EnvironmentFault: The vectors cannot be written.
             CancelledError: It has been cancelled; what was made until then counts.
         """
-        if self._last and self._last[0] is snapshot:
-            last = self._last[1]
-            is_whole = last.retry_at == np.inf or not (retry or time.time() >= last.retry_at or self._have_changed())
-            if is_whole and not last.missing and self.fits(probe):
-                return last
+        last = self._last[1] if self._last and self._last[0] is snapshot else None
+        if last and not (last.missing or retry or self._is_due(last)) and self.fits(probe):
+            return last
         before = np.inf if retry else time.time() - RETRY_SECONDS
         documents, is_held = self._documents(snapshot), True
         self._open()
@@ -152,15 +148,16 @@ class SpaceVectors:
                     raise failed(self._embedder.model, "is another model now; another process makes its vectors anew")
         found = self._assembled(documents)
         if found.missing and not is_held:
-            problem = f"{self.root.source}: another process is making vectors; {found.missing:,} items have none yet"
-            found = found._replace(warnings=(problem, *found.warnings))
+            busy = f"{self.root.source}: another process is making vectors; {found.missing:,} items have none yet"
+            found = found._replace(warnings=(busy, *found.warnings))
         self._last = snapshot, found
         renewed, self._renewed = tuple(dict.fromkeys(self._renewed)), []
         return found._replace(renewed=renewed)
 
-    def _have_changed(self) -> bool:
-        """Return whether another process has written or removed shards."""
-        return {path.name for path in files_in(self.folder, pattern(self._embedder.model))} != self._shards.keys()
+    def _is_due(self, last: RootVectors) -> bool:
+        """Return whether texts without a vector are to be embedded again, or may have been by another process."""
+        names = (path.name for path in files_in(self.folder, pattern(self._embedder.model)))
+        return last.retry_at < np.inf and (time.time() >= last.retry_at or set(names) != self._shards.keys())
 
     def _documents(self, snapshot: Snapshot) -> _Documents:
         known, self._keys = self._keys, {}
@@ -272,13 +269,11 @@ class SpaceVectors:
             file = ItemFile.at(path)
             try:
                 data = spaces.read_file(self.root, path)
-                if hashlib.sha256(data).hexdigest() != part.segment.evidence.content_digest(local):
-                    continue
-                item = items.parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
+                if hashlib.sha256(data).hexdigest() == part.segment.evidence.content_digest(local):
+                    item = items.parse(data, item_type=file.item_type, item_id=file.item_id, suffix=file.suffix)
+                    yield doc, chunks_of(item, *chunk_size(self._embedder))
             except ItemError as error:
                 logger.info("not embedded: %s", error)
-                continue
-            yield doc, chunks_of(item, *chunk_size(self._embedder))
 
     def _to_merge(self, documents: _Documents) -> list[tuple[Shard, Bools]]:
         """Return the shards to merge, each with which of its items are needed and in no newer shard."""
@@ -334,9 +329,9 @@ class SpaceVectors:
         if not lacking:
             return ()
         names = ", ".join(inline(":".join(reader.key_of(doc))) for doc in lacking[:_SHOWN_ITEMS])
-        more = f" and {len(lacking) - _SHOWN_ITEMS:,} more" if len(lacking) > _SHOWN_ITEMS else ""
+        names += f" and {len(lacking) - _SHOWN_ITEMS:,} more" if len(lacking) > _SHOWN_ITEMS else ""
         cause = "the embedder refuses it or answers with zeros; words alone find it"
-        return (f"{self.root.source}: no vector for a text of {names}{more}: {cause}",)
+        return (f"{self.root.source}: no vector for a text of {names}: {cause}",)
 
     def _locked(self, wait: float) -> AbstractContextManager[bool]:
         """Hold the lock of a model, whose name is unlike those of its shards."""
