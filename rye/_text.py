@@ -13,7 +13,6 @@ doing anything to either.
 from __future__ import annotations
 
 import re
-import shlex
 from typing import NamedTuple
 
 _INVISIBLE = (
@@ -56,18 +55,47 @@ def verbatim_json(dumped: str) -> str:
     return _UNSAFE_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], dumped)
 
 
+_PLAIN = re.compile(r"[\w./:@%+,-][\w./:@%+,=-]*", re.ASCII)
+"""Words that every shell takes as they are; one that begins with ``=`` is the path of a program in zsh."""
+
+
 def quote(text: str) -> str:
-    r"""Return one shell word that means ``text``, of visible characters and single spaces only.
+    r"""Return one word for bash or zsh, interactive or not, that means ``text``: visible characters and single spaces.
 
-    What an answer would not show as it is (controls, invisible characters, runs of spaces) is written in octal within
-    ``$'…'``, which bash, zsh and POSIX.1-2024 read.
+    What an answer would not show as it is (controls, invisible characters, runs of spaces), and what ends or expands in
+    a quoted word (quotes, and ``!``, the history of an interactive shell), is written in octal within ``$'…'``, which
+    bash, zsh and POSIX.1-2024 read.
 
-    >>> quote("a b"), quote("a\n$(b)")
-    ("'a b'", "$'a\\012$(b)'")
+    >>> quote("a-b"), quote("=b"), quote("a b"), quote("a\n$(b)"), quote("it's")
+    ('a-b', "'=b'", "'a b'", "$'a\\012$(b)'", "$'it\\047s'")
     """
-    if "  " not in text and text == text.strip() and all(map(_is_shown, text)):
-        return shlex.quote(text)
-    return "$'" + "".join(char if _is_shown(char) and char not in " '\\" else _octal(char) for char in text) + "'"
+    if _PLAIN.fullmatch(text):
+        return text
+    if "  " not in text and text == text.strip() and all(_is_shown(char) and char not in "'!" for char in text):
+        return f"'{text}'"
+    return "$'" + "".join(char if _is_shown(char) and char not in " '!\\" else _octal(char) for char in text) + "'"
+
+
+class Advice(NamedTuple):
+    """What to do: a command for a shell, and in words what to know before it is run. Either may be empty.
+
+    The two are never shown in one line: an interactive zsh knows no comments, so it would run the words.
+    """
+
+    command: str
+    words: str
+
+    @classmethod
+    def read(cls, text: str) -> Advice:
+        """Take ``COMMAND  # WORDS`` apart; a text that begins with ``# `` has no command."""
+        if text.startswith("# "):
+            return cls("", text[2:])
+        command, _, words = text.partition("  # ")
+        return cls(command, words)
+
+    def labelled(self, label: str = "fix") -> tuple[tuple[str, str], ...]:
+        """Return the lines to show, each with its label; the words are a note."""
+        return tuple(row for row in ((label, self.command), ("note", self.words)) if row[1])
 
 
 def _octal(char: str) -> str:

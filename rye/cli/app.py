@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from rye._process import leave
+from rye._text import quote
 from rye.cli.commands import COMMANDS
 from rye.cli.commands.service import COMPLETION_VARIABLE
 from rye.cli.options import NothingFound, Refusal, names_options
@@ -39,10 +40,9 @@ class _Commands(click.Group):
         if name in COMMANDS or name.startswith("-") or ctx.resilient_parsing:
             return super().resolve_command(ctx, args)
         import difflib
-        import shlex
 
         near = difflib.get_close_matches(name, COMMANDS, n=1)
-        instead = f"rye {near[0]}" if near else f"rye search {shlex.join(args)}"
+        instead = f"rye {near[0]}" if near else f"rye search {' '.join(map(quote, args))}"
         raise Refusal(f"there is no command {name!r}; valid are {', '.join(COMMANDS)}", ctx, hint=f"try: {instead}")
 
 

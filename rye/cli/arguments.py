@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rye._text import quote
 from rye.cli.options import Refusal
 from rye.parameters import parameters_of
 
@@ -52,7 +53,7 @@ class SearchCommand(click.Command):
                 options.append(rest.pop(0))
         single = [param.human_readable_name for param in self.params if isinstance(param, click.Argument)]
         parts = [*options, "--", *words]
-        return " ".join(["rye", ctx.info_name or "", *map(_quoted, parts), *single[len(words) :]])
+        return " ".join(["rye", ctx.info_name or "", *map(quote, parts), *single[len(words) :]])
 
     def _tidied(self, ctx: click.Context, args: Sequence[str]) -> list[str]:
         flags, taking = self._names(ctx)
@@ -80,12 +81,6 @@ def _looks_like_exclusion(arg: str, flags: set[str], taking: set[str]) -> bool:
     if arg[:2] in taking:
         return bool(arg[2:]) and not arg[2:].isdecimal()
     return any(f"-{letter}" not in flags for letter in arg[1:])
-
-
-def _quoted(arg: str) -> str:
-    import shlex
-
-    return shlex.quote(arg)
 
 
 def parse_fields(pairs: Sequence[str]) -> dict[str, str]:

@@ -200,7 +200,14 @@ def answer(
         show((), warning_lines(warnings, Terminal.of(sys.stderr), stale=getattr(result, "stale", False)))
 
 
-_LABEL_COLOURS = {"warning": "yellow", "not checked": "red", "fix": "cyan", "hint": "cyan", "try": "green"}
+_LABEL_COLOURS = {
+    "warning": "yellow",
+    "not checked": "red",
+    "fix": "cyan",
+    "note": "cyan",
+    "hint": "cyan",
+    "try": "green",
+}
 
 
 def note_line(label: str, text: str, terminal: Terminal) -> str:

@@ -245,7 +245,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
             raise SigningError(
                 "manifest-untrusted",
                 f"the present manifest cannot be extended: {one.message}",
-                hint=f"{one.remedy}; or begin anew with --new",
+                hint=f"{'; '.join(filter(None, one.advice))}; or begin anew with --new",
                 finding=one.to_dict(),
             )
     return tuple(one for one in check.errors if one.code.startswith("item-"))

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from rye._report import Report, as_json
+from rye._text import Advice
 from rye.signing import Origin, PublicKey
 
 DAYS: Final = 90
@@ -134,9 +135,9 @@ class ManifestFinding:
         return FINDINGS[self.code].severity
 
     @property
-    def remedy(self) -> str:
-        """The command that fixes it."""
-        return FINDINGS[self.code].remedy
+    def advice(self) -> Advice:
+        """The command that fixes it, and what to know before it is run."""
+        return Advice.read(FINDINGS[self.code].remedy)
 
     def to_dict(self) -> dict[str, str]:
         """Return all but the digest, with the severity and the remedy, as JSON-able text."""
@@ -147,7 +148,8 @@ class ManifestFinding:
             "path": self.path,
             "type": self.item_type,
             "id": self.item_id,
-            "remedy": self.remedy,
+            "remedy": self.advice.command,
+            "note": self.advice.words,
         }
 
 

@@ -1,6 +1,6 @@
-"""The command that fixes a finding, ready to be copied into a shell, with a comment where it needs one.
+"""The command that fixes a finding, ready to be copied into a shell, and what to know before it is run.
 
-Where no command can fix it, the whole is a comment that says what to do.
+Where no command can fix it, there are only words that say what to do.
 
 Names of files are a stranger's: each is one quoted word, an id that would read as a pattern is named by its path, and
 none stands where an option could.
@@ -17,10 +17,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from rye import spaces
-from rye._text import inline, quote
+from rye._text import Advice, inline, quote
 from rye.errors import EnvironmentFault, ItemError
 from rye.items import ItemType
-from rye.manifest.model import MAX_MANIFEST_FILE
+from rye.manifest.model import FINDINGS, MAX_MANIFEST_FILE
 from rye.signing import REASONS
 from rye.verify.changes import is_blob, staged
 
@@ -84,7 +84,7 @@ class Fixes:
             return cls("")
         return cls(str(here), "" if project is None else str(project))
 
-    def of_item(self, item: VerifiedItem, code: str, *, formats: tuple[str, ...] = ()) -> str:
+    def of_item(self, item: VerifiedItem, code: str, *, formats: tuple[str, ...] = ()) -> Advice:
         """Return what fixes an item's verdict or what a policy has against it; empty where nothing needs fixing.
 
         Args:
@@ -95,7 +95,7 @@ class Fixes:
         reason = REASONS.get(code)
         template = reason.remedy if reason is not None else _OF_POLICY[code]
         if not template:
-            return ""
+            return Advice("", "")
         root = _root_of(item.ref, item.path)
         if item.space == "system" and template.startswith(_SIGN):
             fix = f"rye sign --bundle {quote(root)} --new-key  # for its publisher; else install the bundle anew"
@@ -106,17 +106,19 @@ class Fixes:
             form = next((form for form in ("v2", "v1") if form in formats), "v2")
             fix = template.format(**facts, key=quote(item.signature.signer), form=form)
         if template.startswith(_SIGN) and (why := _why_unsignable(item, root)):
-            fix = f"# {why}; fix that, then: {fix}"
-        return self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix)
+            fix = f"# {why}; fix that, then: {Advice.read(fix).command}"
+        return Advice.read(self._restoring(code, root, item.path.removeprefix(f"{root}/"), fix))
 
-    def of_manifest(self, violation: Violation, found: ManifestFinding) -> str:
+    def of_manifest(self, violation: Violation, found: ManifestFinding) -> Advice:
         """Return the fix for a finding of a manifest: about an item, or about the manifest itself."""
         path = found.path or "config/manifest"
         root = violation.path.removesuffix(f"/{path}")
-        fix = self._restoring(found.code, root, path, self.in_space(found.remedy, violation.space, root))
+        fix = self.in_space(FINDINGS[found.code].remedy, violation.space, root)
+        advice = Advice.read(self._restoring(found.code, root, path, fix))
         if found.path and os.path.isdir(violation.path):  # noqa: PTH112 - never raises
-            return f"# a folder stands in the place of a file: remove {quote(violation.path)}; then: {fix}"
-        return fix
+            then = advice.command or advice.words
+            return Advice("", f"a folder stands in the place of a file: remove {quote(violation.path)}; then: {then}")
+        return advice
 
     def in_space(self, command: str, space: str, root: str) -> str:
         """Return a command of ``rye manifest`` with the options that name a space, whose items are below ``root``."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from rye._report import Report
+from rye._text import Advice
 from rye.manifest.model import ManifestReport
 from rye.signing.model import Signature
 
@@ -93,7 +94,8 @@ class Finding:
         item: What it is about.
         code: The reason code of the verdict, or that of the policy's demand, or that of the manifest's check.
         reason: The same in words.
-        fix: The command that fixes it, for a shell; after ``  # `` what to know before it is run.
+        fix: The command that fixes it, for a shell; empty where none does.
+        note: What to know before it is run, or what to do instead. No shell should read it.
         baselined: Whether the baseline accepts it.
     """
 
@@ -101,7 +103,13 @@ class Finding:
     code: str
     reason: str
     fix: str
+    note: str = ""
     baselined: bool = False
+
+    @property
+    def advice(self) -> Advice:
+        """What fixes it, and the words to it."""
+        return Advice(self.fix, self.note)
 
     @property
     def key(self) -> str:
@@ -110,9 +118,9 @@ class Finding:
         return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the facts of the item, ``code`` and ``reason`` of the finding, ``fix``, ``baselined`` and ``key``."""
-        mine = {"code": self.code, "reason": self.reason, "fix": self.fix, "baselined": self.baselined, "key": self.key}
-        return self.item.to_dict() | mine
+        """Return the facts of the item, then ``code``, ``reason``, ``fix``, ``note``, ``baselined`` and ``key``."""
+        names = ("code", "reason", "fix", "note", "baselined", "key")
+        return self.item.to_dict() | {name: getattr(self, name) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

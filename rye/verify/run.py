@@ -134,8 +134,8 @@ class Verification:
             else:
                 self.violations += 1
                 violation, found = each
-                fix = self._fixes.of_manifest(violation, found) if self._fixes else ""
-                yield self._counted(Finding(violation, found.code, found.message, fix))
+                advice = self._fixes.of_manifest(violation, found) if self._fixes else ("", "")
+                yield self._counted(Finding(violation, found.code, found.message, *advice))
 
     def _judged(self, outcome: Outcome) -> VerifiedItem | Finding | Unchecked:
         if isinstance(outcome, Unchecked):
@@ -151,8 +151,8 @@ class Verification:
         return outcome
 
     def _found(self, item: VerifiedItem, code: str, reason: str, *, formats: tuple[str, ...] = ()) -> Finding:
-        fix = self._fixes.of_item(item, code, formats=formats) if self._fixes else ""
-        return self._counted(Finding(item, code, reason, fix))
+        advice = self._fixes.of_item(item, code, formats=formats) if self._fixes else ("", "")
+        return self._counted(Finding(item, code, reason, *advice))
 
     def _counted(self, finding: Finding) -> Finding:
         if finding.key in self.baseline.keys:

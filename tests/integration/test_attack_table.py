@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import subprocess
 import time
 from collections.abc import Iterator
 from contextlib import chdir
@@ -23,6 +24,7 @@ from rye.errors import ItemError
 from rye.manifest.space import observe
 from rye.mcp.text import Mark, sections_text
 from rye.signing import EnvelopeFormat
+from rye.verify.fixes import Fixes
 from rye.verify.pool import SERIAL_BELOW
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
@@ -1031,6 +1033,26 @@ def signature_text_searched(arena: Arena) -> Found:
     """The digits of a signature line are no words of the item."""
     digest = arena.hello.read_bytes().split(b":")[-3][:12].decode()
     assert arena.sim.registry().search(f'"{digest}"', relax=False).total == 0
+    return arena.verify()
+
+
+@attack
+def name_made_for_a_shell(arena: Arena) -> Found:
+    """History, the path of a program, a comment and a second command: one word of one command to every shell."""
+    name = "=ls !! $(touch x) # b; touch x"
+    arena.sim.write("project", f"tools/demo/{name}.py", TEXT)
+    with chdir(arena.sim.project):
+        (advice,) = (
+            Fixes.find().of_item(item, item.signature.code)
+            for item in arena.sim.registry().verify(space="project").items
+            if item.id != "demo/hello"
+        )
+        for shell in (["bash", "--norc", "-i"], ["zsh", "-f", "-i"]):
+            if shutil.which(shell[0]):
+                lines = f'rye() {{ printf "%s\\n" "$@" > words; }}\n{advice.command}\n'
+                subprocess.run(shell, input=lines.encode(), capture_output=True, check=False)
+                assert Path("words").read_text(encoding="utf-8") == f"sign\ntool:demo/{name}\n"
+    assert not list(arena.sim.project.rglob("x"))
     return arena.verify()
 
 

@@ -98,7 +98,7 @@ def test_a_defect_is_fixed_by_the_command_that_is_given(sim: SpaceSim, rye: Rye,
     status, out = rye("verify", "--space", space, "--json")
     (item,) = json.loads(out)["items"]
     assert (status, item["code"]) == (1, code)
-    program, *words = shlex.split(item["fix"], comments=True)
+    program, *words = shlex.split(item["fix"])
     assert program == "rye"
     assert rye(*words)[0] == 0
     assert rye("verify", "--space", space)[0] == 0
@@ -116,7 +116,7 @@ def test_a_key_of_the_project_is_fixed_by_endorsing_or_trusting_it(sim: SpaceSim
         status, out = rye("verify", "--space", space, "--json")
         (item,) = json.loads(out)["items"]
         assert (status, item["code"]) == (1, code)
-        assert rye(*shlex.split(item["fix"], comments=True)[1:])[0] == 0
+        assert rye(*shlex.split(item["fix"])[1:])[0] == 0
         assert rye("verify", "--space", space)[0] == 0
 
 
@@ -130,7 +130,7 @@ def commit(sim: SpaceSim) -> None:
 def paste(rye: Rye, fix: str) -> bool:
     """Run a fix as a shell would; return whether there was anything to run."""
     ran = False
-    for command in fix.partition("  # ")[0].split(" && ") if not fix.startswith("# ") else ():
+    for command in fix.split(" && ") if fix else ():
         program, *words = shlex.split(command)
         ran = True
         if program == "rye":
@@ -166,7 +166,7 @@ def test_the_git_command_of_a_fix_brings_the_file_back(sim: SpaceSim, rye: Rye, 
     for _ in range(3):  # signing anew is for the manifest to list
         for row in findings(rye)[:1]:
             if change == "committed" and row["code"] == "item-changed":  # what git has was not well
-                assert paste(rye, row["fix"].rpartition(": ")[2])
+                assert paste(rye, row["note"].rpartition(": ")[2])
                 continue
             known = change != "committed" and not row["path"].endswith("b.py")
             assert row["fix"].startswith("git ") == known, row
@@ -181,17 +181,17 @@ def test_a_fix_says_what_cannot_be_signed_as_it_is(sim: SpaceSim, rye: Rye) -> N
     sim.write("project", "tools/demo/b.json", '{"version": "1.0.0", "description": "B"}\n')
     link = sim.path("project", "tools/demo/c.py")
     link.symlink_to("a.py")
-    fixes = {row["id"]: row["fix"] for row in findings(rye)}
-    assert fixes["demo/b"].startswith("# a .json file has no comments")
-    assert fixes["demo/c"].startswith("# it is a link to tools/demo/a.py")
-    assert not any(paste(rye, fix) for fix in fixes.values())
+    assert not any(row["fix"] for row in findings(rye))
+    notes = {row["id"]: row["note"] for row in findings(rye)}
+    assert notes["demo/b"].startswith("a .json file has no comments")
+    assert notes["demo/c"].startswith("it is a link to tools/demo/a.py")
     sim.delete("project", "tools/demo/b.json")
     sim.write("project", "tools/demo/b.yaml", "version: 1.0.0\ndescription: B\n")
     content = link.read_bytes()
     link.unlink()
     link.write_bytes(content)
-    for fix in fixes.values():
-        assert rye(*shlex.split(fix.partition(", then: ")[2], comments=True)[1:])[0] == 0
+    for note in notes.values():
+        assert rye(*shlex.split(note.partition(", then: ")[2])[1:])[0] == 0
     assert findings(rye) == []
 
 
@@ -216,7 +216,7 @@ FAULTY: Mapping[str, tuple[str, str, str]] = {
 @pytest.mark.parametrize("signed", [False, True])
 @pytest.mark.parametrize("path", FAULTY)
 def test_a_fix_begins_with_what_signing_would_refuse(sim: SpaceSim, rye: Rye, path: str, *, signed: bool) -> None:
-    """The whole is a comment with what ``rye sign`` would say; once that is fixed, the command fixes the rest."""
+    """There is only a note with what ``rye sign`` would say; once that is fixed, the command in it fixes the rest."""
     text, why, fixed = FAULTY[path]
     sim.write("project", path, text)
     if signed:
@@ -224,28 +224,26 @@ def test_a_fix_begins_with_what_signing_would_refuse(sim: SpaceSim, rye: Rye, pa
         sim.trust(REVOKED, owner="rev", revoked=Revocation("stolen", "2026-05-01"))
         sim.write("project", path, sim.path("project", path).read_bytes() + b"# more\n")
     (row,) = findings(rye)
-    assert row["fix"].startswith("# ")
-    assert why in row["fix"]
-    assert not paste(rye, row["fix"])
-    command = row["fix"].partition("; fix that, then: ")[2]
-    assert rye(*shlex.split(command, comments=True)[1:])[0] == 2
+    assert why in row["note"]
+    assert row["fix"] == "" or row["fix"].startswith("git ")
+    command = row["note"].partition("; fix that, then: ")[2]
+    assert rye(*shlex.split(command)[1:])[0] == 2
     sim.write("project", path, fixed)
-    assert rye(*shlex.split(command, comments=True)[1:])[0] == 0
+    assert rye(*shlex.split(command)[1:])[0] == 0
     assert findings(rye) == []
 
 
 @pytest.mark.parametrize(
     "text", ["a\nrye keys export", "x; fix that, then: evil\n", "\u2028evil", "\x85evil", "v" * 9000]
 )
-def test_attack_a_text_that_ends_the_comment_of_a_fix(sim: SpaceSim, rye: Rye, text: str) -> None:
-    """What an item says of itself stays in one line of a comment, and in one that can be read."""
+def test_attack_a_text_in_what_is_said_of_a_fix(sim: SpaceSim, rye: Rye, text: str) -> None:
+    """What an item says of itself stands in one line that can be read, and in no command."""
     sim.write("project", "tools/demo/a.yaml", json.dumps({"description": "A", "version": text, "name": text}))
     (row,) = findings(rye)
-    assert row["fix"].startswith("# ")
-    assert len(row["fix"].splitlines()) == 1
-    assert len(row["fix"]) < 700
-    assert row["fix"].endswith("; fix that, then: rye sign tool:demo/a")
-    assert not paste(rye, row["fix"])
+    assert row["fix"] == ""
+    assert len(row["note"].splitlines()) == 1
+    assert len(row["note"]) < 700
+    assert row["note"].endswith("; fix that, then: rye sign tool:demo/a")
 
 
 @pytest.mark.parametrize(
@@ -278,9 +276,8 @@ def test_a_manifest_is_fixed_by_the_command_that_is_given(
     for row in (first := findings(rye)):
         assert row["code"] == damage
         assert row["fix"].startswith("git ") == (repository and damage != "manifest-rollback"), row
-    fix = first[0]["fix"]
-    if not paste(rye, fix):
-        rye(*shlex.split(fix.rpartition(": ")[2])[1:])
+    if not paste(rye, first[0]["fix"]):
+        rye(*shlex.split(first[0]["note"].rpartition(": ")[2])[1:])
     left = findings(rye)
     assert [(row["code"], row["fix"]) for row in left] == []
 
@@ -296,12 +293,12 @@ def test_a_folder_in_the_place_of_a_file_of_the_manifest_is_to_be_removed_first(
     place.unlink()
     (place / "more" if filled else place).mkdir(parents=True)
     status, out = rye("verify", "--space", "project", "--format", "jsonl")
-    (fix,) = (row["fix"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
-    what, command = fix.split("; then: ")
-    assert (status, what) == (1, f"# a folder stands in the place of a file: remove {shlex.quote(str(place))}")
+    (note,) = (row["note"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding")
+    what, command = note.split("; then: ")
+    assert (status, what) == (1, f"a folder stands in the place of a file: remove {shlex.quote(str(place))}")
     assert rye("manifest", "write", "--new")[0] == 2
     shutil.rmtree(place)
-    for words in shlex.join(shlex.split(command, comments=True)).split(" '&&' "):
+    for words in command.split(" && "):
         assert rye(*shlex.split(words)[1:])[0] == 0
     assert rye("verify", "--space", "project")[0] == 0
 
@@ -317,5 +314,5 @@ def test_what_a_manifest_finds_is_fixed_by_the_command_that_is_given(sim: SpaceS
         status, out = rye("verify", "--space", "project", "--format", "jsonl")
         fixes = [row["fix"] for row in map(json.loads, out.splitlines()) if row["kind"] == "finding"]
         assert (status, len(fixes)) == (1, 1)
-        assert rye(*shlex.split(fixes[0], comments=True)[1:])[0] == 0
+        assert rye(*shlex.split(fixes[0])[1:])[0] == 0
         assert rye("verify", "--space", "project")[0] == 0

@@ -58,15 +58,15 @@ def verify(sim: SpaceSim, capsys: pytest.CaptureFixture[str]) -> Verify:
 
 
 def test_text_shows_the_item_its_reason_and_the_remedy(verify: Verify) -> None:
-    """Three lines for the finding, one for the manifest, and the counts."""
+    """Four lines for the finding, one for the manifest, and the counts."""
     status, text, _ = verify()
-    head, reason, fix, manifest, counts = text.splitlines()
+    head, reason, fix, note, manifest, counts = text.splitlines()
     assert status == 1
     assert "violation" in head
     assert "tool:demo/hello" in head
     assert ".ai/tools/demo/hello.py:1" in head
     assert reason.endswith("[item-removed]")
-    assert "rye manifest write" in fix
+    assert (fix, note[:10]) == ("    fix: rye manifest write", "    note: ")
     assert manifest.startswith("manifest of project: version 1, 2 items listed, valid until ")
     assert counts == "1 item: 1 trusted -- 1 failed"
 

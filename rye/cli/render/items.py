@@ -74,7 +74,7 @@ def _facts(loaded: LoadedItem) -> Iterator[tuple[str, str]]:
     yield "title", item.title
     yield "description", item.description
     yield "verdict", signature.reason
-    yield "remedy", remedy(loaded)
+    yield from remedy(loaded).labelled("remedy")
     yield "signed", signed_by(signature)
     yield "source", source_name(loaded.space, loaded.bundle)
     yield "path", loaded.path

@@ -66,7 +66,7 @@ def render_github(run: Verification) -> Iterator[str]:
                 "line": str(item.line),
                 "title": f"rye: {item.verdict} [{entry.code}]",
             }
-            text = f"{item.ref}: {entry.reason}\nfix: {entry.fix}"
+            text = "\n".join((f"{item.ref}: {entry.reason}", *_advised(entry)))
             yield _command("notice" if entry.baselined else "error", facts, text)
     for text in run.warnings:
         yield _command("warning", {"title": "rye"}, text)
@@ -74,6 +74,10 @@ def render_github(run: Verification) -> Iterator[str]:
         f"{plural(run.items, 'item')}: {plural(run.findings, 'finding')}, {run.baselined} baselined, "
         f"{len(run.unchecked)} not checked"
     )
+
+
+def _advised(finding: Finding) -> Iterator[str]:
+    return (f"{label}: {text}" for label, text in finding.advice.labelled())
 
 
 def _command(name: str, facts: Mapping[str, str], text: str) -> str:
@@ -129,10 +133,10 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": "error",
-        "message": {"text": inline(f"{item.ref} is {item.verdict}: {finding.reason}. Fix: {finding.fix}")},
+        "message": {"text": inline("; ".join((f"{item.ref} is {item.verdict}: {finding.reason}", *_advised(finding))))},
         "locations": [location],
         "partialFingerprints": {"ryeFinding/v1": finding.key},
-        "properties": {"verdict": item.verdict, "fix": finding.fix},
+        "properties": {"verdict": item.verdict, "fix": finding.fix, "note": finding.note},
     }
     if finding.baselined:
         result["suppressions"] = [{"kind": "external", "justification": "accepted by the baseline"}]
@@ -183,7 +187,7 @@ def _case(entry: VerifiedItem | Finding | Unchecked) -> str:
         return f"<testcase{place}/>\n"
     if entry.baselined:
         return f"<testcase{place}><skipped{_attributes(message='accepted by the baseline')}/></testcase>\n"
-    text = f"{item.verdict}: {entry.reason}; fix: {entry.fix}"
+    text = "; ".join((f"{item.verdict}: {entry.reason}", *_advised(entry)))
     failure = f"<failure{_attributes(type=entry.code, message=entry.reason)}>{_xml(inline(text))}</failure>"
     return f"<testcase{place}>{failure}</testcase>\n"
 

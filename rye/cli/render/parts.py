@@ -9,7 +9,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypeAlias
 
-from rye._text import inline
+from rye._text import Advice, inline
 from rye.cli.terminal import Terminal, cells, note_line, pad
 from rye.errors import QueryError, RyeError
 from rye.surface.text import error_notes, standing, verdict_text
@@ -93,13 +93,13 @@ def signed_by(signature: Signature) -> str:
     return inline(", ".join(parts))
 
 
-def remedy(loaded: LoadedItem) -> str:
-    """Return the command that would improve the verdict; nothing for an item that the reader cannot sign."""
+def remedy(loaded: LoadedItem) -> Advice:
+    """Return what would improve the verdict; nothing for an item that the reader cannot sign."""
     from rye.registry import REASONS
 
     reason = REASONS.get(loaded.signature.code)
     if reason is None or (loaded.space == "system" and reason.remedy.startswith("rye sign")):
-        return ""
+        return Advice("", "")
     from rye.registry import Fixes, VerifiedItem
 
     kind, _, item_id = loaded.ref.partition(":")

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rye._text import inline
+from rye._text import Advice, inline
 from rye.cli.render.parts import shown_path
 from rye.cli.terminal import VERDICT_MARKS, Terminal, note_line, warning_lines
-from rye.registry import Finding, Fixes, Unchecked, Violation
+from rye.registry import FINDINGS, Finding, Fixes, Unchecked, Violation
 from rye.surface.text import plural, source_name
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def _finding(finding: Finding, terminal: Terminal) -> Iterator[str]:
     yield _head(finding.item, terminal)
     known = " (baselined)" if finding.baselined else ""
     yield f"    {inline(finding.reason)} [{inline(finding.code)}]{known}"
-    yield f"    {note_line('fix', finding.fix, terminal)}"
+    yield from (f"    {note_line(label, text, terminal)}" for label, text in finding.advice.labelled())
 
 
 def _summary(run: Verification, terminal: Terminal) -> str:
@@ -131,9 +131,9 @@ def render_hints(reports: Sequence[ManifestReport], warnings: Sequence[str], ter
     yield from warning_lines(warnings, terminal)
     fixes = Fixes.find()
     hints = [
-        (found.code, fixes.in_space(found.remedy, report.source.partition(":")[0], report.root))
+        (found.code, fixes.in_space(FINDINGS[found.code].remedy, report.source.partition(":")[0], report.root))
         for report in reports
         for found in report.findings
     ]
     for code, fix in dict.fromkeys(hints):
-        yield note_line(f"hint[{code}]", fix, terminal)
+        yield from (note_line(label, text, terminal) for label, text in Advice.read(fix).labelled(f"hint[{code}]"))

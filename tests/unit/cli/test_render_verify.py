@@ -183,7 +183,7 @@ def test_annotations_cannot_be_forged_by_a_name_or_a_reason() -> None:
     assert facts["line"] == "2"
     assert facts["title"] == "rye: tampered [digest]"
     assert "::warning::x" in text
-    assert "\nfix: " in text
+    assert "\nnote: " in text
     assert "rye sign $'/" in text
 
 
@@ -217,4 +217,4 @@ def test_an_id_cannot_put_a_command_into_what_fixes_it() -> None:
     bundled = item("no-envelope", "a/b", space="system", bundle="x", path="/b x/tools/a/b.py")
     fixes = [each.fix for each in run(user, bundled)]  # type: ignore[union-attr]
     assert fixes[0] == "rye sign tool:a/b --space user"
-    assert fixes[1].startswith("rye sign --bundle '/b x' --new-key  # ")
+    assert fixes[1] == "rye sign --bundle '/b x' --new-key"

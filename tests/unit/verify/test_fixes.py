@@ -17,7 +17,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import rye._text
-from rye._text import inline, quote
+from rye._text import Advice, inline, quote
 from rye.cli.app import root
 from rye.manifest.model import FINDINGS
 from rye.manifest.model import ManifestFinding as Found
@@ -27,7 +27,13 @@ from rye.verify.policy import POLICY_REASONS
 from rye.verify.reports import VerifiedItem, Violation
 from tests.unit.cli.samples import signature
 
-BASH = shutil.which("bash")
+SHELLS = {
+    "bash": ["bash", "--noprofile", "--norc"],
+    "interactive bash": ["bash", "--noprofile", "--norc", "-i"],
+    "zsh": ["zsh", "-f"],
+    "interactive zsh": ["zsh", "-f", "-i"],
+}
+needs_git = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 CODES = [code for code, reason in REASONS.items() if reason.verdict is not Verdict.TRUSTED]
 HOSTILE = (
     "$(touch owned)",
@@ -44,6 +50,15 @@ HOSTILE = (
     "~",
     "#",
     "!!",
+    "a!b'c!d",
+    "=git",
+    "=(touch owned)",
+    "<(touch owned)",
+    "^a^b",
+    "{a,b}",
+    "*(e:'touch owned':)",
+    "%1",
+    "a  # b; touch owned",
     "a\\b",
     "é\u0301",
     "\U000e0100",
@@ -66,16 +81,33 @@ def violation(code: str, name: str = "demo/a", *, space: str = "project", base: 
     return Violation("tool", name, space, "shop" if space == "system" else "", full, ""), found
 
 
-def commands() -> Iterator[tuple[str, str]]:
-    """Yield every code in every space with its command, in a repository and outside of one."""
+def run(shell: str, script: str, folder: Path, **variables: str) -> str:
+    """Let a shell read lines as if they were pasted; return what it wrote."""
+    words = SHELLS[shell]
+    if shutil.which(words[0]) is None:
+        pytest.skip(f"needs {words[0]}")
+    environment = os.environ | {"HISTFILE": "", "TERM": "dumb"} | variables
+    done = subprocess.run(
+        words,
+        input=script.encode("utf-8", "surrogateescape"),
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        check=False,
+    )
+    return (done.stdout + done.stderr).decode("utf-8", "replace")
+
+
+def commands(name: str = "demo/a") -> Iterator[tuple[str, Advice]]:
+    """Yield every code in every space with its advice, in a repository and outside of one."""
     for space in ("project", "user", "system"):
         for fixes in (Fixes("/p", "/p"), Fixes("/elsewhere", "/other"), Fixes("")):
             for code in CODES:
-                yield code, fixes.of_item(item(code, space=space), code)
+                yield code, fixes.of_item(item(code, name, space=space), code)
             for code in POLICY_REASONS:
-                yield code, fixes.of_item(item(code, space=space), code, formats=("v1",))
+                yield code, fixes.of_item(item(code, name, space=space), code, formats=("v1",))
             for code in FINDINGS:
-                yield code, fixes.of_manifest(*violation(code, space=space))
+                yield code, fixes.of_manifest(*violation(code, name, space=space))
 
 
 def parse(words: list[str]) -> Mapping[str, object]:
@@ -86,20 +118,20 @@ def parse(words: list[str]) -> Mapping[str, object]:
     return command.make_context(command.name, list(words)).params
 
 
-def test_every_fix_begins_with_a_command_that_parses() -> None:
+def test_every_fix_is_a_command_that_parses() -> None:
     """Of every code: the first word is a program, and what is rye's the real parser takes, options and all.
 
-    So it is in a comment, behind a colon, also where there is no more than that.
+    So it is in the note, behind a colon, also where there is no more than that. No command has a comment.
     """
     seen = set()
     for code, fix in commands():
         seen.add(code)
-        for command in fix.partition("# ")[0].split(" && ") if not fix.startswith("# ") else ():
+        assert "#" not in fix.command
+        for command in fix.command.split(" && ") if fix.command else ():
             words = shlex.split(command)
             assert words[0] in {"rye", "export"}, fix
             assert words[0] != "rye" or parse(words[1:]), fix
-        said = fix.partition("# ")[2]
-        assert all(parse(shlex.split(part)[1:]) for part in said.split(": ") if part.startswith("rye ")), fix
+        assert all(parse(shlex.split(part)[1:]) for part in fix.words.split(": ") if part.startswith("rye ")), fix
     assert seen == {*CODES, *POLICY_REASONS, *FINDINGS}
 
 
@@ -112,17 +144,17 @@ def test_a_command_that_does_not_parse_is_noticed() -> None:
 def test_options_lead_to_where_the_item_is() -> None:
     """Another project and the user's space are named; what is found from here is not."""
     here = Fixes("/p", "/p")
-    assert here.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
-    assert Fixes("/p").of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a"
+    assert here.of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a"
+    assert Fixes("/p").of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a"
     there = replace(here, project="/p/inner")
-    assert there.of_item(item("no-envelope"), "no-envelope") == "rye sign tool:demo/a --project /p"
-    assert here.of_item(item("no-envelope", space="user"), "no-envelope") == "rye sign tool:demo/a --space user"
+    assert there.of_item(item("no-envelope"), "no-envelope").command == "rye sign tool:demo/a --project /p"
+    assert here.of_item(item("no-envelope", space="user"), "no-envelope").command.endswith("tool:demo/a --space user")
     bundle = here.of_item(item("no-envelope", space="system", base="/b b"), "no-envelope")
-    assert bundle.startswith("rye sign --bundle '/b b/.ai' --new-key  # ")
+    assert bundle.command == "rye sign --bundle '/b b/.ai' --new-key"
     written = here.of_manifest(*violation("item-unlisted", space="user"))
-    assert written.startswith("rye manifest write --space user  # ")
-    assert here.of_item(item("envelope"), "envelope", formats=("v1",)) == "rye sign tool:demo/a --format v1"
-    assert here.of_item(item("ok"), "ok") == ""
+    assert written.command == "rye manifest write --space user"
+    assert here.of_item(item("envelope"), "envelope", formats=("v1",)).command == "rye sign tool:demo/a --format v1"
+    assert here.of_item(item("ok"), "ok") == ("", "")
 
 
 @pytest.mark.parametrize("name", HOSTILE)
@@ -131,16 +163,17 @@ def test_a_hostile_name_in_what_fixes_it(name: str) -> None:
     fix = Fixes("/p", "/p").of_item(item("no-envelope", name), "no-envelope")
     if quote(name).startswith("$'"):
         return  # shlex does not read these; bash does, below
-    params = parse(shlex.split(fix, comments=True)[1:])
+    params = parse(shlex.split(fix.command)[1:])
     named = f"/p/.ai/tools/{name}.py" if set(name) & set("*?[") else f"tool:{name}"
     assert params["target"] == (named,)
     assert params["every"] is False
 
 
-@pytest.mark.skipif(BASH is None or shutil.which("git") is None, reason="needs bash and git")
+@needs_git
+@pytest.mark.parametrize("shell", SHELLS)
 @pytest.mark.parametrize("name", HOSTILE)
-def test_a_hostile_name_in_a_command_that_is_run(name: str, tmp_path: Path) -> None:
-    """Bash brings back that one file as it was committed, nothing else is touched, and no other command is run."""
+def test_a_hostile_name_in_a_command_that_is_run(name: str, shell: str, tmp_path: Path) -> None:
+    """The shell brings back that one file as it was committed, nothing else is touched, and no other command is run."""
     folder = tmp_path / "-p $(x)" / ".ai" / "tools"
     folder.mkdir(parents=True)
     victim, other = folder / f"{name}.py", folder / "bystander.py"
@@ -153,23 +186,47 @@ def test_a_hostile_name_in_a_command_that_is_run(name: str, tmp_path: Path) -> N
         path.write_text("edited\n", encoding="utf-8")
     found = item("digest", name, base=str(tmp_path / "-p $(x)"))
     fix = Fixes(str(tmp_path), "").of_item(found, "digest")
-    done = subprocess.run(
-        ["bash", "--noprofile", "--norc", "-c", inline(fix)], cwd=tmp_path, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert (victim.read_text(), other.read_text()) == ("as committed\n", "edited\n")
+    out = run(shell, f"{inline(fix.command)}\n", tmp_path)
+    assert (victim.read_text(), other.read_text()) == ("as committed\n", "edited\n"), out
     assert not list(tmp_path.rglob("owned"))
 
 
-@pytest.mark.skipif(BASH is None, reason="needs bash")
-def test_bash_reads_back_what_was_quoted() -> None:
-    """Every hostile text is one word to bash, and that text; as an answer shows it, which changes nothing of it."""
+@pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("name", HOSTILE)
+def test_every_shown_line_is_one_command_to_a_shell(name: str, shell: str, tmp_path: Path) -> None:
+    """Of every code, the shown command gives the program the same words in every shell, and nothing else is run."""
+    shown = sorted(
+        {inline(fix.command).split(" && ")[0] for _, fix in commands(name) if fix.command.startswith("rye ")}
+    )
+    assert shown
+    record = tmp_path / "record"
+    log = 'rye() { printf "%s\\0" "$#" "$@" >> "$RECORD"; }\n'
+    out = run(shell, log + "".join(f"{line}\n" for line in shown), tmp_path, RECORD=str(record))
+    expected = []
+    for line in shown:
+        words = shlex.split(line)[1:] if "$'" not in line else None
+        expected.append(words)
+    got, left = [], record.read_bytes().split(b"\0")[:-1]
+    while left:
+        count = int(left[0])
+        got.append([os.fsdecode(word) for word in left[1 : count + 1]])
+        left = left[count + 1 :]
+    assert len(got) == len(shown), out
+    assert [each for each, words in zip(got, expected, strict=True) if words is not None] == [*filter(None, expected)]
+    assert {path.name for path in tmp_path.iterdir()} == {"record"}
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_a_shell_reads_back_what_was_quoted(shell: str, tmp_path: Path) -> None:
+    """Every hostile text is one word to a shell, and that text; as an answer shows it, which changes nothing of it."""
     texts = [*HOSTILE, "", "a\nb", "a\tb\r", "\x1b[2J\x07", "\u202eevil", "\udcff", "a\u00a0b", "x\n\n"]
     shown = [inline(quote(text)) for text in texts]
     assert shown == [quote(text) for text in texts]
-    script = "".join(f"printf '%s\\0' {text}\n" for text in shown)
-    out = subprocess.run(["bash", "--noprofile", "--norc", "-c", script], capture_output=True, check=True).stdout
-    assert out == b"".join(os.fsencode(text) + b"\0" for text in texts)
+    record = tmp_path / "record"
+    printed = run(
+        shell, "".join(f"printf '%s\\0' {text} >> \"$RECORD\"\n" for text in shown), tmp_path, RECORD=str(record)
+    )
+    assert record.read_bytes() == b"".join(os.fsencode(text) + b"\0" for text in texts), printed
 
 
 @settings(max_examples=300)
