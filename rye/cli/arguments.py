@@ -1,4 +1,4 @@
-"""What the words of a ``rye search`` line mean: fields, filters, ``--fuzzy`` without a number, a leading ``-``."""
+"""Read the words of a ``rye search`` line: fields, filters, ``--fuzzy`` without a number, a leading ``-``."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rye.cli.options import Refusal
 from rye.parameters import parameters_of
 
 AUTOMATIC = "auto"
-"""What ``--fuzzy`` without a number stands for."""
+"""The value of ``--fuzzy`` without a number."""
 
 _FILTER = re.compile(r"(?P<key>[^=<>!]+)(?P<op>>=|<=|!=|=|>|<)(?P<value>.*)", re.DOTALL)
 _FILTER_FORMS = "write KEY=VALUE, KEY=!VALUE, KEY>=VALUE, KEY<=VALUE, KEY>VALUE or KEY<VALUE"
@@ -158,7 +158,7 @@ _PARSERS: Mapping[str, Callable[[Any], Any]] = {
     "proximity": parse_proximity,
     "source_boosts": parse_boosts,
 }
-"""How options are read whose value in Python is another one."""
+"""Readers of the options whose value in Python is another one."""
 
 
 def arguments_of(takes: type, options: Mapping[str, Any], *, without: Collection[str] = ()) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def search_as_you_type(place: Place, arguments: dict[str, Any]) -> int:
 
 
 class Browser:
-    """What a person sees while typing a query.
+    """The hits and the preview that a person sees while typing a query.
 
     Args:
         registry: What is searched.

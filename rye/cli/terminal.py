@@ -1,4 +1,4 @@
-"""The terminal: what a stream can show, writing to it, the progress bar, and asking for a passphrase."""
+"""The terminal: the abilities of a stream, writing to it, the progress bar, and asking for a passphrase."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _OTHER_MARKS = ("!", "!", "red")
 
 @dataclass(frozen=True, slots=True)
 class Terminal:
-    """What a stream can show. Without a ``width`` lines are not wrapped: it is no terminal."""
+    """The abilities of a stream. Without a ``width`` lines are not wrapped: it is no terminal."""
 
     colour: bool = False
     unicode: bool = True

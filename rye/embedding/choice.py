@@ -47,8 +47,8 @@ class Choice:
         timeout: Seconds that one request may take altogether.
         threshold: Similarity below which nothing is found; None for what the model brings.
         query_prefix, document_prefix: What a model wants to read before each query and each text of an item.
-        chunk_chars, chunk_overlap: How much of a section one vector stands for at most, and how much two neighbours
-            share; 0 for what the model brings.
+        chunk_chars, chunk_overlap: The size of the part of a section that one vector stands for, and the overlap of two
+            neighbours; 0 for what the model brings.
     """
 
     kind: str = "wordllama"

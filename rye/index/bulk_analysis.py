@@ -1,4 +1,4 @@
-"""Many texts → the tokens of each as flat arrays: how documents are indexed.
+"""Many texts → the tokens of each as flat arrays, for indexing documents.
 
 The idea: joined texts are cut by one comparison of neighbouring bytes, equal runs of bytes get equal numbers from a
 hash table that is probed by whole arrays, and each distinct chunk is analyzed once, all new ones of a batch together,

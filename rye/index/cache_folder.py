@@ -1,4 +1,4 @@
-"""The folders that indexes live in: where they are, why they can be believed, and how processes share them.
+"""The folders that hold the indexes: their places, their safety, and the locks by which processes share them.
 
 An index decides what is found, so it is only ever read from a folder that belongs to this user, that nobody else can
 write to, and that no project could have brought along. Nothing in it is unpickled.
@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 
 VARIABLE = "RYE_CACHE_DIR"
 LOCK_SUFFIX = "LOCK"
-"""How the names of lock files end."""
+"""The suffix of the names of lock files."""
 
 _FORMAT = "v1"
 _POLL = 0.02

@@ -1,4 +1,4 @@
-"""Which texts of an item are embedded: here, and only here, is decided what a vector stands for.
+"""The texts of an item that are embedded: only this file decides what a vector stands for.
 
 Each text begins with what names the item, because a section is found by what it is about as much as by what it says:
 
@@ -28,11 +28,11 @@ RECIPE = 4
 """Raised with every change of what is embedded; vectors made by another recipe are made anew."""
 
 CHUNK_CHARS, OVERLAP_CHARS = 2_000, 200
-"""How much of a section one vector stands for at most, and how much two neighbours share."""
+"""Greatest size of the part of a section that one vector stands for, and the overlap of two neighbours."""
 
 HEAD_CHARS = 2_000
-"""How much of title, headings, description, tags and names stands in one text at most, each and together; where chunks
-are smaller, as much as of the section's own text."""
+"""Greatest length of title, headings, description, tags and names in one text, each and together; where chunks are
+smaller, that of the section's own text."""
 
 _JOINTS = re.compile(r"[_\-./]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
@@ -58,7 +58,7 @@ class Chunk:
 
 
 def chunk_size(embedder: Embedder) -> tuple[int, int]:
-    """Return the size of the chunks that an embedder wants, and how much two of them share."""
+    """Return the size of the chunks that an embedder wants, and the overlap of two of them."""
     return getattr(embedder, "chunk_chars", CHUNK_CHARS), getattr(embedder, "overlap_chars", OVERLAP_CHARS)
 
 

@@ -24,7 +24,7 @@ from rye.index.container import SYMPTOMS, Container, DamagedError
 from rye.spaces import FileStat
 
 INDEX_NAME = "MAIN"
-"""What Whoosh calls the index in its folder."""
+"""The name that Whoosh gives the index in its folder."""
 
 Stats = npt.NDArray[np.int64]
 

@@ -56,7 +56,7 @@ _AHEAD = 2
 
 
 class Thresholds(NamedTuple):
-    """When a build is worth several processes, and in which pieces it reads.
+    """The sizes from which a build takes several processes, and those of the pieces that it reads.
 
     Attributes:
         alone_below: Fewer files than this are read by one process.

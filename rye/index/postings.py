@@ -1,9 +1,9 @@
-"""How a segment stores postings: document, field and tf in one word, positions in mostly one byte, and norms.
+"""The storage format of postings: document, field and tf in one word, positions in mostly one byte, and norms.
 
 A *slot* is one field of one document: ``document << FIELD_BITS | field``. A posting is a slot, then the tf of its term
 in the lowest ``tf_bits`` bits: as many as are needed, and are left of 32. A tf that does not fit is stored as all ones,
-and whole in the side table ``posting.large`` / ``posting.tf``. With so many documents that fewer than
-:data:`MIN_TF_BITS` are left, a posting takes 64 bits.
+and whole in the side table ``posting.large`` / ``posting.tf``. Where the document numbers leave
+fewer than :data:`MIN_TF_BITS` bits, a posting takes 64 bits.
 
 Positions are stored without their bits above the lowest byte; the tokens that have any are in ``position.far``
 (ascending), and these bits in ``position.high``. Where plain numbers would take no more, they are stored plain.

@@ -270,7 +270,7 @@ class _Walked(NamedTuple):
 
 
 class _Changes(NamedTuple):
-    """How the files differ from the base snapshot.
+    """The differences of the files from the base snapshot.
 
     Attributes:
         files: All of them as they are now.

@@ -305,7 +305,7 @@ class _Lines:
 
     @cached_property
     def _words(self) -> dict[str, list[int]]:
-        """Where each word stands: made once, as looking for one behind many that only hold it takes long."""
+        """The places of each word: computed once, because searching for each word again takes quadratic time."""
         found: dict[str, list[int]] = {}
         for match in _TOKEN.finditer(self._head):
             for word in {match[0], match[0].rstrip(".:")}:

@@ -1,4 +1,4 @@
-"""What is indexed of an item: text fields and keyword terms, and how their values compare as versions and dates."""
+"""The indexed parts of an item: text fields, keyword terms, and the comparison of values as versions and dates."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _PRINTABLE = b"\n" + bytes(range(ord(" "), ord("~") + 1))
 
 
 class ItemPlace(NamedTuple):
-    """Where the file of an item lies."""
+    """The place of the file of an item."""
 
     space: str
     bundle: str

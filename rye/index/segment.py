@@ -45,7 +45,7 @@ from rye.index.schema import FIELD_BITS, SEPARATOR, TEXT_FIELDS
 from rye.index.terms import perhaps_near
 
 EXTENSION = ".ryx"
-"""Of every file of arrays."""
+"""The extension of every file of arrays."""
 
 Selection = Ints | slice
 """Numbers of postings: an array, or a run of them."""
@@ -85,12 +85,12 @@ class Documents(Container):
 
     @cached_property
     def edges(self) -> EdgeColumns:
-        """What its documents refer to."""
+        """The references of its documents."""
         return EdgeColumns(self.array, self.compressed)
 
     @cached_property
     def evidence(self) -> EvidenceColumn:
-        """What the bytes of every document prove."""
+        """The evidence on the signature of every document."""
         return EvidenceColumn(self)
 
 

@@ -48,7 +48,7 @@ _LOCK = f"{INDEX_NAME}_WRITELOCK"
 _COMPARED = "compared"
 _TABLE = re.compile(rf"_{INDEX_NAME}_([0-9]+)\.toc")
 _OWN = (f"{INDEX_NAME}_", f"_{INDEX_NAME}_", "files-", "run-")
-"""How the names of the files of an index begin."""
+"""The prefix of the names of the files of an index."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ RETRY_SECONDS = 3_600.0
 """After which an item is embedded again of which a text got no vector."""
 
 SHARD_ROWS, SHARD_SECONDS = 65_536, 30.0
-"""How many vectors, or how long a time, may be lost when the process is killed."""
+"""Most vectors, and the longest time of work, that may be lost when the process is killed."""
 
 UNUSED_DAYS = 30
 """For how long the vectors of a model that is not used are kept."""

@@ -35,7 +35,7 @@ BLOCK = 512
 """Rows that are multiplied at a time."""
 
 DENSE = 2
-"""When more than one row in this many counts, all are multiplied: picking rows takes longer than multiplying them."""
+"""All rows are multiplied where more than one in ``DENSE`` is wanted, as picking rows takes longer than that."""
 
 Rows = npt.NDArray[np.int16]
 Numbers = npt.NDArray[np.int32]

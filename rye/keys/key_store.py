@@ -15,7 +15,7 @@ from rye.signing.trust_file import MAX_TRUST_FILE
 from rye.signing.trust_store import sync_folder, write_atomically
 
 SIGNING_FOLDER: Final = Path("config", "keys", "signing")
-"""Where private keys stand below the root of the user space."""
+"""The folder of private keys below the root of the user space."""
 
 KEY_VARIABLE: Final = "RYE_SIGNING_KEY"
 """Environment variable that holds a private key as PEM text, or the path of its file."""

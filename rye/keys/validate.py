@@ -19,7 +19,7 @@ REQUIRED: Final[Mapping[ItemType, tuple[str, ...]]] = {
     ItemType.TOOL: ("description", "version"),
     ItemType.KNOWLEDGE: ("title", "description", "version"),
 }
-"""What an item of each type must have, in its metadata or, for title and description, in its text."""
+"""The fields that an item of each type must have, in its metadata or, for title and description, in its text."""
 
 _TEXTS: Final = ("name", "title", "description", "category", "version", "author", "id")
 _SCALARS: Final = (str, int, float)

@@ -33,7 +33,7 @@ MAX_ROLES: Final = 256
 """More delegated roles than these are refused."""
 
 MAX_DELEGATED_DEPTH: Final = 8
-"""How many folders below a namespace ``a/*`` a delegation of it reaches."""
+"""The depth of folders below a namespace ``a/*`` that a delegation of it reaches."""
 
 
 TRUST: Final = "trust"
@@ -155,7 +155,7 @@ class ManifestFinding:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SignedRoles(Report):
-    """Which parts of a manifest, its roles, were signed anew, and which signatures they lack.
+    """The parts of a manifest, its roles, that were signed anew, and the signatures they lack.
 
     Attributes:
         version: Of the manifest.

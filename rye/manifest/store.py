@@ -56,7 +56,7 @@ def list_versions(names: Iterable[str], role: str) -> dict[int, str]:
 
 
 MANIFEST_FOLDER: Final = Path("config", "manifest")
-"""Where the files of a manifest stand below the root of a space."""
+"""The folder of the files of a manifest below the root of a space."""
 
 _STATE_VARIABLE: Final = "RYE_STATE_DIR"
 _REMEDY: Final = "check its permissions"

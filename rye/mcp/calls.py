@@ -154,7 +154,7 @@ class Conversation:
 
     @property
     def confirm(self) -> Confirm | None:
-        """How a thread asks the user; None where the client cannot show a question."""
+        """The function by which a thread asks the user; None where the client cannot show a question."""
         capabilities = self._ctx.session.client_capabilities
         asked = capabilities.elicitation if capabilities else None
         if self._params is None or asked is None or (asked.form is None and asked.url is not None):

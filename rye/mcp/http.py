@@ -22,7 +22,7 @@ MAX_BODY = 1_048_576
 """Bytes of one request."""
 
 PATH = "/mcp"
-"""Where the server answers."""
+"""The path at which the server answers."""
 
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 _LOG = logging.getLogger(__name__)

@@ -44,7 +44,7 @@ def part_of(shape: type) -> dict[str, Any]:
 
 
 def _small(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a schema without what lies deeper, and without what need not be said."""
+    """Return a schema without deeper levels, and without what clients assume anyway."""
     small = {key: schema[key] for key in ("type", "enum") if key in schema}
     return {} if small.get("type") == _UNSAID else small
 
@@ -124,7 +124,7 @@ def _value_schema(each: Parameter) -> dict[str, Any]:
         schema["maximum"] = each.high
     if each.kind == "array":
         schema["items"] = {"type": "string"}
-    if each.parts and "{" not in each.brief:  # else its parts are told in words, which are shorter
+    if each.parts and "{" not in each.brief:  # else the brief describes the parts in words, which are shorter
         parts = {name: _value_schema(part) for name, part in parameters_of(each.parts).items()}
         for part in parts.values():
             part.pop("default", None)

@@ -14,7 +14,7 @@ from rye.errors import EnvironmentFault
 
 @dataclass(frozen=True, slots=True)
 class Http:
-    """Where a server listens, and who may speak to it.
+    """The address of a server over HTTP, and the callers that it admits.
 
     Attributes:
         host: Address to listen on.
@@ -31,7 +31,7 @@ class Http:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What a server offers.
+    """The options of a server.
 
     Attributes:
         projects: The projects that callers may name, the first for those who name none. Without any, that is the one

@@ -24,8 +24,8 @@ from rye.search.fields import (
     ALIASES,
     EXAMPLES,
     KEYWORD_FIELDS,
-    MEANT,
     RELATION_FIELDS,
+    STATE_SYNONYMS,
     STATES,
     TEXT_FIELDS,
     UNORDERED,
@@ -261,7 +261,7 @@ def _bind_keyword(node: ast.Node, name: str, context: Context) -> bound.Bound | 
     if states and states[0] in STATES:
         found = tuple(bound.HasState(state) for state in states)
         return found[0] if len(found) == 1 else bound.Any(found)
-    near = [MEANT[glob]] if glob in MEANT else nearest(glob, STATES)
+    near = [STATE_SYNONYMS[glob]] if glob in STATE_SYNONYMS else nearest(glob, STATES)
     start, end = node.span
     _refuse(
         context,

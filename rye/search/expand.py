@@ -26,7 +26,7 @@ Choice = tuple[Ints, Floats]
 
 
 class How(StrEnum):
-    """How a part finds its terms."""
+    """The ways in which a part finds its terms."""
 
     EXACT = "exact"
     INFLECTED = "inflected"

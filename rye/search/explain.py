@@ -1,4 +1,4 @@
-"""Why an item is a hit of a query, or why it is not: rank, score, clauses and neighbours, asked of the search itself.
+"""Explain why an item is a hit of a query or not: rank, score, clauses and neighbours, taken from the search itself.
 
 Rank and score are those of the search, each clause is matched by the evaluator, and each condition of a hit in semantic
 and hybrid mode is the one that :mod:`rye.search.fusion` applied.
@@ -51,7 +51,7 @@ _SHARES = 3
 
 @dataclass(frozen=True, slots=True)
 class ScoreShare(Report):
-    """By how much more one hit gained than another from one part of the query in one field."""
+    """The points that one hit gained more than another from one part of the query in one field."""
 
     clause: str
     field: str
@@ -60,7 +60,7 @@ class ScoreShare(Report):
 
 @dataclass(frozen=True, slots=True)
 class Contrast(Report):
-    """Why one hit comes before another.
+    """The reasons why one hit comes before another.
 
     Attributes:
         decided_by: ``score``, ``exact``, ``withdrawn``, ``words`` (the first has all of a sentence), ``date``,
@@ -132,7 +132,7 @@ class Neighbour(Report):
 
 @dataclass(frozen=True, slots=True)
 class SimilarityReport(Report):
-    """How similar an item is to what a query says, and what follows for its score.
+    """The similarity of an item to a query, and its effect on the score.
 
     Attributes:
         text: What was embedded.
@@ -156,7 +156,7 @@ class SimilarityReport(Report):
 
 @dataclass(frozen=True, slots=True)
 class Why(Report):
-    """Why an item is a hit of a query, and at which rank, or why it is not.
+    """The explanation of why an item is a hit of a query, and at which rank, or why it is not.
 
     Attributes:
         type, id, source: Which item; of several of this type and id the first that is searched.

@@ -1,4 +1,4 @@
-"""How the matches of a search spread over the values of a field: counted on columns, never item by item.
+"""Facets: the numbers of matches by value of a field, counted on columns, never item by item.
 
 What an item is and where it stands are columns; verdicts are those that ``is:`` asks for; all else are keyword entries,
 of which each lists its items. Values are shown in the form in which they are compared: folded.
@@ -141,7 +141,7 @@ class Wanted(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """How many of the matches have each value of a field.
+    """The numbers of matches that have each value of a field.
 
     Attributes:
         values: The most frequent values with the number of matches that have each; among equals by value.

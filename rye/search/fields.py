@@ -110,13 +110,13 @@ STATES: Mapping[str, str] = {
     "dangling": "it refers to what is not there",
 }
 
-MEANT: Mapping[str, str] = {
+STATE_SYNONYMS: Mapping[str, str] = {
     **dict.fromkeys(("verified", "valid", "authentic"), "trusted"),
     **dict.fromkeys(("invalid", "modified", "changed"), "tampered"),
     **dict.fromkeys(("obsolete", "outdated"), "superseded"),
     **dict.fromkeys(("broken", "missing"), "dangling"),
 }
-"""Words for states that rye calls otherwise."""
+"""Other words for states, each with the name that rye gives the state."""
 
 ALIASES: Mapping[str, str] = {
     alias: field.name for table in (TEXT_FIELDS, KEYWORD_FIELDS) for field in table.values() for alias in field.aliases

@@ -33,7 +33,7 @@ SPREAD = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """How two scores become one, and which items are left out. Scores are from 0 to 1."""
+    """The settings by which two scores become one and items are left out. Scores are from 0 to 1."""
 
     fusion: str = "weighted"
     rrf_k: int = 60

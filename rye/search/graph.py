@@ -96,7 +96,7 @@ class Graph:
 
     @property
     def size(self) -> tuple[int, int]:
-        """How many documents there are, and how many references are written."""
+        """The number of documents, and the number of references written in them."""
         return self._size, int(self._rows[-1])
 
     @property

@@ -57,7 +57,7 @@ class Hints:
         yield from self._operators()
 
     def _values(self) -> Iterator[str]:
-        """Yield what is said of values that no item can have."""
+        """Yield a warning for each value that no item can have."""
         for node in walk(self.plan.main):
             name = canonical(node.name) if isinstance(node, ast.Field) else ""
             for value in walk(node) if name in _VALUES else ():
@@ -70,7 +70,7 @@ class Hints:
                 yield f"no item has the {name} {text!r}: {meant}valid are {', '.join(valid)}"
 
     def _scopes(self) -> Iterator[str]:
-        """Yield what is said of scopes that hold no item."""
+        """Yield a warning for each scope that holds no item."""
         for scope in self.request.scopes if self.request.scopes is not EVERY_SCOPE else ():
             if self._holds(scope):
                 continue
@@ -103,7 +103,7 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
     """Give an error a suggestion that is no error itself: its own, else the words as a phrase, else every item.
 
     Args:
-        error: What is wrong with a query; a query may have several faults, and a suggestion mends the first.
+        error: What is wrong with a query; a query may have several faults, and a suggestion fixes the first.
         check: Raises the error of a query.
     """
     words = re.findall(r"\w+", error.text)[:MAX_PHRASE]
@@ -119,7 +119,7 @@ def answerable(error: QueryError, check: Callable[[str], None]) -> None:
 
 
 def explain_stage(answer: Answer, plan: Plan, total: int, read: Callable[[Plan], Relaxed]) -> Iterator[str]:
-    """Yield what is said of the relaxation that was needed; ``read`` returns how stage ``any`` read the words."""
+    """Yield a warning for each relaxation that was needed; ``read`` returns how stage ``any`` read the words."""
     if answer.stage == "fuzzy":
         yield "nothing had all words as written; words were matched with typos forgiven"
     elif answer.stage == "substring":

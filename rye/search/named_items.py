@@ -70,12 +70,12 @@ def named_inside(reader: Reader, words: Mapping[ast.Word, int], dictionary: Dict
             if plain and (few or len(text) < LEAST_LETTERS or text.isdecimal()):
                 continue
             docs = named_by(reader, text)
-            if len(docs) and (not plain or _tells(text, words, dictionary)):
+            if len(docs) and (not plain or _is_rare(text, words, dictionary)):
                 found.append(docs)
     return unique(*found)
 
 
-def _tells(text: str, words: Iterable[ast.Word], dictionary: Dictionary) -> bool:
+def _is_rare(text: str, words: Iterable[ast.Word], dictionary: Dictionary) -> bool:
     """Return whether a plain word is among the rarest long words of a sentence that items have."""
     parts = {part for word in words for part in analysis.parts(word.text) if len(part) >= LEAST_LETTERS}
     rarest = min((count for part in parts if (count := dictionary.frequency(part))), default=0)

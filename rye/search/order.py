@@ -38,7 +38,7 @@ class Answer:
 
     @property
     def total(self) -> int:
-        """How many documents were found."""
+        """The number of documents found."""
         return len(self.found)
 
     def reachable(self) -> int:

@@ -30,10 +30,10 @@ from rye.spaces.read import ReadItem, parse_item
 
 KEPT_ITEMS = 4096
 KEPT_BYTES = 8 << 20
-"""How many items are cached in one process, and how large they may be together."""
+"""Most items that are cached in one process, and their greatest size together."""
 
 LARGEST_KEPT = 1 << 16
-"""How large an item may be to be cached: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
+"""Greatest size of a cached item: the bytes of its file, and :data:`_VALUE_BYTES` a tag, symbol and section."""
 
 _VALUE_BYTES = 256
 

@@ -24,7 +24,7 @@ WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
 
 VERBATIM = 3.0
-"""How much more an item counts that has a text word for word."""
+"""Boost of an item that has a text word for word."""
 
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 """Characters inside of words that nobody sees: soft hyphen, zero-width space, word joiner, byte order mark."""

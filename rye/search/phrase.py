@@ -55,7 +55,7 @@ Spans: TypeAlias = dict[int, Ints]
 
 # Position joins: arithmetic on sorted arrays of keys.
 class Occurrences(NamedTuple):
-    """Where something occurs in one segment.
+    """The places where something occurs in one segment.
 
     Attributes:
         starts, ends: Keys of first and last position; ascending by start, then end.
@@ -344,7 +344,7 @@ def _spans_in(doc: int, several: Sequence[Occurrences]) -> Spans:
 
 
 class Effort:
-    """What evaluating a query may cost, and the positions that it has looked at so far.
+    """The budget of evaluating a query, and the positions that it has looked at so far.
 
     Args:
         terms: Terms that a part of a term query may stand for.

@@ -53,7 +53,7 @@ EACH = 5
 
 
 class Mode(NamedTuple):
-    """How a search ranks.
+    """The ranking mode of a search.
 
     Attributes:
         name: ``keyword``, ``semantic`` or ``hybrid``; ``auto`` until the query is planned.
@@ -69,7 +69,7 @@ class Mode(NamedTuple):
 
     @property
     def narrows(self) -> bool:
-        """Whether what matches may be left out all the same."""
+        """Whether matches may be left out because their scores are too low."""
         return self.name == "hybrid" and self.fusion.narrows
 
     def factors(self, users: Mapping[str, float]) -> Mapping[str, float]:
@@ -251,7 +251,7 @@ class SectionRequest(NamedTuple):
 
     Attributes:
         search: What to find.
-        recency_weight, authority_weight: Which part of a score hangs on age and on authority; together at most 1.
+        recency_weight, authority_weight: The shares of a score that depend on age and on authority; at most 1 together.
         half_life_days: Age at which recency is one half.
         max_chars: Characters of all texts together; None for no limit.
     """
@@ -264,7 +264,7 @@ class SectionRequest(NamedTuple):
 
     @property
     def top_k(self) -> int:
-        """How many items by meaning, items by words, and sections are looked at."""
+        """The numbers of items by meaning, of items by words, and of sections that are considered."""
         return EACH * self.search.limit
 
 

@@ -48,7 +48,7 @@ class ClauseTrace(Report):
 
 @dataclass(frozen=True, slots=True)
 class HybridMatch(Report):
-    """How one hit of a hybrid search came about, scores in percent with one decimal.
+    """The scores behind one hit of a hybrid search, in percent with one decimal.
 
     Attributes:
         total, semantic, keyword: The fused score, the similarity (0 where it is negative), the keyword score.

@@ -47,7 +47,7 @@ _GROUPS = 256
 """Groups, at least, that the greatest of many values are looked for in."""
 
 _PART = 8
-"""When only the best k of many documents are wanted, the score cutoff is estimated from one document in this many."""
+"""When only the best k of many documents are wanted, the score cutoff is estimated from every n-th document."""
 
 _ROUNDING = 1e-4
 """Scores nearer to each other than this may be equal when rounded."""
@@ -190,7 +190,7 @@ class Evaluation:
         return docs.take(keep), scores.take(keep)
 
     def _best_of_one(self, matcher: Matcher, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """As :meth:`best`, for one term query: its score grows with tf~, so that is compared."""
+        """Do the work of :meth:`best` for one term query: its score grows with tf~, so that is compared."""
         if wanted < len(found) and not matcher.docs().sparse:
             spread = matcher.spread(self.weights)
             docs = _highest(spread, found, wanted, _before)
@@ -205,7 +205,7 @@ class Evaluation:
         return docs, tf / (K1 + tf)
 
     def _best_of_several(self, found: Docs, wanted: int) -> tuple[Ints, Floats]:
-        """As :meth:`best`, for several term queries, by MaxScore.
+        """Do the work of :meth:`best` for several term queries, by MaxScore.
 
         The idea: common words weigh least and stand in most documents, so little of them need be read. Term queries are
         added up from the weightiest down. No document can gain more than ``rest``, the weights of those left out: once
@@ -227,7 +227,7 @@ class Evaluation:
             if reached <= below or np.count_nonzero(total > below) < wanted:
                 continue
             docs = _highest(total, found, wanted, partial(add, -below))
-            if len(docs) * _FEW < len(found):  # else reading on is cheaper than scoring so many
+            if len(docs) * _FEW < len(found):  # else reading on is cheaper than scoring all of them
                 return docs, total.take(docs) / norm if row is ordered[-1] else self.scores(docs)
         return found.numbers, self.scores(found.numbers)
 
@@ -252,7 +252,7 @@ class Evaluation:
         return values
 
     def coverage(self, docs: Ints) -> Floats:
-        """Return how much of ``Σ boost · idf`` stands in each of some documents, ascending: from 0 to 1."""
+        """Return the share of ``Σ boost · idf`` whose words each of some documents has, ascending: from 0 to 1."""
         found = np.zeros(self.reader.size)
         for row in self.scored():
             found[row.matcher.docs().numbers] += row.weight

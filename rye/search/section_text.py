@@ -56,7 +56,7 @@ def sections_of(item: Item, size: tuple[int, int] = (CHUNK_CHARS, OVERLAP_CHARS)
     """Return the sections of an item that have a text.
 
     An item without sections is one, if it has a body; each of its documented functions begins another. ``size`` is
-    that of a chunk, and how much two of them share.
+    that of a chunk, and the overlap of two of them.
     """
     name, body = (item.title or item.name,), item.body
     if not item.sections:

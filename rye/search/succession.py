@@ -1,4 +1,4 @@
-"""Which item replaces a superseded, deprecated or yanked one, and whose claim to that counts.
+"""Find the item that replaces a superseded, deprecated or yanked one, and decide whose claim to that counts.
 
 An item may name its successor (``superseded_by``), and another may claim to be it (``supersedes``): anybody can write
 that about anybody's item. So a claim counts only if its author could have written the item itself:

@@ -117,7 +117,7 @@ mcp: Serve agents over the Model Context Protocol.
 completion: Print the completion script of a shell.
     eval "$(rye completion bash)"  # add this to ~/.bashrc
 """
-"""Of each command its summary, and below that examples."""
+"""The summary of each command, and its examples."""
 
 
 def _read_help() -> Mapping[str, CommandHelp]:

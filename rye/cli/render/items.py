@@ -227,4 +227,4 @@ RELATION_FORMATS: Mapping[str, Callable[[Relations, Terminal], Iterator[str]]] =
     "dot": render_dot,
     "mermaid": render_mermaid,
 }
-"""How relations are drawn, by the word that ``--format`` takes."""
+"""Renderers of relations, by the word that ``--format`` takes."""

@@ -246,7 +246,7 @@ def _clause(clause: Clause, terminal: Terminal, indent: str) -> Iterator[str]:
 
 
 def _meaning(report: SimilarityReport, terminal: Terminal) -> str:
-    """Return how similar the item is, and how much similarity and keywords contribute to its score."""
+    """Return the similarity of the item, and what similarity and keywords contribute to its score."""
     near = "no vector" if report.similarity is None else f"similarity {report.similarity:.4f}"
     where = f" at {inline(report.section)}" if report.section else ""
     gives = f", threshold {report.threshold:g}, contributes {report.by_meaning:.4f}"

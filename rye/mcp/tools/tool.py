@@ -1,4 +1,4 @@
-"""What a tool is: its description, parameters, answer and function; and how the protocol lists it."""
+"""The tool: its description, parameters, answer and function, and its entry in the list of the protocol."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NEXT: Mapping[str, Any] = {"type": ["integer", "null"]}
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a tool works with: the open projects, the options of the server, and the call."""
+    """The context of a tool: the open projects, the options of the server, and the call."""
 
     projects: Projects
     options: Options
