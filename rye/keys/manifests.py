@@ -211,7 +211,7 @@ def cosign_root(root: Root, *, signers: Sequence[SigningKey], trust: TrustSet) -
     written = cosign_manifest(files, signers=signers)
     observed = _observe_all(root)
     _changes(written.files, observed, trust)
-    if changes := compare(written.items, observed.all):
+    if changes := tuple(one for one in compare(written.items, observed.all) if one.code != "uncovered"):
         raise SigningError(
             "manifest-differs",
             f"the items are not those that the manifest lists: {changes[0].message}",
@@ -248,7 +248,7 @@ def _changes(files: Mapping[str, bytes], observed: Observed, trust: TrustSet) ->
                 hint=f"{'; '.join(filter(None, one.advice))}; or begin anew with --new",
                 finding=one.to_dict(),
             )
-    return tuple(one for one in check.errors if one.code.startswith("item-"))
+    return tuple(one for one in check.findings if one.code == "uncovered" or one.code.startswith("item-"))
 
 
 def _save(root: Root, written: ManifestUpdate, changes: tuple[ManifestFinding, ...], listed: int) -> ManifestWritten:

@@ -24,7 +24,7 @@ from typing import Any
 from tuf.api.metadata import Delegations, Root, Snapshot, Targets, Timestamp
 
 from rye.manifest.metadata import ROLES, Refused, S, SignedFile, listed_items, load
-from rye.manifest.model import MAX_ROOTS, TRUST, ListedItem, ManifestFinding, ManifestReport, Seen, SpaceName
+from rye.manifest.model import FILE, MAX_ROOTS, TRUST, ListedItem, ManifestFinding, ManifestReport, Seen, SpaceName
 from rye.manifest.space import compare
 from rye.manifest.store import root_versions
 from rye.signing import TrustSet
@@ -184,7 +184,7 @@ def check_manifest(
         (*check.findings, *compare(check.listed, found, unread)),
         version=check.versions["timestamp"],
         expires=min(check.expiries),
-        listed=sum(item.item_type != TRUST for item in check.listed.values()),
+        listed=sum(item.item_type not in {TRUST, FILE} for item in check.listed.values()),
         signers=check.signers,
         seen=seen_now,
     )

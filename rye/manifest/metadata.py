@@ -123,8 +123,8 @@ def listed_items(targets: Targets) -> Iterator[ListedItem]:
     """Yield the items of a list."""
     for path, file in targets.targets.items():
         custom = file.custom if isinstance(file.custom, dict) else {}
-        facts = [str(custom.get(key, "")) for key in ("type", "id", "signed")]
-        yield ListedItem(path, facts[0], facts[1], file.length, file.hashes.get("sha256", ""), facts[2])
+        kind, item_id, signed_at, mode = (str(custom.get(key, "")) for key in ("type", "id", "signed", "mode"))
+        yield ListedItem(path, kind, item_id, file.length, file.hashes.get("sha256", ""), signed_at, mode)
 
 
 def role_name(namespaces: Iterable[str]) -> str:

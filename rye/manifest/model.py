@@ -39,6 +39,9 @@ MAX_DELEGATED_DEPTH: Final = 8
 TRUST: Final = "trust"
 """The type under which a trust file is listed; its id is the stem of its name."""
 
+FILE: Final = "file"
+"""The type under which any other file is listed, that is neither item nor trust file; its id is its path."""
+
 
 class Severity(StrEnum):
     """Whether a finding fails a check."""
@@ -104,6 +107,7 @@ FINDINGS: Final[Mapping[str, FindingKind]] = MappingProxyType(
         ),
         "item-changed": _error(_RESTORE),
         "item-mislabelled": _error(_WRITE),
+        "uncovered": FindingKind(Severity.NOTE, "rye manifest write  # once the file is reviewed; else remove it"),
     }
 )
 """Every code a check can give: of the manifest as a whole, then of single items."""
@@ -120,6 +124,7 @@ class ManifestFinding:
         item_type, item_id: Of the item, when the finding is about one.
         sha256: Of the item's file as it was found, as it is listed where it is gone; of what was last seen where the
             manifest is gone. Hex, empty for all else. It distinguishes a finding from a later one of the same code.
+        demanded: Whether it fails the check though by its kind it is a note.
     """
 
     code: str
@@ -128,11 +133,12 @@ class ManifestFinding:
     item_type: str = ""
     item_id: str = ""
     sha256: str = ""
+    demanded: bool = False
 
     @property
     def severity(self) -> Severity:
         """Whether it fails the check."""
-        return FINDINGS[self.code].severity
+        return Severity.ERROR if self.demanded else FINDINGS[self.code].severity
 
     @property
     def advice(self) -> Advice:
@@ -175,14 +181,15 @@ class SignedRoles(Report):
 
 @dataclass(frozen=True, slots=True)
 class ListedItem:
-    """One item or trust file, as a manifest lists it or as it was found on disk.
+    """One file, as a manifest lists it or as it was found on disk: an item, a trust file, or any other.
 
     Attributes:
         path: Below the space's root, slashes always.
-        item_type, item_id: By its path; :data:`TRUST` and the stem for a trust file.
+        item_type, item_id: By its path; :data:`TRUST` and the stem of a trust file, :data:`FILE` and the path else.
         length: Of the file in bytes.
-        sha256: Hex digest of all bytes of the file, signature line included.
+        sha256: Hex digest of all bytes of the file, signature line included; of its target for a link that is no item.
         signed_at: Time in its signature line; empty when it has none.
+        mode: ``100644``, ``100755`` or, of a link, ``120000``; empty where it is not known.
     """
 
     path: str
@@ -191,6 +198,7 @@ class ListedItem:
     length: int
     sha256: str
     signed_at: str = ""
+    mode: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,26 @@
-"""The files on disk below a root, as a manifest lists them: items and trust files."""
+"""The files on disk below a root, as a manifest lists them: items, trust files, and all others."""
 
 from __future__ import annotations
 
 import hashlib
+import os
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from rye import signing, spaces
 from rye.errors import EnvironmentFault, ItemError, SigningError
-from rye.manifest.model import TRUST, ListedItem, ManifestFinding
+from rye.items import ItemType, is_item_file
+from rye.manifest.model import FILE, TRUST, ListedItem, ManifestFinding
 from rye.spaces import ItemFile, Root
+from rye.spaces.beside import LINK, MAX_FILES, FileMode, all_files
+from rye.spaces.read import read_chunks
 
 Read = Callable[[Root, str], bytes]
+
+_FOLDERS = {each.folder: each for each in ItemType}
 
 
 @dataclass(slots=True)
@@ -25,18 +31,20 @@ class Observed:
         root: The root.
         found: The items that could be read, by path below the root.
         trusted: The same of the trust files.
+        others: The same of all other files.
         unread: What could not, by path below the root, and why: files, and folders with whatever is in them.
     """
 
     root: Root
     found: dict[str, ListedItem] = field(default_factory=dict)
     trusted: dict[str, ListedItem] = field(default_factory=dict)
+    others: dict[str, ListedItem] = field(default_factory=dict)
     unread: dict[str, str] = field(default_factory=dict)
 
     @property
     def all(self) -> tuple[ListedItem, ...]:
         """Everything that a manifest lists."""
-        return (*self.found.values(), *self.trusted.values())
+        return (*self.found.values(), *self.trusted.values(), *self.others.values())
 
     def read(self, file: ItemFile, read: Read = spaces.read_file) -> None:
         """Read a file and record it."""
@@ -71,13 +79,56 @@ class Observed:
             except EnvironmentFault as fault:
                 self.unread[rel] = f"{self.root.source}: {rel}: {fault.message}"
 
+    def read_others(self) -> dict[str, str]:
+        """Read and record all other files, and the modes of items; return what could not be read, and why."""
+        unread: dict[str, str] = {}
+        for number, file in enumerate(all_files(self.root)):
+            if isinstance(file, OSError):
+                path = os.path.relpath(str(file.filename), self.root.path)
+                unread[path] = f"{self.root.source}: {path}: the folder cannot be read: {file.strerror}"
+            elif number >= MAX_FILES:
+                unread["."] = f"{self.root.source}: more than {MAX_FILES:,} files are below {self.root.path}"
+                break
+            elif file.path in self.found:
+                self.found[file.path] = replace(self.found[file.path], mode=file.mode)
+            elif file.path not in self.trusted and file.path not in self.unread and not self._is_elsewhere(file.path):
+                self._read_other(file, unread)
+        self.unread |= unread
+        return unread
+
+    def _is_elsewhere(self, path: str) -> bool:
+        """Return whether a file is an item of another bundle that has the same root."""
+        kind, name = _FOLDERS.get(path.partition("/")[0]), path.rpartition("/")[2]
+        is_item = kind is not None and is_item_file(kind, name)
+        return bool(self.root.categories) and is_item and not self.root.holds(ItemFile.at(path).item_id)
+
+    def _read_other(self, file: FileMode, unread: dict[str, str]) -> None:
+        path, (length, digest) = file.path, (0, hashlib.sha256())
+        try:
+            if file.mode == LINK:
+                target = os.fsencode(os.readlink(self.root.path / path))  # noqa: PTH115 - a Path would drop "./"
+                length, digest = len(target), hashlib.sha256(target)
+            elif file.mode:
+                for chunk in read_chunks(self.root, path):
+                    length += len(chunk)
+                    digest.update(chunk)
+        except FileNotFoundError:
+            return
+        except (OSError, ItemError) as error:
+            why = (
+                error.message if isinstance(error, ItemError) else f"{path}: the file cannot be read: {error.strerror}"
+            )
+            unread[path] = f"{self.root.source}: {why}"
+            return
+        self.others[path] = ListedItem(path, FILE, path, length, digest.hexdigest(), "", file.mode)
+
     def miss(self, error: ItemError) -> None:
         """Record a file or folder that could not be read."""
         self.unread[str(error.details.get("path", ""))] = f"{self.root.source}: {error.message}"
 
 
 def observe(root: Root) -> Observed:
-    """Read every item and every trust file of a root."""
+    """Read every file of a root that a manifest lists."""
     observed, reader = Observed(root), spaces.FolderReader()
     files, faults = spaces.walk(root)
     for fault in faults:
@@ -88,6 +139,7 @@ def observe(root: Root) -> Observed:
             observed.read(file, reader.read)
     finally:
         reader.close()
+    observed.read_others()
     return observed
 
 
@@ -106,7 +158,9 @@ def compare(
     gone = {path for path in listed if path not in here and not _below(path, unread)}
     for item in [item for path, item in here.items() if path not in listed]:
         others = homes.get(item.sha256, [])
-        if moved := next((path for path in others if path in gone), ""):
+        if item.item_type == FILE:
+            findings.append(_finding("uncovered", item, f"{item.path} is no item, and no manifest lists it"))
+        elif moved := next((path for path in others if path in gone), ""):
             gone.discard(moved)
             words = f"{item.path} has the content that is listed for {moved}"
             findings.append(_finding("item-renamed", item, words))
@@ -130,6 +184,8 @@ def _finding(code: str, item: ListedItem, message: str) -> ManifestFinding:
 
 def _changed(listed: ListedItem, item: ListedItem, homes: Mapping[str, list[str]]) -> ManifestFinding | None:
     if (item.sha256, item.length) == (listed.sha256, listed.length):
+        if item.mode and listed.mode and item.mode != listed.mode:
+            return _finding("item-changed", item, f"{item.path} has the mode {item.mode}, listed is {listed.mode}")
         if (item.item_type, item.item_id) == (listed.item_type, listed.item_id):
             return None
         words = f"{item.path} is listed as {listed.item_type}:{listed.item_id}"

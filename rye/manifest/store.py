@@ -34,6 +34,8 @@ from typing import Any, Final
 from rye.errors import EnvironmentFault
 from rye.manifest.model import MAX_MANIFEST_BYTES, MAX_MANIFEST_FILE, MAX_ROLES, MAX_ROOTS, Seen
 from rye.signing.trust_store import sync_folder, write_atomically
+from rye.spaces import Root
+from rye.spaces.beside import beside_warning, runnable_beside
 
 if sys.platform != "win32":
     import fcntl
@@ -302,6 +304,12 @@ def _seen(record: Any) -> Seen:
     versions = {str(role): int(version) for role, version in record["versions"].items()}
     digests = {str(role): str(value) for role, value in record["digests"].items()}
     return Seen(versions, digests, base64.b64decode(record["root"], validate=True))
+
+
+def warn_beside(root: Root, rel_path: str) -> str:
+    """Return a warning that names what a tool may run or import, unless the space has, or had, a good manifest."""
+    paths = runnable_beside(root, rel_path)
+    return f"{root.source}: {beside_warning(paths)}" if paths and not was_seen(root.path) else ""
 
 
 def was_seen(root: Path) -> bool:

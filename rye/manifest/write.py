@@ -292,9 +292,10 @@ class _Draft:
                 item.length,
                 {"sha256": item.sha256},
                 item.path,
-                {"custom": {"type": item.item_type, "id": item.item_id, "signed": item.signed_at}},
+                {"custom": facts | ({"mode": item.mode} if item.mode else {})},
             )
             for item in items
+            for facts in ({"type": item.item_type, "id": item.item_id, "signed": item.signed_at},)
         }
 
     # signatures

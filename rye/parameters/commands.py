@@ -235,6 +235,9 @@ COMMANDS: Mapping[str, _Table] = {
             write_baseline=_flag("Write the findings to the `--baseline` FILE, to accept them"),
             require_manifest=_flag("A project, user space or named bundle without a signed manifest is a finding"),
             form=_format("Form of the answer", *("text", "json", "jsonl", "sarif", "junit", "github")),
+            strict=_flag(
+                "A file below a space that is no item and in no manifest is a finding, as with `--require-manifest`"
+            ),
             exclude=_many(
                 "Without TARGET: look for no projects in this folder below the project; repeatable",
                 flags="--exclude",

@@ -11,6 +11,7 @@ from rye import items, signing, spaces
 from rye._report import Report
 from rye.errors import ArgumentError, EnvironmentFault, ItemError
 from rye.index.schema import TYPE_NAMES
+from rye.manifest.store import warn_beside
 from rye.registry.lookup import find_item
 from rye.registry.reports import LoadedItem
 from rye.registry.state import State
@@ -58,6 +59,7 @@ def load_item(state: State, name: str, space: str | None = None) -> LoadedItem:
         warnings=(
             *(states.hiding(kind, item_id) if shadows or shadowed_by else ()),
             *states.successor_warnings(part.base + local),
+            *filter(None, [warn_beside(part.root, paths[0]) if kind == "tool" else ""]),
         ),
     )
 

@@ -346,6 +346,7 @@ class Registry:
         baseline: PathLike | None = None,
         changed_since: str | None = None,
         require_manifest: bool = False,
+        strict: bool = False,
         processes: int | None = 1,
     ) -> Verification:
         """Verify items one after the other, in memory that does not grow with their number.
@@ -358,6 +359,7 @@ class Registry:
             changed_since: A git revision; only items that differ from it are verified.
             require_manifest: Whether to check the manifests where only a part is named, too, and demand that there are;
                 of bundles only where they, or ``system``, are named.
+            strict: Whether a file that is no item and in no manifest is a finding, as with ``require_manifest``.
             processes: As for :meth:`verify`.
 
         Returns:
@@ -380,6 +382,7 @@ class Registry:
             baseline=None if baseline is None else Path(baseline),
             changed_since=changed_since,
             require_manifest=require_manifest,
+            strict=strict,
             processes=processes,
             progress=self._progress,
         )

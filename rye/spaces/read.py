@@ -9,7 +9,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from posixpath import splitext
@@ -20,6 +20,9 @@ from rye.errors import ItemError
 from rye.items import MAX_BYTES
 from rye.signing import Evidence, Origin
 from rye.spaces.model import Root
+
+MAX_OTHER = 268_435_456
+"""How long a file that is no item may be where a manifest covers it, in bytes."""
 
 _SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
 _FILE = os.O_RDONLY | _SAFE | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
@@ -50,6 +53,26 @@ def read_file(root: Root, rel_path: str) -> bytes:
     except OSError as error:
         problem = f"{rel_path}: the file cannot be read: {error.strerror}"
         raise ItemError("unreadable", problem, hint="check permissions", path=rel_path) from None
+
+
+def read_chunks(root: Root, rel_path: str, size: int = 1 << 20) -> Iterator[bytes]:
+    """Yield the bytes of a regular file that need be no item, opened as by :func:`read_file`.
+
+    Raises:
+        ItemError: ``not-a-file``, ``link-escape``, or ``too-large``: over :data:`MAX_OTHER`.
+        OSError: It cannot be read.
+    """
+    handle = _open(root, rel_path.split("/"), rel_path)
+    with os.fdopen(handle, "rb") as stream:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise ItemError("not-a-file", f"{rel_path} is not a regular file", hint="remove it", path=rel_path)
+        length = 0
+        while chunk := stream.read(size):
+            length += len(chunk)
+            if length > MAX_OTHER:
+                problem = f"{rel_path}: the file has more than {MAX_OTHER:,} bytes"
+                raise ItemError("too-large", problem, hint="keep it outside the space", path=rel_path)
+            yield chunk
 
 
 class ReadItem(NamedTuple):

@@ -19,12 +19,13 @@ from typing import NamedTuple, TypeAlias
 
 from rye.errors import ItemError
 from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
+from rye.spaces.beside import CACHE, MODULES, cached_code, is_runnable
 from rye.spaces.model import FileStat, ItemFile, Root
 
 # ruff: noqa: PTH116, PTH118, PTH119 - paths are text here: a walk may handle ten thousand
 
 
-_SKIPPED_FOLDERS = frozenset({"__pycache__", "node_modules"})
+_SKIPPED_FOLDERS = frozenset({CACHE, MODULES})
 _BAD_NAME = "the name has characters that no item id may have"
 
 _stat_of = attrgetter("st_size", "st_mtime_ns", "st_ctime_ns", "st_ino")
@@ -67,12 +68,16 @@ def walk_stat(root: Root) -> tuple[tuple[str, ...], tuple[FileStat, ...], tuple[
     return tuple([paths[at] for at in order]), tuple([stats[at] for at in order]), walker.sorted_problems()
 
 
-def walk_along(root: Root) -> Iterator[ItemFile | ItemError]:
+def walk_along(root: Root, beside: list[str] | None = None) -> Iterator[ItemFile | ItemError]:
     """Yield what :func:`walk` returns folder by folder, so that memory does not grow with the number of files.
 
     The files of a folder come in the order of their names, before those of the folders in it.
+
+    Args:
+        root: The root.
+        beside: Takes the paths of what is no item and a tool may run or import.
     """
-    walker = _Walker(root)
+    walker = _Walker(root, beside)
     for listed in walker.folders():
         yield from sorted(ItemFile.at(path) for path, _ in listed)
         yield from walker.problems
@@ -92,8 +97,9 @@ class _Folder(NamedTuple):
 class _Walker:
     """Lists the files of a root folder by folder."""
 
-    def __init__(self, root: Root) -> None:
+    def __init__(self, root: Root, beside: list[str] | None = None) -> None:
         self._root = root
+        self._beside = beside
         self._base = os.fspath(root.path)
         self._real_base = os.path.realpath(self._base)
         self._folders: list[_Folder] = []
@@ -104,6 +110,8 @@ class _Walker:
 
     def folders(self) -> Iterator[_Listed]:
         """Yield the items of each folder: first of those reached by their own path, then of those behind links."""
+        if self._beside is not None and os.path.lexists(os.path.join(self._base, MODULES)):
+            self._beside.append(f"{MODULES}/")
         for item_type in reversed(ItemType):
             path = os.path.join(self._base, item_type.folder)
             try:
@@ -156,12 +164,16 @@ class _Walker:
                     self._listed.append((path, entry))
                 else:
                     self.report("bad-name", path, _BAD_NAME, "rename the file")
+            elif self._beside is not None and item_type is ItemType.TOOL and is_runnable(entry):
+                self._beside.append(prefix + name)
         if len(self._folders) > before + 1:
             self._folders[before:] = sorted(self._folders[before:], reverse=True)
 
     def _other(self, parent: _Folder, entry: os.DirEntry[str]) -> None:
         """Queue a folder or link; report a pipe, socket or device that has the name of an item."""
         name, rel = entry.name, f"{parent.rel}/{entry.name}"
+        if self._beside is not None and parent.item_type is ItemType.TOOL:
+            self._note_beside(self._beside, entry, rel)
         if entry.is_symlink():
             self._link(parent.item_type, entry.path, rel)
         elif not entry.is_dir(follow_symlinks=False):
@@ -172,6 +184,16 @@ class _Walker:
                 self._folders.append(_Folder(rel, parent.item_type, entry.path, f"{parent.real}/{name}"))
             else:
                 self.report("bad-name", rel, _BAD_NAME, "rename the folder")
+
+    @staticmethod
+    def _note_beside(beside: list[str], entry: os.DirEntry[str], rel: str) -> None:
+        """Note a folder that is not walked or a link, if a tool may run or import what is there."""
+        if entry.name == MODULES:
+            beside.append(f"{rel}/")
+        elif entry.name == CACHE:
+            beside.extend(f"{rel}/{name}" for name in cached_code(entry.path))
+        elif entry.is_symlink() and not is_item_file(ItemType.TOOL, entry.name) and is_runnable(entry):
+            beside.append(rel)
 
     def _link(self, item_type: ItemType, path: str, rel: str) -> None:
         """Follow a link to a file or folder inside the root; report one that leads out or nowhere."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from rye.errors import EnvironmentFault
 from rye.keys import manifests as inventory
 from rye.manifest.model import ListedItem, ManifestFinding, ManifestReport
-from rye.manifest.space import Observed
+from rye.manifest.space import Observed, compare
 from rye.spaces import ItemFile, Root
+from rye.spaces.beside import beside_warning, named_files
 from rye.verify.reports import Outcome, Unchecked, Violation
 
 if TYPE_CHECKING:
@@ -28,33 +29,46 @@ class Manifests:
         stream: Whose roots are looked at.
         require: Whether a root that has items but no manifest is a finding, if one may be demanded of it; and whether
             the manifests of roots of which only a part was named are looked at.
+        strict: Whether a file that is no item and is in no manifest is a finding, as it is with ``require``.
         reports: What was found in each root, once it was looked for.
+        finished: Whether all outcomes have been seen.
     """
 
     stream: OutcomeStream
     require: bool = False
+    strict: bool = False
     reports: tuple[ManifestReport, ...] = field(default=())
+    finished: bool = False
     _observed: tuple[Observed, ...] = ()
     _missed: list[Unchecked] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self._observed = tuple(
             Observed(root)
-            for root in (self.stream.roots if self.require else self.stream.whole)
-            if (self.require and self.stream.layout.may_demand(root)) or inventory.concerns(root)
+            for root in (self.stream.roots if self.require or self.strict else self.stream.whole)
+            if self._demands(root) or inventory.concerns(root)
         )
         if self._observed:
             self.stream.observe(self._read, [observed.root for observed in self._observed])
 
+    def _demands(self, root: Root) -> bool:
+        """Return whether all files of a root must be covered."""
+        return (self.require or self.strict) and self.stream.layout.may_demand(root)
+
     @property
     def notes(self) -> tuple[str, ...]:
-        """Findings that do not fail the check, as sentences."""
-        return tuple(
-            f"{report.source}: {found.message} [{found.code}]"
-            for report in self.reports
-            for found in report.findings
-            if found not in report.errors
-        )
+        """Findings that do not fail the check, as sentences, and what tools may run where there is no manifest."""
+        notes = []
+        for report in self.reports:
+            others = [found for found in report.findings if found not in report.errors]
+            notes += [f"{report.source}: {each.message} [{each.code}]" for each in others if each.code != "uncovered"]
+            if uncovered := [each.path for each in others if each.code == "uncovered"]:
+                notes.append(f"{report.source}: no manifest lists {named_files(uncovered)} [uncovered]")
+        looked_at = {observed.root for observed in self._observed}
+        for root, paths in self.stream.beside() if self.finished else ():
+            if paths and root not in looked_at:
+                notes.append(f"{root.source}: {beside_warning(paths)}")
+        return tuple(notes)
 
     def watch(self, outcomes: Iterable[Outcome]) -> Iterator[Outcome]:
         """Yield the outcomes, and record those below roots that have a manifest."""
@@ -83,19 +97,35 @@ class Manifests:
     def __iter__(self) -> Iterator[tuple[Violation, ManifestFinding] | Unchecked]:
         """Yield each violation of a manifest with its finding, and what could not be read."""
         yield from self._missed
+        self.finished = True
         for observed in self._observed:
-            root, verifier = observed.root, self.stream.verifier
+            root = observed.root
             if not (observed.found or observed.unread or inventory.concerns(root)):
                 continue
             observed.read_trust()
+            for path, why in observed.read_others().items():
+                yield Unchecked(why, "unreadable", "fix or remove it", f"{root.path}/{path}")
             try:
-                report = inventory.check_root(root, trust=verifier.trust, now=verifier.now, observed=observed)
+                report = self._report(observed)
             except EnvironmentFault as fault:
                 yield Unchecked(fault.message, fault.code, fault.hint, str(root.path))
                 continue
             self.reports = (*self.reports, report)
             for found in report.errors:
                 yield _violation(root, found, report.digest), found
+
+    def _report(self, observed: Observed) -> ManifestReport:
+        """Check a manifest; where there is none and none is required, the report says what is not covered."""
+        root, verifier = observed.root, self.stream.verifier
+        if self.require or inventory.concerns(root):
+            report = inventory.check_root(root, trust=verifier.trust, now=verifier.now, observed=observed)
+        else:
+            findings = compare({}, observed.others.values())
+            report = ManifestReport(findings, source=root.source, root=str(root.path))
+        if not self._demands(root):
+            return report
+        demanded = (replace(each, demanded=each.code == "uncovered") for each in report.findings)
+        return replace(report, findings=tuple(demanded))
 
 
 def _violation(root: Root, found: ManifestFinding, manifest_digest: str) -> Violation:

@@ -207,6 +207,7 @@ def start_verification(
     baseline: Path | None = None,
     changed_since: str | None = None,
     require_manifest: bool = False,
+    strict: bool = False,
     digests: bool = False,
     processes: int | None = 1,
     progress: Progress | None = None,
@@ -233,4 +234,4 @@ def start_verification(
     if not (demanded.default.signers or (demanded.also and demanded.also.signers)):
         outcomes.warnings += outcomes.self_vouched
     accepted = Baseline() if baseline is None else Baseline.load(baseline)
-    return Verification(outcomes, demanded, accepted, system_clock(), Manifests(outcomes, require_manifest))
+    return Verification(outcomes, demanded, accepted, system_clock(), Manifests(outcomes, require_manifest, strict))

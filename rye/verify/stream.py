@@ -10,6 +10,7 @@ from rye import signing, spaces
 from rye._process import cores
 from rye.errors import ItemError
 from rye.signing import TrustScope, TrustSet
+from rye.signing.trust_store import UnreadTrust
 from rye.spaces import ItemFile, Root, Space
 from rye.spaces.layout import Layout
 from rye.spaces.targets import Target, read_targets
@@ -53,6 +54,7 @@ class OutcomeStream:
     _problems: list[Unchecked] = field(default_factory=list)
     _left_out: LeftOut | None = None
     _observed: tuple[Root, ...] = ()
+    _beside: dict[Root, list[str]] = field(default_factory=dict)
 
     def observe(self, left_out: LeftOut, roots: Sequence[Root]) -> None:
         """Give every item its ``digest``, and call ``left_out`` with each file of some roots that was not named."""
@@ -68,6 +70,12 @@ class OutcomeStream:
     def whole(self) -> tuple[Root, ...]:
         """Those of them of which everything was named."""
         return tuple(root for root in self.roots if any(root in target.whole for target in self.targets))
+
+    def beside(self) -> Iterator[tuple[Root, list[str]]]:
+        """Yield what tools may run or import and is no item, of each root where that was named; known at the end."""
+        for root, paths in self._beside.items():
+            covers = [target.covers for target in self.targets if root in target.roots]
+            yield root, [path for path in paths if path[:6] != "tools/" or any(each(root, path) for each in covers)]
 
     def __iter__(self) -> Iterator[Outcome]:
         """Yield the outcomes: files in the order of roots and folders, then targets that matched nothing."""
@@ -95,7 +103,8 @@ class OutcomeStream:
         for number, root in enumerate(roots):
             targets = [target for target in self.targets if root in target.roots]
             empty = _is_other(root)
-            for file in with_duplicates(spaces.walk_along(root)):
+            beside = self._beside.setdefault(root, [])
+            for file in with_duplicates(spaces.walk_along(root, beside)):
                 if isinstance(file, ItemError):
                     rel = str(file.details["path"])
                     # a manifest is of all that is in the root, whatever was named
@@ -158,7 +167,7 @@ def stream_outcomes(
     named = (*layout.named, *by_path, *(everywhere if space == "system" else ()))
     extended = replace(layout, roots=tuple(dict.fromkeys((*layout.roots, *by_path))), named=named)
     load = extended.load_trust(named_trust)
-    unread = {each.message: each for each in load.unreadable}
+    unread = {each.message for each in load.unreadable}
     stream = OutcomeStream(
         extended,
         targets,
@@ -172,24 +181,25 @@ def stream_outcomes(
         processes=cores() if processes is None else max(1, processes),
         progress=progress,
         _all_named=not texts,
-        _problems=[
-            # whatever key such a file revokes, nothing can be checked in full
-            *(
-                Unchecked(f"{text}; which key it is about, and may revoke, is not known", fault.code, fault.hint, path)
-                for text, fault, path in ((text, each.fault, str(each.path)) for text, each in unread.items())
-            ),
-            *dict.fromkeys(
-                Unchecked(problem.message, problem.code, problem.hint, str(problem.details["path"]))
-                for target in targets
-                for problem in target.problems
-            ),
-        ],
+        _problems=[*map(_of_trust_file, load.unreadable), *_of_folders(targets)],
     )
     by_name = dict.fromkeys((*layout.named, *extended.roots[len(layout.roots) :]))
     stream.self_vouched = tuple(_self_vouched((root for root in by_name if root in stream.roots), load.trust))
     if wanted is not None:
         stream.wanted = wanted(stream.roots)
     return stream
+
+
+def _of_trust_file(unread: UnreadTrust) -> Unchecked:
+    """Return that a trust file cannot be read: whatever key it revokes, nothing can be checked in full."""
+    message, fault = f"{unread.message}; which key it is about, and may revoke, is not known", unread.fault
+    return Unchecked(message, fault.code, fault.hint, str(unread.path))
+
+
+def _of_folders(targets: Iterable[Target]) -> Iterable[Unchecked]:
+    """Return what could not be looked into below the named folders, once each."""
+    problems = (problem for target in targets for problem in target.problems)
+    return dict.fromkeys(Unchecked(each.message, each.code, each.hint, str(each.details["path"])) for each in problems)
 
 
 def _is_other(root: Root) -> bool:

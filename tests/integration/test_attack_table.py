@@ -6,6 +6,7 @@ returns what ``rye verify`` says. A row without a function fails, and so does a 
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import re
 import shutil
@@ -569,6 +570,80 @@ def delegate_lists_what_is_not_theirs(arena: Arena) -> Found:
     (narrow,) = [name for name in files if name.startswith("1.other-")]
     arena.put_manifest(files | {narrow: wide_list})
     return arena.verify()
+
+
+# What lies beside items
+
+
+_BESIDE = (
+    "tools/demo/json/__init__.py",
+    "tools/demo/_helper.py",
+    "tools/demo/evil.rb",
+    "tools/demo/node_modules/lodash/index.js",
+    "node_modules/lodash/index.js",
+)
+
+
+def _write_beside(arena: Arena) -> None:
+    for rel in _BESIDE:
+        arena.sim.write("project", rel, "do evil\n")
+
+
+@attack
+def module_beside_a_tool(arena: Arena) -> Found:
+    """What a signed tool imports or requires from beside it: named wherever the tool is looked at, if not a finding."""
+    _write_beside(arena)
+    registry = arena.sim.registry()
+    run = registry.check(space="project")
+    assert list(run)
+    for warnings in (run.warnings, registry.search("hello").warnings, registry.load("tool", "demo/hello").warnings):
+        assert all(rel.partition("lodash")[0] in "".join(warnings) for rel in _BESIDE)
+    assert arena.verify().status == 0
+    return arena.verify("--strict")
+
+
+@attack
+def module_beside_a_tool_and_a_manifest(arena: Arena) -> Found:
+    """The same after the manifest was written, where one is demanded."""
+    arena.list_items()
+    assert arena.verify("--require-manifest").status == 0
+    _write_beside(arena)
+    return arena.verify("--require-manifest")
+
+
+@attack
+def listed_module_edited(arena: Arena) -> Found:
+    """A helper of a tool that the manifest lists is edited; nothing but the default is asked for."""
+    _write_beside(arena)
+    arena.list_items()
+    assert arena.verify("--require-manifest").status == 0
+    arena.sim.write("project", "tools/demo/_helper.py", "do more evil\n")
+    return arena.verify()
+
+
+@attack
+def listed_file_made_executable_or_a_link(arena: Arena) -> Found:
+    """Its mode changes, or a link in its place leads to the same content; of an item, too."""
+    data = arena.sim.write("project", "tools/demo/data.txt", "data\n")
+    other = arena.sim.write("project", "other.txt", "data\n")
+    arena.list_items()
+    for path in (data, arena.hello):
+        path.chmod(0o755)
+        assert arena.verify().codes == {"item-changed"}
+        path.chmod(0o644)
+        assert arena.verify().status == 0
+    data.unlink()
+    data.symlink_to(other)
+    return arena.verify()
+
+
+@attack
+def cached_code_that_nobody_checks(arena: Arena) -> Found:
+    """A compiled module that tells Python not to compare it with its source, which is signed."""
+    code = importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8)
+    arena.sim.write("project", "tools/demo/__pycache__/hello.cpython-311.pyc", code)
+    assert any("__pycache__" in text for text in arena.sim.registry().load("tool", "demo/hello").warnings)
+    return arena.verify("--strict")
 
 
 # Whose word counts

@@ -60,6 +60,7 @@ def _run(place: Place, target: tuple[str, ...], options: dict[str, Any], progres
         baseline=None if options["write_baseline"] else options["baseline"],
         changed_since=options["changed_since"],
         require_manifest=options["require_manifest"],
+        strict=options["strict"],
         processes=None,
         progress=progress,
     )

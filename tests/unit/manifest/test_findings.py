@@ -13,7 +13,7 @@ PAGE = (ROOT / "items" / "knowledge" / "rye" / "trust-model.md").read_text(encod
 
 def test_every_finding_is_documented_with_its_severity() -> None:
     """The table on the page of trust is the table in the code."""
-    table = dict(re.findall(r"^\| `((?:manifest|item)-[a-z-]+)` \| (\w+) \|", PAGE, re.MULTILINE))
+    table = dict(re.findall(r"^\| `((?:manifest|item)-[a-z-]+|uncovered)` \| (\w+) \|", PAGE, re.MULTILINE))
     assert table == {code: str(kind.severity) for code, kind in FINDINGS.items()}
 
 
@@ -23,6 +23,7 @@ def test_every_finding_says_what_to_do() -> None:
     assert {code for code, kind in FINDINGS.items() if kind.severity is Severity.NOTE} == {
         "manifest-first-use",
         "manifest-unsaved",
+        "uncovered",
     }
 
 
@@ -30,7 +31,7 @@ def test_every_code_in_the_source_is_in_the_catalogue_and_used() -> None:
     """A code that nothing raises, or that the catalogue lacks, is found."""
     files = [*(ROOT / "rye" / "manifest").glob("*.py"), ROOT / "rye" / "keys" / "manifests.py"]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files if path.name != "model.py")
-    used = set(re.findall(r"\"((?:manifest|item)-[a-z-]+)\"", text))
+    used = set(re.findall(r"\"((?:manifest|item)-[a-z-]+|uncovered)\"", text))
     errors = {
         "manifest-damaged",
         "manifest-differs",

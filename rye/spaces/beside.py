@@ -1,0 +1,194 @@
+"""Files of a space that are no items: all of them, as a manifest lists them, and those that a tool may run or import.
+
+A signature covers one file. What a tool imports from its own folder, or requires from ``node_modules``, is covered by
+nothing but a manifest.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import struct
+import time
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import NamedTuple
+
+from rye.items import PLAIN_EXTENSIONS, ItemType, is_item_file
+from rye.spaces.model import Root
+
+# ruff: noqa: PTH116, PTH118 - paths are text here, for there may be many
+
+
+MAX_FILES = 100_000
+"""Files of one root that are listed, at most."""
+
+LINK, PROGRAM, PLAIN = "120000", "100755", "100644"
+"""The mode of a file, as git writes it: a link, a file that may be executed, and any other."""
+
+_CODE = (
+    *(".py", ".pyw", ".pyc", ".pyd", ".so", ".dll", ".dylib", ".pth"),
+    *(".js", ".mjs", ".cjs", ".jsx", ".ts", ".mts", ".cts", ".tsx", ".node", ".wasm"),
+    *(".sh", ".bash", ".zsh", ".fish", ".ps1", ".psm1", ".bat", ".cmd", ".exe", ".com"),
+    *(".rb", ".pl", ".pm", ".php", ".lua", ".tcl", ".r", ".jl", ".awk", ".class", ".jar"),
+    "/package.json",
+)
+"""Endings of the names of files that programs in the same folder load as code."""
+
+_NAMED = 5
+"""Files that one warning names."""
+
+_FRESH = 10
+"""Seconds for which what lies in the folders of a folder that has not changed itself is not looked at again."""
+
+_TOOLS = PLAIN_EXTENSIONS[ItemType.TOOL]
+
+MODULES, CACHE = "node_modules", "__pycache__"
+_UNLISTED = frozenset({"config/manifest", "config/keys/signing"})
+"""Folders below a root that no manifest lists: its own, and that of private keys."""
+
+_PYC_HEADER = struct.Struct("<4sIII")
+
+
+class FileMode(NamedTuple):
+    """A file below a root: its path, with slashes, and its mode; an empty mode for a pipe, socket or device."""
+
+    path: str
+    mode: str
+
+
+def all_files(root: Root) -> Iterator[FileMode | OSError]:
+    """Yield every file and link below a root, folder by folder, and the error of each folder that cannot be read.
+
+    Links are not followed. Left out are the manifest, private keys, and ``.git``, which no checkout contains.
+    """
+    folders = [""]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(os.path.join(root.path, folder)) as found:
+                entries = sorted(found, key=lambda entry: entry.name)
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except OSError as error:
+            yield error
+            continue
+        for entry in entries:
+            path = f"{folder}/{entry.name}" if folder else entry.name
+            if not entry.is_dir(follow_symlinks=False):
+                yield FileMode(path, mode_of(entry))
+            elif entry.name != ".git" and path not in _UNLISTED:
+                folders.append(path)
+
+
+def mode_of(entry: os.DirEntry[str]) -> str:
+    """Return the mode of a file or link."""
+    if entry.is_symlink():
+        return LINK
+    try:
+        mode = entry.stat(follow_symlinks=False).st_mode
+    except OSError:  # it has just gone; reading it says so
+        return PLAIN
+    if not stat.S_ISREG(mode):
+        return ""
+    return PROGRAM if mode & 0o111 and os.name == "posix" else PLAIN
+
+
+def is_runnable(entry: os.DirEntry[str]) -> bool:
+    """Return whether a file beside a tool, which is no item, may be run or imported by it; an empty one is harmless."""
+    try:
+        status = entry.stat()
+    except OSError:
+        return False
+    named = f"/{entry.name.lower()}".endswith(_CODE)
+    return stat.S_ISREG(status.st_mode) and status.st_size > 0 and (named or mode_of(entry) == PROGRAM)
+
+
+def cached_code(folder: str) -> Iterator[str]:
+    """Yield the names of files in a ``__pycache__`` that Python would run although they are not made from the source.
+
+    Python compares a cached file with size and time of its source, but not if the file says that it is unchecked.
+    """
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name)
+    except OSError:
+        return
+    for entry in entries:
+        source = os.path.join(os.path.dirname(folder), f"{entry.name.partition('.')[0]}.py")  # noqa: PTH120
+        if not (_is_made_from(entry, source) or entry.is_dir(follow_symlinks=False)):
+            yield entry.name
+
+
+def _is_made_from(entry: os.DirEntry[str], source: str) -> bool:
+    """Return whether a cached file names size and time of a source that is there, or is too old to be run."""
+    try:
+        with open(entry.path, "rb") as stream:  # noqa: PTH123
+            header = stream.read(_PYC_HEADER.size)
+        os.stat(source)
+    except OSError:
+        return False
+    return len(header) == _PYC_HEADER.size and _PYC_HEADER.unpack(header)[1] == 0
+
+
+def runnable_beside(root: Root, rel_path: str) -> tuple[str, ...]:
+    """Return the paths of what a tool may run or import and no signature covers: beside it, and one folder deeper.
+
+    Args:
+        root: Its root.
+        rel_path: Its file below that.
+    """
+    folder = rel_path.rpartition("/")[0]
+    try:
+        changed = os.stat(root.path / folder).st_mtime_ns
+    except OSError:
+        return ()
+    names = _runnable_in(os.path.join(root.path, folder), changed, int(time.monotonic()) // _FRESH)
+    above = [folder[:at] for at, char in enumerate(folder) if char == "/"]
+    modules = [f"{each}/{MODULES}" if each else MODULES for each in reversed(["", *above])]
+    outside = [f"{path}/" for path in modules if os.path.lexists(root.path / path)]
+    return (*(f"{folder}/{name}" for name in names), *outside)
+
+
+@lru_cache(256)
+def _runnable_in(folder: str, _changed: int, _period: int) -> tuple[str, ...]:
+    """Return the names in a folder; searches ask for the same ones again and again, hence the time of its change."""
+    found = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                name = entry.name
+                if name.endswith(_TOOLS) and name[0] not in "._":
+                    continue
+                if name == MODULES:
+                    found.append(f"{name}/")
+                elif name == CACHE:
+                    found += [f"{name}/{each}" for each in cached_code(entry.path)]
+                elif entry.is_dir():
+                    found += [f"{name}/{each}" for each in _INITIAL if _has_content(os.path.join(entry.path, each))]
+                elif not is_item_file(ItemType.TOOL, name) and is_runnable(entry):
+                    found.append(name)
+    except OSError:
+        pass
+    return tuple(sorted(found))
+
+
+def named_files(paths: Sequence[str]) -> str:
+    """Return the first few paths, and how many more there are."""
+    more = f" and {len(paths) - _NAMED} more" if len(paths) > _NAMED else ""
+    return ", ".join(paths[:_NAMED]) + more
+
+
+def beside_warning(paths: Sequence[str]) -> str:
+    """Return a sentence about files that tools may run or import."""
+    return f"tools may run or import what no signature covers: {named_files(paths)} [uncovered]"
+
+
+_INITIAL = ("__init__.py", "__init__.pyc", "__main__.py", "index.js", "package.json")
+
+
+def _has_content(path: str) -> bool:
+    try:
+        return os.stat(path).st_size > 0
+    except OSError:
+        return False

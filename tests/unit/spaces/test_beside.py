@@ -1,0 +1,104 @@
+"""Files of a space that are no items: which of them a tool may run, and that none is left out of the list of all."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+from pathlib import Path
+
+import pytest
+
+from rye.spaces import Root, Space, walk_along
+from rye.spaces.beside import LINK, PLAIN, PROGRAM, FileMode, all_files, named_files, runnable_beside
+from tests.support.files import lay
+
+RUNNABLE = {
+    "tools/a/_helper.py": "x",
+    "tools/a/evil.rb": "x",
+    "tools/a/package.json": "{}",
+    "tools/a/lib.so": "x",
+    "tools/a/json/__init__.py": "x",
+}
+HARMLESS = {
+    "tools/a/deploy.py": "x",
+    "tools/a/__init__.py": "",
+    "tools/a/notes.txt": "x",
+    "tools/a/data.csv": "x",
+    "tools/a/.hidden": "x",
+    "knowledge/a/_draft.py": "x",
+}
+
+
+def beside(root: Root) -> list[str]:
+    """Return what a walk finds beside tools."""
+    found: list[str] = []
+    assert list(walk_along(root, found))
+    return sorted(found)
+
+
+def test_what_a_tool_may_run_is_found_by_the_walk_and_beside_the_tool(tmp_path: Path) -> None:
+    """By its name; an empty file, data and what is no tool are harmless, and items have verdicts of their own."""
+    lay(tmp_path, RUNNABLE | HARMLESS)
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == sorted(RUNNABLE)
+    assert sorted(runnable_beside(root, "tools/a/deploy.py")) == sorted(RUNNABLE)
+
+
+def test_modules_are_found_in_every_folder_above(tmp_path: Path) -> None:
+    """Node looks there for what a tool requires."""
+    lay(tmp_path, {"tools/a/b/t.js": "x", "tools/a/node_modules/m/index.js": "x", "node_modules/n/index.js": "x"})
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == ["node_modules/", "tools/a/node_modules/"]
+    assert runnable_beside(root, "tools/a/b/t.js") == ("tools/a/node_modules/", "node_modules/")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_a_program_without_an_extension_is_found_by_its_mode_and_through_a_link(tmp_path: Path) -> None:
+    """Whoever may execute it."""
+    lay(tmp_path, {"tools/a/t.py": "x", "tools/a/run": "x", "elsewhere/evil.py": "x"})
+    (tmp_path / "tools/a/run").chmod(0o755)
+    (tmp_path / "tools/a/_linked.py").symlink_to(tmp_path / "elsewhere/evil.py")
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == ["tools/a/_linked.py", "tools/a/run"]
+    assert runnable_beside(root, "tools/a/t.py") == ("tools/a/_linked.py", "tools/a/run")
+
+
+def test_cached_code_is_found_where_python_would_not_compare_it(tmp_path: Path) -> None:
+    """Unchecked, or without a source; one that is compared with its source is Python's own."""
+    lay(tmp_path, {"tools/a/t.py": "x", "tools/a/u.py": "x"})
+    cache = tmp_path / "tools/a/__pycache__"
+    cache.mkdir()
+    for name, flags in (("t", 0), ("u", 1), ("gone", 0)):
+        header = importlib.util.MAGIC_NUMBER + flags.to_bytes(4, "little") + bytes(8)
+        (cache / f"{name}.cpython-311.pyc").write_bytes(header)
+    found = ["tools/a/__pycache__/gone.cpython-311.pyc", "tools/a/__pycache__/u.cpython-311.pyc"]
+    root = Root(Space.PROJECT, tmp_path)
+    assert beside(root) == found
+    assert list(runnable_beside(root, "tools/a/t.py")) == found
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_all_files_are_listed_with_their_modes(tmp_path: Path) -> None:
+    """Hidden ones and those of skipped folders too; not the manifest itself, private keys, or what git keeps."""
+    kept = {
+        "a.txt",
+        "tools/x/.h/y.py",
+        "tools/node_modules/m.js",
+        "tools/__pycache__/z.pyc",
+        "config/keys/trusted/k.toml",
+    }
+    lay(tmp_path, dict.fromkeys(kept, "x"))
+    lay(tmp_path, {"config/manifest/1.root.json": "x", "config/keys/signing/private_key.pem": "x", ".git/HEAD": "x"})
+    (tmp_path / "a.txt").chmod(0o755)
+    (tmp_path / "link").symlink_to("/nowhere")
+    os.mkfifo(tmp_path / "pipe")
+    found = list(all_files(Root(Space.PROJECT, tmp_path)))
+    assert {FileMode("a.txt", PROGRAM), FileMode("link", LINK), FileMode("pipe", "")} < set(found)
+    assert {each.path for each in found if isinstance(each, FileMode)} == kept | {"link", "pipe"}
+    assert sum(isinstance(each, FileMode) and each.mode == PLAIN for each in found) == len(kept) - 1
+
+
+def test_only_the_first_names_are_shown() -> None:
+    """A thousand files do not flood an answer."""
+    assert named_files(["a", "b"]) == "a, b"
+    assert named_files([str(number) for number in range(1_000)]) == "0, 1, 2, 3, 4 and 995 more"
