@@ -16,12 +16,22 @@ import re
 from typing import NamedTuple
 
 _INVISIBLE = (
-    r"\x7f-\x9f"  # DEL and the C1 controls, among them the one-character form of ESC [
-    r"\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff"  # direction overrides, separators, zero width
-    r"\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e0fff"  # annotations, lone surrogates, tag characters
+    r"\x7f-\x9f\xad\u034f"  # DEL, the C1 controls, among them the one-character form of ESC [, soft hyphen, joiner
+    r"\u0600-\u0605\u061c\u06dd\u070f\u0890\u0891\u08e2"  # format characters of Arabic and Syriac
+    r"\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\uffa0"  # fillers of Hangul, vowels of Khmer, selectors of Mongolian
+    r"\u200b-\u200f\u2028-\u202e\u2060-\u206f\u2800\ufeff"  # zero width, direction, separators, the blank of Braille
+    r"\ufe00-\ufe0f\ufff0-\ufffb\ud800-\udfff"  # variation selectors, annotations, lone surrogates
+    r"\U000110bd\U000110cd\U00013430-\U0001343f"  # format characters of Kaithi and of hieroglyphs
+    r"\U0001bca0-\U0001bca3\U0001d159\U0001d173-\U0001d17a"  # of shorthand and music
+    r"\U000e0000-\U000e0fff"  # tags and further variation selectors
 )
+"""Control, format and default-ignorable characters of Unicode 16, and others that show nothing: part of a pattern.
+
+https://www.unicode.org/Public/16.0.0/ucd/DerivedCoreProperties.txt, Default_Ignorable_Code_Point; and category Cf.
+"""
+
+_IS_INVISIBLE = re.compile(f"[{_INVISIBLE}]")
 _UNSAFE_IN_BLOCK = re.compile(rf"[\x00-\x08\x0b-\x1f{_INVISIBLE}]")
-_UNSAFE_IN_JSON = re.compile(rf"[{_INVISIBLE}]")
 _NOT_IN_WORD = re.compile(rf"[^\w/.:@+-]|[{_INVISIBLE}]")
 _SPACE = re.compile(r"\s+")
 
@@ -43,6 +53,11 @@ def inline(text: str) -> str:
     return _UNSAFE_IN_BLOCK.sub(_escaped, _SPACE.sub(" ", text).strip())
 
 
+def has_invisible(text: str) -> bool:
+    """Return whether a text has a character that shows nothing, so that two texts may look the same."""
+    return _IS_INVISIBLE.search(text) is not None
+
+
 def as_word(text: str) -> str:
     r"""Return text as one word: what is no letter, digit or one of ``_ / . : @ + -`` is written out, as ``\\x20``."""
     return _NOT_IN_WORD.sub(_escaped, text)
@@ -52,7 +67,7 @@ def verbatim_json(dumped: str) -> str:
     r"""Return JSON text with the invisible characters that ``json`` leaves alone written as ``\uXXXX``."""
     import json  # only callers that have loaded it need this
 
-    return _UNSAFE_IN_JSON.sub(lambda match: json.dumps(match[0])[1:-1], dumped)
+    return _IS_INVISIBLE.sub(lambda match: json.dumps(match[0])[1:-1], dumped)
 
 
 _PLAIN = re.compile(r"[\w./:@%+,-][\w./:@%+,=-]*", re.ASCII)
@@ -104,8 +119,8 @@ def _octal(char: str) -> str:
 
 
 def _is_shown(char: str) -> bool:
-    """Return whether an answer shows a character as it is; those of the last planes say nothing, though printable."""
-    return char.isprintable() and char < "\U000e0000"
+    """Return whether an answer shows a character as it is."""
+    return char.isprintable() and not has_invisible(char)
 
 
 BOM = b"\xef\xbb\xbf"

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from rye import signing
-from rye._text import quote
+from rye._text import has_invisible, inline, quote
 from rye.index.relations import references_in
 from rye.index.schema import version
 from rye.items import ItemType
@@ -35,7 +35,11 @@ def faults(read: ReadItem) -> tuple[str, ...]:
     uncommentable = []
     if read.suffix not in signing.COMMENT_MARKS:
         uncommentable = [f"a {read.suffix} file has no comments to hold a signature line; write it as YAML"]
+    invisible = []
+    if has_invisible(item.id):
+        invisible = [f"the id has a character that shows nothing: {inline(item.id)}; rename the file"]
     return (
+        *invisible,
         *missing,
         *unversioned,
         *_mistyped(item.metadata),

@@ -20,8 +20,9 @@ from pathlib import Path
 import pytest
 
 from rye import signing
+from rye._text import inline
 from rye.cli import main
-from rye.errors import ItemError
+from rye.errors import ItemError, SigningError
 from rye.manifest.space import observe
 from rye.mcp.text import Mark, sections_text
 from rye.signing import EnvelopeFormat
@@ -343,6 +344,23 @@ def link_out_of_the_space(arena: Arena) -> Found:
     arena.hello.unlink()
     arena.hello.symlink_to(outside)
     arena.sim.add("project", OTHER, TEXT)
+    return arena.verify()
+
+
+@attack
+def name_that_looks_like_another(arena: Arena) -> Found:
+    """Its name has a character that shows nothing: nobody signs it by mistake, and it is seen wherever named."""
+    for char in ("\u3164", "\ufe0f", "\U000e0100", "\u2800"):
+        path = arena.sim.write("project", f"tools/demo/hello{char}.py", TEXT)
+        (hit,) = (
+            hit for hit in arena.sim.registry().search("hello", space="project").results if hit.id != "demo/hello"
+        )
+        assert ascii(char)[1:-1] in inline(hit.id)
+        with pytest.raises(SigningError) as raised:
+            arena.sim.registry().sign(f"tool:{hit.id}")
+        assert "shows nothing" in raised.value.details["problems"][0]
+        path.unlink()
+    arena.sim.write("project", "tools/demo/hello\u3164.py", TEXT)
     return arena.verify()
 
 

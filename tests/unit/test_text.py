@@ -2,11 +2,20 @@
 
 from __future__ import annotations
 
+import sys
+import unicodedata
+
 import pytest
 
-from rye._text import RawEnvelope, find_envelope
+from rye._text import RawEnvelope, as_word, block, find_envelope, has_invisible, inline, quote, verbatim_json
 
 LINE = b"# rye:signed:x"
+IGNORABLE = (
+    *[0xAD, 0x34F, 0x61C, *range(0x115F, 0x1161), *range(0x17B4, 0x17B6), *range(0x180B, 0x1810), 0x3164, 0xFFA0],
+    *[*range(0x200B, 0x2010), *range(0x202A, 0x202F), *range(0x2060, 0x2070), *range(0xFE00, 0xFE10), 0xFEFF],
+    *[*range(0xFFF0, 0xFFF9), *range(0x1BCA0, 0x1BCA4), *range(0x1D173, 0x1D17B), *range(0xE0000, 0xE1000)],
+)
+"""Default_Ignorable_Code_Point of Unicode 16, by DerivedCoreProperties.txt."""
 
 
 @pytest.mark.parametrize(
@@ -66,3 +75,26 @@ def test_bytes_that_are_not_text_are_shown_as_replacement() -> None:
     found = find_envelope(b"# rye:signed:\xff\n")
     assert found is not None
     assert found.line == "# rye:signed:\ufffd"
+
+
+def test_every_character_that_shows_nothing_is_written_out() -> None:
+    """Default-ignorable ones, format and control characters, separators and halves of pairs, all of Unicode."""
+    unseen = {"Cf", "Cc", "Cs", "Zl", "Zp"}
+    chars = {chr(code) for code in range(sys.maxunicode + 1) if unicodedata.category(chr(code)) in unseen}
+    for char in sorted(
+        {*chars, *map(chr, IGNORABLE), "\u2800"} - set("\t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\u2028\u2029")
+    ):
+        for shown in (inline(f"a{char}b"), block(f"a{char}b"), as_word(f"a{char}b"), quote(f"a{char}b")):
+            assert char not in shown, f"{ord(char):x}"
+            assert "\\" in shown
+        assert ord(char) < 0x7F or char not in verbatim_json(f'"a{char}b"')
+        assert ord(char) < 0x7F or has_invisible(char)
+
+
+def test_letters_of_all_scripts_are_shown_as_they_are() -> None:
+    """Combining marks, wide letters and pictures among them."""
+    text = "Zu\u0308rich 日本語 한국어 ไทย עברית हिन्दी 🙂 e\u0301"
+    assert inline(text) == block(text) == text
+    assert not has_invisible(text)
+    assert as_word("日本語/a_b-c.d@e+f:g") == "日本語/a_b-c.d@e+f:g"
+    assert as_word("a b|c\\") == "a\\x20b\\x7cc\\x5c"
