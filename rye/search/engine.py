@@ -26,7 +26,7 @@ from rye.search.hints import Hints, answerable, explain_stage
 from rye.search.named_items import named_by, named_inside
 from rye.search.order import Answer, ranked
 from rye.search.page import Hydrator, PageBuilder
-from rye.search.pasted import as_phrase
+from rye.search.pasted import verbatim
 from rye.search.plan import ANY_LIMIT, AS_WRITTEN, Plan, Stage, did_you_mean, in_field, make_plan, settle
 from rye.search.predicates import States, in_scope
 from rye.search.relax import Dictionary, Relaxed, relax
@@ -219,8 +219,8 @@ class Search:
         evaluation = self.evaluate(stage.ast, plan)
         found, size = evaluation.docs() & allowed, self.reader.size
         if stage.name in AS_WRITTEN:
-            if plan.words and len(found) > ANY_LIMIT and (phrase := as_phrase(self.request.query)):
-                evaluation = self.evaluate(ast.Or((stage.ast, phrase)), plan)
+            if plan.words and len(found) > 1 and (phrase := verbatim(self.request.query)):
+                complete = (found & self.evaluate(phrase, plan).docs()).numbers
             whole = self._let_through(named_by(self.reader, self.request.query), plan, allowed)
             if len(whole):
                 found, named = found | Docs(size, numbers=whole), unique(named, whole)

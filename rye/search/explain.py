@@ -63,8 +63,8 @@ class Contrast(Report):
     """The reasons why one hit comes before another.
 
     Attributes:
-        decided_by: ``score``, ``exact``, ``withdrawn``, ``words`` (the first has all of a sentence), ``date``,
-            ``name``, ``space`` or ``id``.
+        decided_by: ``score``, ``exact``, ``withdrawn``, ``words`` (the first has all of a sentence, or a text word for
+            word), ``date``, ``name``, ``space`` or ``id``.
         difference: The difference of the scores.
         shares: If the score decided, the parts and fields that make most of the difference.
     """

@@ -34,7 +34,7 @@ class Answer:
     hidden: dict[str, int]
     near: SemanticScores | None
     complete: Ints
-    """Those that have all words of a sentence, where they are too few to answer alone."""
+    """Those that have a text word for word, or all words of a sentence, where they are too few to answer alone."""
 
     @property
     def total(self) -> int:
@@ -73,7 +73,7 @@ def ranked(
         exact: Those whose id or name equals the query.
         withdrawn: Those that are superseded, deprecated or yanked; by score, they come after all others.
         request: Names the sort order and the page.
-        complete: Those that have all words of a sentence, where hits with some of them follow.
+        complete: Those that have all words of a sentence or a text word for word, where others follow.
         reach: How many hits can be reached, None for all: the best by score, whatever is withdrawn. Those are put in
             order; the others follow by score.
     """

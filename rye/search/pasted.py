@@ -16,15 +16,13 @@ from typing import TypeAlias
 from rye import query
 from rye.index import analysis
 from rye.index.schema import TYPE_NAMES
+from rye.index.terms import escape
 from rye.query import ast
 from rye.query.limits import MAX_CHARS, MAX_LEAVES, MAX_PHRASE
 from rye.search.fields import ALIASES, KEYWORD_FIELDS, TEXT_FIELDS
 
 WORDS_PER_SIGN = 4
 """Running text has more plain words than this, and as many more for each sign of the language in it."""
-
-VERBATIM = 3.0
-"""Boost of an item that has a text word for word."""
 
 INVISIBLE = dict.fromkeys(map(ord, "\u00ad\u200b\u2060\ufeff"))
 """Characters inside of words that nobody sees: soft hyphen, zero-width space, word joiner, byte order mark."""
@@ -45,9 +43,11 @@ _OPTION = re.compile(r"(?<!\S)(?:-[A-Za-z0-9]{1,2}|--[a-z][\w-]*(?:=\S*)?)(?!\S)
 _ADDRESS = re.compile(r"\w+://\S|/|\S=\S|\.\w+\?")
 _INSIDE = re.compile(r"[*?][^*?]")
 _WORD = re.compile(r"\S+")
+_SYMBOL = re.compile(r"[/\\:=$&|<>{}()\[\]]")
 _FIELDS = "|".join(map(re.escape, (*TEXT_FIELDS, *KEYWORD_FIELDS, *ALIASES, *TYPE_NAMES)))
+_OPERATOR = re.compile(r"AND|OR|NOT|NEAR(?:/\w+)?")
 _SIGN = re.compile(
-    rf"\(*(?:(?:AND|OR|NOT|NEAR(?:/\d+)?)\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|-?[\w.-]+:[\[{{]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
+    rf"\(*(?:(?:{_OPERATOR.pattern})\Z|-\w|-?(?:{_FIELDS}):[^\s/:]|-?[\w.-]+:[\[{{]|\S*\w\*|\*\w|\S*\w[~^][\d.]*\)*\Z)"
 )
 
 _Cleaned: TypeAlias = tuple[ast.Node | None, tuple[ast.Dropped, ...]]
@@ -99,24 +99,39 @@ def as_text(text: str) -> ast.Node:
 
 
 def is_pasted(text: str, node: ast.Node | None) -> bool:
-    """Return whether a query may be text: a shell command, an address or path, or running text.
+    """Return whether a query may be text: a shell command, an address or path, running text, or an operator alone.
 
     Args:
         text: The query as written.
         node: What it says in the language; None where it is not well-formed.
     """
-    return (
-        _is_command(text)
-        or _is_running_text(text, quotes=node is not None)
-        or ("://" in text if node is None else _has_address(node))
-    )
+    if node is None and ("://" in text or '"""' in text or _OPERATOR.fullmatch(text.strip())):
+        return True
+    if node is not None and _has_address(node):
+        return True
+    return _is_command(text) or _is_running_text(text, quotes=node is not None)
 
 
 def as_phrase(text: str) -> ast.Node | None:
-    """Return a search for the text word for word, where it is surely pasted; what has it comes first."""
+    """Return a search for the text word for word, where it is surely pasted."""
     if not ("://" in text or _is_command(text, option=False) or _is_running_text(text)):
         return None
-    return ast.Boost(ast.Phrase(text), VERBATIM) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
+    return ast.Phrase(text) if 1 < len(analysis.parts(text)) <= MAX_PHRASE else None
+
+
+def verbatim(text: str) -> ast.Node | None:
+    """Return a search for words as they stand in a text: what has them so comes before other items with all of them.
+
+    Of a few plain words, nothing says that they belong together. A path is looked for in the joined forms of paths.
+    """
+    parts = analysis.parts(text)
+    if not 1 < len(parts) <= MAX_PHRASE:
+        return None
+    words = text.split()
+    if len(words) == 1 and len(analysis.chunks(analysis.normalize(text))) == 1:
+        return ast.Wildcard(f"*{escape(analysis.joined(parts))}*") if "/" in text else None
+    is_text = len(words) > WORDS_PER_SIGN or words[0] in COMMANDS or _SYMBOL.search(text)
+    return ast.Phrase(text) if is_text else None
 
 
 def _is_command(text: str, *, option: bool = True) -> bool:

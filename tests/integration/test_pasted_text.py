@@ -45,20 +45,21 @@ def name(hit: SearchResult) -> tuple[str, str]:
 
 
 def texts(hit: SearchResult) -> Iterator[str]:
-    """Yield the description of an item, its first paragraph, and the commands in it."""
+    """Yield the description of an item, its first paragraph, and commands, addresses and paths in it."""
     content = Path(hit.path).read_text(encoding="utf-8", errors="replace")
     body = re.sub(r"<!--.*?-->|```yaml\n.*?\n```", "", content, flags=re.DOTALL).strip()
     yield hit.description
     yield from [text.strip() for text in re.split(r"\n\s*\n", body) if len(text) > 30 and text[0] != "#"][:1]
     yield from re.findall(r"^\$ (.+)$", content, re.MULTILINE)[:3]
+    yield from re.findall(r"https?://[^\s\"'<>`)\]]+|(?<![\w/.:-])[~.]{0,2}/?[\w.-]+(?:/[\w.-]+)+", body)[:5]
 
 
 def lost(registry: Registry) -> list[tuple[str, str]]:
-    """Search for the texts of all items; return those of three words that few items have and that miss theirs."""
+    """Search for the texts of all items; return paths, and texts of three words, that few have and that miss theirs."""
     missed = []
     for hit in everything(registry):
         for text in filter(None, texts(hit)):
-            if len(text.split()) < 3:
+            if len(text.split()) < 3 and "/" not in text:
                 registry.search(text)
                 continue
             quoted = " ".join(re.findall(r"\w+", text))

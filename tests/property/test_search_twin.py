@@ -14,10 +14,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rye import Registry, SearchResponse, SearchResult
-from rye.query import ast
+from rye.errors import QueryError
+from rye.query import ast, parse
 from tests.support import naive
 from tests.support.naive_docs import NaiveDoc, states
-from tests.support.query_strategies import Case, bags_of_words, cases, group
+from tests.support.naive_pasted import may_be_text
+from tests.support.query_strategies import Case, bags_of_words, cases, group, pasted
 from tests.support.signed import EVE, NOW
 from tests.support.spacesim import SpaceSim, no_own_items
 from tests.support.strategies import TOPIC, as_file
@@ -41,11 +43,11 @@ def lay(sim: SpaceSim, docs: Sequence[NaiveDoc]) -> None:
         sim.write(doc.source, path, content)
 
 
-def ask(registry: Registry, case: Case, **more: Any) -> SearchResponse:
-    """Search for what a case asks."""
+def ask(registry: Registry, case: Case, text: str = "", **more: Any) -> SearchResponse:
+    """Search for what a case asks, or for a text."""
     options = case.options
     return registry.search(
-        str(case.query),
+        text or str(case.query),
         scope=options.scope,
         space=options.space,
         limit=options.limit,
@@ -103,6 +105,30 @@ def test_a_search_answers_what_reading_every_file_answers(case: Case) -> None:
         sim = SpaceSim(Path(folder), bundles=BUNDLES)
         lay(sim, case.docs)
         check(sim, case)
+
+
+@given(cases(verdicts=("unsigned",)), pasted())
+@SLOW
+def test_pasted_text_is_answered_as_its_reading_says(case: Case, text: str) -> None:
+    """As written or as text, with the same hits in the same order; what is no text is the error of the language."""
+    with tempfile.TemporaryDirectory() as folder:
+        sim = SpaceSim(Path(folder), bundles=BUNDLES)
+        lay(sim, case.docs)
+        options = replace(case.options, text=text)
+        try:
+            written = parse(text).ast
+        except QueryError:
+            written = None
+        if written is None and not (options.relax and may_be_text(text, None)):
+            with pytest.raises(QueryError):
+                ask(sim.registry(), replace(case, options=options), text)
+            return
+        docs = sim.docs(NOW)
+        compare(
+            ask(sim.registry(), replace(case, options=options), text),
+            naive.search(docs, written, options=options),
+            docs,
+        )
 
 
 @st.composite

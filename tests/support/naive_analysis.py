@@ -215,6 +215,19 @@ def levenshtein(left: str, right: str) -> int:
     return row[-1]
 
 
+def edits(left: str, right: str) -> int:
+    """Return the fewest letters to add, take away or replace, or neighbours to exchange, each letter touched once."""
+    table = {(row, 0): row for row in range(len(left) + 1)} | {(0, column): column for column in range(len(right) + 1)}
+    for row in range(1, len(left) + 1):
+        for column in range(1, len(right) + 1):
+            replaced = table[row - 1, column - 1] + (left[row - 1] != right[column - 1])
+            best = min(replaced, table[row - 1, column] + 1, table[row, column - 1] + 1)
+            if row > 1 and column > 1 and left[row - 2 : row] == right[column - 2 : column][::-1]:
+                best = min(best, table[row - 2, column - 2] + 1)
+            table[row, column] = best
+    return table[len(left), len(right)]
+
+
 def automatic_distance(term: str) -> int:
     """Return how many edits a fuzzy word of this length allows when the query names no number."""
     if len(term) <= 2:

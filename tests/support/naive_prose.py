@@ -9,6 +9,7 @@ from itertools import pairwise
 from rye.query import ast
 from tests.support.naive_analysis import (
     automatic_distance,
+    edits,
     fold,
     has_letter_or_digit,
     is_unspaced,
@@ -21,6 +22,7 @@ from tests.support.naive_analysis import (
 )
 from tests.support.naive_bind import Binder
 from tests.support.naive_docs import Corpus, NaiveDoc
+from tests.support.naive_pasted import visible
 
 SENTENCE = 5
 """Words from which on a bag is a sentence."""
@@ -96,14 +98,13 @@ class Sentence:
                 yield from self.corrections(piece) if not self.is_known(piece) else [(piece, 1.0)]
 
     def corrections(self, part: str) -> list[tuple[str, float]]:
-        """Return the nearest term that begins alike, else two known words, else the part itself."""
+        """Return the nearest term that begins alike, if near enough, else two known words, else the part itself."""
         near = []
         for term, count in self.dictionary.items():
-            edits = levenshtein(part, term)
-            if term[0] == part[0] and edits <= automatic_distance(part) and edits < len(part):
-                near.append((1 - edits / len(part), count, term))
-        if near:
-            weight, _, term = max(near)
+            if term[0] == part[0] and levenshtein(part, term) <= automatic_distance(part):
+                near.append((1 - edits(part, term) / len(part), count, term))
+        weight, _, term = max(near, default=(0.0, 0, ""))
+        if term and edits(part, term) * 6 <= max(len(part), len(term)):
             return [(term, weight)]
         halves = []
         for cut in range(4, len(part) - 3):
@@ -142,10 +143,10 @@ class Sentence:
 
 
 def without_punctuation(node: ast.Node) -> ast.Node | None:
-    """Return a query without words that have no letter and no digit; None where nothing is left."""
+    """Return a query without invisible characters and words without letter and digit; None where nothing is left."""
     match node:
         case ast.Word(text):
-            return node if has_letter_or_digit(text) else None
+            return replace(node, text=visible(text)) if has_letter_or_digit(visible(text)) else None
         case ast.And(operands) | ast.Or(operands):
             kept = [one for one in map(without_punctuation, operands) if one is not None]
             return group(type(node), kept) if kept else None

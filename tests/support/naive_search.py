@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -12,6 +12,7 @@ from tests.support.naive_analysis import fold
 from tests.support.naive_bind import Binder, score, scored_leaves
 from tests.support.naive_docs import LEVELS, WEIGHTS, Corpus, NaiveDoc, read_corpus, withdrawn
 from tests.support.naive_filters import check_filters, passes, scope_test
+from tests.support.naive_pasted import as_text, may_be_text, phrase_of, verbatim
 from tests.support.naive_prose import SENTENCE, Sentence, bag_of, without_punctuation
 from tests.support.naive_values import read_date
 
@@ -72,30 +73,36 @@ class Hit:
     exact: bool
 
 
-def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) -> NaiveAnswer:
-    """Search all items by brute force.
+def search(docs: Sequence[NaiveDoc], query: ast.Node | None, *, options: NaiveOptions) -> NaiveAnswer:
+    """Search all items by brute force; the query is None where its text is an error in the language.
 
     Raises:
         QueryError: As binding does.
         ArgumentError: ``bad-scope`` or ``bad-filter``.
     """
-    query = without_punctuation(query) or ast.Everything()
     corpus = read_corpus(docs, options.space)
     in_scope = scope_test(options.scope)
     check_filters(corpus, options.filters)
-    allowed = [
-        in_scope(doc) and passes(values, options.filters) and (options.include_superseded or not withdrawn(doc))
+    reached = [
+        in_scope(doc) and passes(values, options.filters)
         for doc, values in zip(corpus.docs, corpus.values, strict=True)
     ]
+    allowed = [
+        reach and (options.include_superseded or not withdrawn(doc))
+        for doc, reach in zip(corpus.docs, reached, strict=True)
+    ]
     fields = default_fields(options)
-    sentence = Sentence(bag_of(query), corpus, fields, corpus.document_frequencies(fields))
+    written = query and (without_punctuation(query) or ast.Everything())
+    stage, main = settled(corpus, written, reached, options)
+    sentence = Sentence(bag_of(main), corpus, fields, corpus.document_frequencies(fields))
     named = [sentence.names(doc) for doc in corpus.docs]
-    stage, hits = "all", find(corpus, query, allowed, options, named=named)
-    if sentence.words and options.relax and len(hits) > ANY_CAP and len(options.text.split()) >= SENTENCE:
-        verbatim = ast.Boost(ast.Phrase(options.text), 3.0)
-        hits = find(corpus, ast.Or((query, verbatim)), allowed, options, named=named)
-    enough = ANY_CAP if len(sentence.words) >= SENTENCE else 1
+    hits = find(corpus, main, allowed, options, named=named)
     complete: list[NaiveDoc] = []
+    if sentence.words and options.relax and (phrase := verbatim(options.text)):
+        binder = Binder(corpus, fields)
+        both = [binder.bind(main), binder.bind(phrase)]
+        complete = [doc for number, doc in enumerate(corpus.docs) if all(bound.matches(number) for bound in both)]
+    enough = ANY_CAP if len(sentence.words) >= SENTENCE else 1
     if len(hits) < enough and options.relax and sentence.words:
         for name, relaxed in sentence.stages():
             if len(hits) >= enough and (stage, name) != ("fuzzy", "substring"):
@@ -118,13 +125,29 @@ def search(docs: Sequence[NaiveDoc], query: ast.Node, *, options: NaiveOptions) 
     )
 
 
+def settled(
+    corpus: Corpus, query: ast.Node | None, reached: Sequence[bool], options: NaiveOptions
+) -> tuple[str, ast.Node]:
+    """Return the first stage and its query: as written, or as text where that finds nothing or text is surely there."""
+    words = query is not None and bag_of(query)
+    if query is not None and (words or not options.relax or not may_be_text(options.text, query)):
+        return "all", query
+    if query is None and not may_be_text(options.text, None):
+        message = "the query is an error, and no text"
+        raise ValueError(message)
+    text, phrase = as_text(options.text), phrase_of(options.text)
+    if query is None or not find(corpus, query, reached, replace(options, text="")):
+        return "text", text
+    return ("text", text) if phrase and find(corpus, phrase, reached, replace(options, text="")) else ("all", query)
+
+
 def default_fields(options: NaiveOptions) -> tuple[str, ...]:
     """Return the text fields that a leaf without field is bound to."""
     return tuple(name for name in WEIGHTS if options.level is None or name in LEVELS[options.level])
 
 
 def find(
-    corpus: Corpus, query: ast.Node, allowed: Sequence[bool], options: NaiveOptions, *, named: Sequence[bool]
+    corpus: Corpus, query: ast.Node, allowed: Sequence[bool], options: NaiveOptions, *, named: Sequence[bool] = ()
 ) -> list[Hit]:
     """Return everything that the query or the exact rules find, in no order.
 
@@ -135,6 +158,7 @@ def find(
     further = [binder.bind(ast.Field(name, operand)) for name, operand in options.fields.items()]
     leaves = [leaf for bound in (main, *further) for leaf in scored_leaves(bound)]
     wanted = fold(options.text.strip())
+    named = named or [False] * len(corpus.docs)
     hits = []
     left_out = []
     for number, doc in enumerate(corpus.docs):

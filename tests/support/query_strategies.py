@@ -75,6 +75,33 @@ def bags_of_words(draw: st.DrawFn) -> ast.Node:
     return group(ast.And, [*map(ast.Word, found), *draw(st.sampled_from([[], [], [draw(words())]]))])
 
 
+@st.composite
+def pasted(draw: st.DrawFn) -> str:
+    """Draw what people paste: commands with options, addresses, paths, running text, lone marks, unseen characters."""
+    word = st.sampled_from([text for text in (*draw(TOPIC), *draw(TOPIC)) if text.isalnum() or "/" in text])
+    few = [draw(word) for _ in range(draw(st.integers(1, 7)))]
+    shape = draw(st.sampled_from(["command", "address", "path", "marks", "unseen", "quoted"]))
+    if shape == "command":
+        begin = draw(st.sampled_from(["pip install", "docker run", "$ read", "git", "FORCE=1 sudo make", few[0]]))
+        options = st.sampled_from(["-r", "-it", "--rm", "--name=x", "-rf", "--", "-"])
+        few = [begin, *(each for text in few for each in ([draw(options), text] if draw(st.booleans()) else [text]))]
+    elif shape == "address":
+        address = "https://" + "/".join(few[:3]) + draw(st.sampled_from(["", "/a?x=1&y=2", "?file=read#it", "/?*"]))
+        few = [*few[3:], address]
+    elif shape == "path":
+        few = ["/".join(few[:3]) + draw(st.sampled_from(["", "/*.py", ".py:12", "/", "/**/read"])), *few[3:]]
+    elif shape == "marks":
+        few.insert(
+            draw(st.integers(0, len(few))), draw(st.sampled_from(["—", "-", "→", ".", "•", "|", "--", "🙂", "="]))
+        )
+    elif shape == "unseen":
+        at, unseen = draw(st.integers(0, len(few[-1]))), draw(st.sampled_from("\u00ad\u200b\u2060\ufeff"))
+        few[-1] = few[-1][:at] + unseen + few[-1][at:]
+    else:
+        few = [draw(st.sampled_from(['"""', "AND", "NEAR/5", "-x", "it's", "(see"])), *few][: draw(st.integers(1, 8))]
+    return " ".join(few)
+
+
 def group(kind: type[ast.And | ast.Or], operands: Sequence[ast.Node]) -> ast.Node:
     """Return a flat group, or its only operand."""
     flat: list[ast.Node] = []

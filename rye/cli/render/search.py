@@ -144,7 +144,7 @@ def _values(facet: Facet, terminal: Terminal, *, longest: int) -> Iterator[str]:
 _DECIDED = {
     "exact": "its id or name is the query",
     "withdrawn": "superseded, deprecated and yanked items come last",
-    "words": "it has all the words",
+    "words": "it has all the words, or the text word for word",
     "date": "by date",
     "name": "by name",
     "space": "{} are equal, and its space comes first",

@@ -89,6 +89,32 @@ def test_a_truncated_word_is_taken_for_a_typo_only_where_that_finds_as_much(ask:
     assert ask("direc", relax=False).total == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "other"),
+    [
+        ("rye list", "list rye, all list"),
+        ("root: ${base_dir}", "base dir of a root"),
+        ("lib/base", "lib base lib base lib base"),
+        ("$ zip -r all", "all of a zip r"),
+    ],
+)
+def test_what_has_a_text_word_for_word_comes_first(ask: Ask, root: Root, text: str, other: str) -> None:
+    """Also where that is long, and many items that are short have the same words."""
+    notes = {f"knowledge/n{number}.md": f"# Note\n\n{other}\n" for number in range(14)}
+    lay(root.path, {**notes, "knowledge/z.md": f"# Note\n\nSee {text} and more.\n\n{'filler ' * 200}\n"})
+    answer = ask(text)
+    assert (answer.total, ids(answer)[0]) == (15, "z")
+    assert not any(hit.exact for hit in answer.results)
+
+
+@pytest.mark.parametrize("text", ["NEAR/5", "OR", "AND", '"""Deploy a build'])
+def test_what_can_be_no_operator_is_text(ask: Ask, text: str) -> None:
+    """And the answer says so; told to be strict, it is the error that it was."""
+    assert "read as text" in str(ask(text).warnings[0])
+    with pytest.raises(QueryError):
+        ask(text, relax=False)
+
+
 def test_filters_decide_which_stage_has_a_hit(ask: Ask) -> None:
     """A stage whose hits are all filtered away does not answer."""
     assert ask("relase", scope="directive").stage == "fuzzy"

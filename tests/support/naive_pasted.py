@@ -1,0 +1,137 @@
+"""The twin's reading of pasted text: which queries may be text, their words, and where they stand word for word."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from rye.query import ast
+from rye.search.pasted import COMMANDS
+from tests.support.naive_analysis import has_letter_or_digit, join, parts, raw_chunks
+from tests.support.naive_docs import ALIASES, KEYWORD_FIELDS, WEIGHTS
+
+INVISIBLE = "\u00ad\u200b\u2060\ufeff"
+"""Characters that nobody sees: soft hyphen, zero-width space, word joiner, byte order mark."""
+
+SYMBOLS = "/\\:=$&|<>{}()[]"
+"""Characters that few words of a query have where they are a path, a setting or code."""
+
+FEW = 4
+"""Words up to which a query is no running text."""
+
+
+def visible(text: str) -> str:
+    """Return a text without the characters that nobody sees."""
+    return "".join(character for character in text if character not in INVISIBLE)
+
+
+def as_text(text: str) -> ast.Node:
+    """Return the words of a text, without any operator."""
+    words = [ast.Word(visible(word)) for word in text.split() if has_letter_or_digit(visible(word))]
+    if len(words) > 1:
+        return ast.And(tuple(words))
+    return words[0] if words else ast.Everything()
+
+
+def may_be_text(text: str, query: ast.Node | None) -> bool:
+    """Tell whether a query may be text; ``query`` is what it says in the language, None where that is an error."""
+    if is_command(text) or is_running_text(text, quotes=query is not None):
+        return True
+    if query is None:
+        alone = text.strip()
+        operator = alone in {"AND", "OR", "NOT", "NEAR"} or (alone.startswith("NEAR/") and is_name(alone[5:]))
+        return "://" in text or '"""' in text or operator
+    operands = query.operands if isinstance(query, ast.And) else (query,)
+    plain = all(isinstance(one, ast.Word | ast.Wildcard | ast.Phrase) for one in operands)
+    return plain and any(is_address(one.pattern) for one in operands if isinstance(one, ast.Wildcard))
+
+
+def phrase_of(text: str) -> ast.Node | None:
+    """Return the phrase of a text that is surely pasted."""
+    surely = "://" in text or is_command(text, option=False) or is_running_text(text)
+    return ast.Phrase(text) if surely and 2 <= len(parts(text)) <= 256 else None
+
+
+def verbatim(text: str) -> ast.Node | None:
+    """Return a search for a text as it stands; None where nothing says that its words belong together."""
+    found = parts(text)
+    if not 2 <= len(found) <= 256:
+        return None
+    words = text.split()
+    if len(words) == 1 and len(list(raw_chunks(text))) == 1:
+        return ast.Wildcard(f"*{join(found)}*") if "/" in text else None
+    marked = any(character in SYMBOLS for character in text)
+    return ast.Phrase(text) if marked or len(words) > FEW or words[0] in COMMANDS else None
+
+
+def is_command(text: str, *, option: bool = True) -> bool:
+    """Tell whether a text begins like a shell command."""
+    words = text.split()
+    prompt = len(words) > 1 and words[0] in {"$", "#", "%", ">"}
+    words = words[prompt:]
+    while len(words) > 1 and (words[0] == "sudo" or is_setting(words[0])):
+        words = words[1:]
+    name, rest = words[0] if words else "", words[1:]
+    path = any(name.startswith(start) and len(name) > len(start) for start in ("/", "./", "../", "~/"))
+    small = name[:1].isascii() and name[:1].islower() and len(name) > 1 and is_name(name.translate(NO_MARKS))
+    if not (path or small):
+        return False
+    return prompt or (name in COMMANDS and len(rest) > 1) or (option and any(map(is_option, rest)))
+
+
+NO_MARKS = str.maketrans("", "", ".+-")
+
+
+def is_name(text: str) -> bool:
+    """Tell whether a text is letters, digits and underscores."""
+    return bool(text) and all(character.isalnum() or character == "_" for character in text)
+
+
+def is_setting(word: str) -> bool:
+    """Tell whether a word sets a variable before a command."""
+    name, equals, _ = word.partition("=")
+    return bool(equals) and is_name(name) and name.isascii() and name == name.upper() and not name[0].isdigit()
+
+
+def is_option(word: str) -> bool:
+    """Tell whether a word is an option: one or two letters or digits after a dash, or a name after two."""
+    if word.startswith("--"):
+        name = word[2:].partition("=")[0]
+        return name[:1].isascii() and name[:1].islower() and is_name(name.replace("-", ""))
+    return word.startswith("-") and 1 <= len(word) - 1 <= 2 and word[1:].isalnum() and word.isascii()
+
+
+def is_running_text(text: str, *, quotes: bool = True) -> bool:
+    """Tell whether a text has more than four plain words, and four more for each sign of the language."""
+    words = [word for word in text.split() if word.strip("*?")]
+    signs = len([word for word in words if is_sign(word) or (quotes and '"' in word)])
+    return len(words) - signs > FEW * (1 + signs)
+
+
+def is_sign(word: str) -> bool:
+    """Tell whether a word could be an operator, or has one."""
+    bare = word.lstrip("(")
+    if bare in {"AND", "OR", "NOT", "NEAR"} or (bare.startswith("NEAR/") and is_name(bare[5:])):
+        return True
+    positive = bare.removeprefix("-")
+    if positive != bare and is_name(positive[:1]):
+        return True
+    name, colon, value = positive.partition(":")
+    known = {*WEIGHTS, *KEYWORD_FIELDS, *ALIASES, "directive", "tool", "knowledge"}
+    if colon and (value[:1] in {"[", "{"} or (name in known and value and value[0] not in "/:")):
+        return True
+    stars = any(is_name(before) and after == "*" for before, after in pairwise(bare))
+    end = bare.rstrip(")").rstrip("0123456789.")
+    return stars or (bare[:1] == "*" and is_name(bare[1:2])) or (end[-1:] in {"~", "^"} and is_name(end[-2:-1]))
+
+
+def is_address(pattern: str) -> bool:
+    """Tell whether a wildcard stands inside something that looks like an address or path."""
+    inside = any(before in "*?" and after not in "*?" for before, after in pairwise(pattern))
+    setting = "=" in pattern.strip("=")
+    return inside and ("/" in pattern or setting or has_query(pattern))
+
+
+def has_query(pattern: str) -> bool:
+    """Tell whether a question mark follows the extension of a file."""
+    heads = [piece.rpartition(".") for piece in pattern.split("?")[:-1]]
+    return any(dot and is_name(name) for _, dot, name in heads)
