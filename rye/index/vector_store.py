@@ -137,7 +137,7 @@ class SpaceVectors:
         if last and not (last.missing or retry or self._is_due(last)) and self.fits(probe):
             return last
         before = np.inf if retry else time.time() - RETRY_SECONDS
-        documents, is_held = self._documents(snapshot), True
+        documents, is_held, self._last = self._documents(snapshot), True, None
         self._open()
         if self._unembedded(documents, before).any() or self._to_merge(documents) or not self.fits(probe):
             with self._locked(wait) as is_held:

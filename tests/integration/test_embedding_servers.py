@@ -265,6 +265,61 @@ def test_attack_the_model_of_a_running_mcp_server_is_exchanged(sim: SpaceSim) ->
     assert [len(anew(one["warnings"])) for one in (before, broken, renewed, after)] == [0, 0, 1, 0]
 
 
+@pytest.mark.parametrize("seed", [*range(5), 159])
+def test_attack_a_server_of_every_bad_kind_in_turn(sim: SpaceSim, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
+    """Whatever it does and whichever items change: every list is of the model that answers now, and at last whole."""
+    monkeypatch.setattr(registry_vectors, "PROBE_SECONDS", 0.0)
+    dice = np.random.default_rng(seed)
+    with served(sim, batch=int(dice.choice([1, 2, 3, 32]))) as (model, line, requests):
+        registry = sim.registry(embedder=line)
+
+        def exchange() -> None:
+            model.embedder = Hashed(f"model {dice.integers(3)}", int(dice.choice([16, 16, 20])))
+
+        def exchange_midway() -> None:
+            left = int(dice.integers(1, 6))
+
+            def after(_: Sequence[str]) -> None:
+                nonlocal left
+                left -= 1
+                if not left:
+                    exchange()
+
+            model.before = after
+
+        def edit() -> None:
+            number = int(dice.integers(4))
+            sim.write("project", f"tools/demo/tool{number}.py", f'"""Tool number {number} {dice.random()}."""\n')
+
+        events = [
+            exchange,
+            exchange_midway,
+            edit,
+            lambda: setattr(model, "dies_after", int(dice.integers(5))),
+            lambda: setattr(model, "refuses", lambda text: f"Tool number {seed % 4}" in text),
+            lambda: setattr(model, "zeros", lambda text: "Undo" in text),
+            lambda: setattr(model, "zeros", lambda _: True),
+        ]
+        for _ in range(12):
+            events[int(dice.integers(len(events)))]()
+            found = registry.search(ASKED, mode="semantic", threshold=0)
+            assert found.search_type == "semantic" or found.warnings
+            model.before, model.dies_after, model.zeros = (lambda _: None), -1, (lambda _: False)
+            if dice.random() < 0.5:
+                rows, now = rows_of(registry), model.embedder
+                assert all(len(one[0]) == now.dimensions for one in rows.values())
+                night = now.embed(["Night. What is done by night."])
+                assert np.abs(rows["knowledge:demo/night"] - night).max() < 1e-3
+        model.refuses = lambda _: False
+        assert registry.embed().missing == 0
+        found_rows = rows_of(registry)
+        fresh = sim.registry(embedder=Hashed(model.embedder.model, model.embedder.dimensions))
+        truth = rows_of(fresh)
+        assert found_rows.keys() == truth.keys()
+        assert all(np.abs(found_rows[key] - truth[key]).max() < 1e-3 for key in truth)
+        assert len(requests) < 2_000
+
+
 # texts without a vector
 
 
