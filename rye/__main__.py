@@ -2,17 +2,38 @@
 
 import sys
 
+from rye._resources import has_foreign_modules, mixed_install
+
 _INTERRUPTED = 130
+_FAILED = 2
 
 
 def run() -> int:
     """Run the command line of this process and return its exit status; Ctrl-C is quiet from the start."""
     try:
+        if has_foreign_modules() and _is_broken():
+            return _FAILED
         from rye.cli import main
 
         return main()
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] == "rye" and _is_broken():
+            return _FAILED
+        raise
     except KeyboardInterrupt:
         return _INTERRUPTED
+
+
+def _is_broken() -> bool:
+    """Say what another distribution did to rye's files, if any did; return whether rye cannot run."""
+    words, is_broken = mixed_install()
+    if words:
+        sys.stderr.write(
+            f"{'error' if is_broken else 'warning'}[mixed-install]: {words}\n"
+            "hint: remove both, and give rye an environment of its own (pipx or uv tool); "
+            "it reads the bundles of another one with --bundle SITE-PACKAGES or RYE_BUNDLES\n"
+        )
+    return bool(words) and is_broken
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The only reader of what is bundled with rye: the query grammar and rye's own signed items.
+"""The only reader of what is installed as rye: the query grammar, its own signed items, and whose the files are.
 
 A wheel holds both below ``rye/_bundled``; a checkout holds them at its top level.
 
@@ -8,9 +8,16 @@ A wheel holds both below ``rye/_bundled``; a checkout holds them at its top leve
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 _PACKAGE = Path(__file__).resolve().parent
+_DISTRIBUTION = "rye-search"
+_ROOMS_BELOW = {"embedding", "index", "items", "keys", "manifest", "parameters", "query", "search", "signing", "spaces"}
+_ROOMS_ABOVE = {"cli", "mcp", "registry", "surface", "verify"}
+_FILES = {"__init__.py", "__main__.py", "_process.py", "_report.py", "_resources.py", "_text.py", "errors.py"}
+_OWN = frozenset(_ROOMS_BELOW | _ROOMS_ABOVE | _FILES)
+"""What stands in the package's folder; any other module there is that of another distribution."""
 
 
 def _root() -> Path:
@@ -27,3 +34,40 @@ def grammar_text() -> str:
 def items_root() -> Path:
     """Return the root of the system space that comes with rye: the folder that holds its signed items."""
     return _root() / "items"
+
+
+def has_foreign_modules() -> bool:
+    """Return whether a module that is not rye's stands in the package's folder; reads only the folder's list."""
+    others = [name for name in os.listdir(_PACKAGE) if name not in _OWN]  # noqa: PTH208 - a Path for each takes time
+    return any(name.endswith(".py") or os.path.exists(_PACKAGE / name / "__init__.py") for name in others)  # noqa: PTH110
+
+
+def mixed_install() -> tuple[str, bool]:
+    """Return what is wrong where another distribution is installed into rye's folder, and whether rye itself is broken.
+
+    Empty where no other distribution lists files there. Reads and hashes every file that rye's own list names.
+    """
+    import base64
+    import hashlib
+    from importlib.metadata import distributions
+
+    folder, others, changed = _PACKAGE.parent, [], []
+    for each in distributions(path=[str(folder)]):
+        files = [file for file in each.files or () if file.parts[0] == _PACKAGE.name]
+        if each.name != _DISTRIBUTION:
+            others += [f"{each.name} {each.version}"] if files else []
+            continue
+        for file in files:
+            try:
+                digest = hashlib.sha256((folder / file).read_bytes()).digest()
+            except OSError:
+                digest = b""
+            if file.hash and base64.urlsafe_b64encode(digest).rstrip(b"=").decode() != file.hash.value:
+                changed.append(str(file))
+    if not others:
+        return "", bool(changed)
+    named = ", ".join(sorted(others))
+    if changed:
+        some = ", ".join(sorted(changed)[:3]) + (", …" if len(changed) > 3 else "")
+        return f"{_PACKAGE} also belongs to {named}, which replaced {some}: rye does not work here", True
+    return f"{_PACKAGE} also belongs to {named}, whose files rye may have replaced: it may not work here", False

@@ -295,11 +295,11 @@ def called(node: ast.Call) -> str:
 
 
 def prints(sources: Sources) -> list[str]:
-    """Find writing to standard output outside ``cli``."""
+    """Find writing to a standard stream outside ``cli`` and the entry point, which speaks where ``cli`` cannot be imported."""
     return [
         f"{path}:{node.lineno}"
         for path, tree in sources.items()
-        if room_of(module_name(path)) != "cli"
+        if room_of(module_name(path)) not in {"cli", "__main__"}
         for node in ast.walk(tree)
         if isinstance(node, ast.Call)
         and called(node) in {"print", "sys.stdout.write", "sys.stderr.write", "sys.__stdout__.write"}

@@ -28,6 +28,7 @@ from rye.mcp.text import Mark, sections_text
 from rye.signing import EnvelopeFormat
 from rye.verify.fixes import Fixes
 from rye.verify.pool import SERIAL_BELOW
+from tests.integration.test_mixed_install import install_engine, install_rye, start
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
 from tests.support.signed import (
@@ -1092,6 +1093,15 @@ def module_of_the_checkout_imported(arena: Arena) -> Found:
         found = arena.verify()
     assert not marker.exists()
     return found
+
+
+@attack
+def distribution_installed_over_rye(arena: Arena) -> Found:
+    """Without the check, an import fails somewhere, or the other one's code is run as rye's."""
+    site = install_rye(arena.sim.folder)
+    install_engine(site, over=True)
+    status, _, error = start(site)
+    return Found(status, frozenset({error.partition("[")[2].partition("]")[0]}))
 
 
 @attack
