@@ -96,6 +96,9 @@ class Project:
 class Projects:
     """The open projects of a server. Safe to use from several threads.
 
+    Attributes:
+        copied: What callers have copied from one space to another: the digest of each item without its signature line.
+
     Args:
         options: Says which may be named, and what is shared by all.
         changed: Called from another thread with the roots of the default project and its files that have changed.
@@ -108,6 +111,7 @@ class Projects:
         self._open: OrderedDict[Path | None, Project] = OrderedDict()
         self._places: frozenset[Path] = frozenset()
         self._named = tuple(Path(folder).resolve() for folder in options.projects)
+        self.copied: set[str] = set()
 
     def find(self, named: Any = None) -> Project:
         """Return the project that a caller names, or the default one.

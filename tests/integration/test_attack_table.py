@@ -18,6 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from mcp import Client
 
 from rye import signing
 from rye._text import inline
@@ -31,6 +32,7 @@ from rye.verify.pool import SERIAL_BELOW
 from tests.integration.test_mixed_install import install_engine, install_rye, start
 from tests.support.attacks import ATTACKS, HELLO, TEXT, Arena, Found, attack
 from tests.support.files import bury, lay
+from tests.support.mcp_server import refused, with_client
 from tests.support.signed import (
     ANN,
     DIRECTIVE,
@@ -1182,6 +1184,23 @@ def words_stuffed_into_an_unsigned_item(arena: Arena) -> Found:
     assert [hit.id for hit in arena.sim.registry().search("hello is:trusted", space="project").results] == [
         "demo/hello"
     ]
+    return arena.verify()
+
+
+@attack
+def stranger_planted_and_signed(arena: Arena) -> Found:
+    """An agent is made to copy a stranger's item into the user space, and to sign it with the user's key there."""
+    arena.sim.write("project", OTHER, TEXT)
+    planted = arena.sim.path("user", OTHER)
+
+    async def talk(client: Client) -> None:
+        error = await refused(client, "rye_load", item="tool:demo/other", copy_to="user")
+        assert (error["code"], planted.exists()) == ("copy-refused", False)
+        arena.sim.copy("project", OTHER, OTHER, to_source="user")
+        error = await refused(client, "rye_sign", target="tool:demo/other", space="user")
+        assert (error["code"], planted.read_text()) == ("cannot-ask", TEXT)
+
+    with_client(arena.sim, talk)
     return arena.verify()
 
 

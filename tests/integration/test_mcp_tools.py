@@ -88,7 +88,7 @@ def test_the_annotations_are_true(sim: SpaceSim, more: tuple[str, ...], writing:
         if tool.annotations
     }
     assert hints["rye_search"] == hints["rye_verify"] == (True, False, True)
-    assert hints["rye_load"] == (not writing, False, True)
+    assert hints["rye_load"] == (not writing, writing, True)
     assert hints.get("rye_sign") == ((False, True, True) if writing else None)
     assert ("copy_to" in tools["rye_load"].input_schema["properties"]) == writing
     assert all(tool.annotations and tool.annotations.open_world_hint is False for tool in tools.values())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,9 @@ from typing import Any
 import pytest
 from mcp import Client, types
 
+from rye.signing import SigningKey
 from tests.support.mcp_server import ERAS, called, refused, text_of, with_client
+from tests.support.signed import EVE
 from tests.support.spacesim import READ, SpaceSim, furnish
 
 DRAFT = "directive:agents/create_thread"
@@ -145,6 +148,89 @@ def test_without_a_key_the_error_says_how_to_get_one(tmp_path: Path) -> None:
     assert "rye keys generate" in error["hint"]
 
 
+# what has come from elsewhere
+
+PLANTED = "tool:ops/planted"
+PLANTED_REL = "tools/ops/planted.py"
+TEXT = '"""Deploy a build."""\n\n__version__ = "1.0.0"\n__category__ = "ops"\n'
+
+
+@pytest.mark.parametrize("mode", ERAS)
+def test_a_copy_and_its_signature_are_asked_for(sim: SpaceSim, mode: str) -> None:
+    """The questions name both places, what the item was there, who signed it and what it would become."""
+    source = sim.add("project", PLANTED_REL, TEXT, EVE)
+    user = User("accept")
+
+    async def talk(client: Client) -> None:
+        copied = await called(client, "rye_load", item=PLANTED, copy_to="user")
+        assert copied["copied"]["written"]
+        await called(client, "rye_sign", target=PLANTED, space="user")
+
+    with_client(sim, talk, mode=mode, elicitation_callback=user)
+    target = sim.path("user", PLANTED_REL)
+    copying, signing = user.asked
+    stood = f"{PLANTED} is untrusted (unknown-key), signed with key {EVE.public.fingerprint[:16]}"
+    assert all(words in copying for words in (stood, str(source), str(target)))
+    assert all(words in signing for words in (stood, str(target), str(sim.root("user"))))
+
+
+@pytest.mark.parametrize("mode", ERAS)
+@pytest.mark.parametrize("action", ["decline", "cancel"])
+def test_what_the_user_does_not_want_copied_is_not(sim: SpaceSim, mode: str, action: str) -> None:
+    """Nothing is written, trusted or not."""
+
+    async def talk(client: Client) -> list[str]:
+        items = (DRAFT, "tool:rye/file-system/read")
+        return [(await refused(client, "rye_load", item=item, copy_to="user"))["code"] for item in items]
+
+    sim.delete("user", "tools/rye/file-system/read.py")
+    before = sim.rels("user")
+    assert with_client(sim, talk, mode=mode, elicitation_callback=User(action)) == ["copy-not-confirmed"] * 2
+    assert sim.rels("user") == before
+
+
+def test_a_client_that_cannot_ask_copies_nothing_untrusted(sim: SpaceSim) -> None:
+    """The error has the command by which the user does it, whatever the folder is called."""
+    source = sim.write("project", "tools/ops/it's $(touch x).py", TEXT)
+
+    async def talk(client: Client) -> dict[str, Any]:
+        return await refused(client, "rye_load", item="tool:ops/it's $(touch x)", copy_to="user")
+
+    error = with_client(sim, talk)
+    assert error["code"] == "copy-refused"
+    target = sim.path("user", "tools/ops/it's $(touch x).py")
+    assert not target.parent.exists()
+    command = error["hint"].partition("the user runs: ")[2].removesuffix(" (a command that the user runs)")
+    subprocess.run(["bash", "-c", command], cwd=sim.folder, check=True)
+    assert target.read_bytes() == source.read_bytes()
+    assert not (sim.folder / "x").exists()
+
+
+@pytest.mark.parametrize("who", [EVE, None])
+def test_a_client_that_cannot_ask_signs_nothing_that_came_from_elsewhere(sim: SpaceSim, who: SigningKey | None) -> None:
+    """Signed by somebody else, the same as an item elsewhere that is not trusted, or copied through the server."""
+    source = sim.write("project", PLANTED_REL, TEXT)
+    if who:
+        sim.sign("project", PLANTED_REL, who)
+    sim.write("user", PLANTED_REL, source.read_bytes())
+    before = sim.path("user", PLANTED_REL).read_bytes()
+    own = TEXT.replace("Deploy", "Drop")
+    sim.add("user", "tools/ops/own.py", own)
+
+    async def talk(client: Client) -> tuple[dict[str, Any], dict[str, Any]]:
+        planted = await refused(client, "rye_sign", target=PLANTED, space="user")
+        await called(client, "rye_load", item="tool:ops/own", copy_to="project")
+        sim.delete("user", "tools/ops/own.py")
+        sim.write("project", "tools/ops/own.py", own)
+        return planted, await refused(client, "rye_sign", target="tool:ops/own")
+
+    planted, copied = with_client(sim, talk)
+    assert planted["code"] == copied["code"] == "cannot-ask"
+    assert f"rye sign --space user {PLANTED}" in planted["hint"]
+    assert "was copied from another space" in copied["message"]
+    assert sim.path("user", PLANTED_REL).read_bytes() == before
+
+
 # copies
 
 
@@ -205,7 +291,7 @@ def test_the_first_copy_makes_the_space(sim: SpaceSim) -> None:
     async def talk(client: Client) -> dict[str, Any]:
         return await called(client, "rye_load", item="tool:rye/file-system/read", copy_to="user")
 
-    assert with_client(sim, talk)["copied"]["written"] is True
+    assert with_client(sim, talk, elicitation_callback=User("accept"))["copied"]["written"] is True
     assert (root / "tools" / "rye" / "file-system" / "read.py").is_file()
 
 

@@ -26,6 +26,10 @@ class Outcomes:
     def __iter__(self) -> Iterator[Outcome]:
         yield from self.entries
 
+    def beside(self) -> Iterator[tuple[Root, list[str]]]:
+        """There is nothing beside them."""
+        yield from ()
+
 
 def verification(
     *entries: Outcome, policy: Policy | None = None, baseline: Baseline | None = None, **more: Any

@@ -8,17 +8,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rye.errors import ArgumentError, SigningError
+from rye._text import quote
+from rye.errors import ArgumentError, RyeError, SigningError
 from rye.mcp.schema import read_arguments
-from rye.mcp.text import Mark, reference, tidy
-from rye.mcp.tools.tool import Tool, Work, read_target
+from rye.mcp.text import Mark, reference, tidy, verdict
+from rye.mcp.tools.tool import Tool, Work, read_target, stands, unsigned_digest
 from rye.parameters import Parameter
 
 if TYPE_CHECKING:
-    from rye.registry import Registry, SignReport
+    from rye.registry import LoadedItem, Registry, Root, SignReport
 
 _OF_BUNDLES = "removed"
 """The key of a report that concerns only bundles, which no tool signs."""
+
+_SHOWN = 10
+"""Items that a question names."""
 
 _DESCRIPTION = """\
 Sign items with the user's key, so that they verify as trusted.
@@ -44,9 +48,8 @@ def _answer(work: Work, registry: Registry, arguments: dict[str, Any]) -> dict[s
             raise ArgumentError("nothing-to-sign", message, hint="rye_verify lists what there is, and problems")
     plan = registry.sign(*targets, space=space, dry_run=True)
     (root,) = (root for root in registry.roots if root.space == space)
-    wanted = [root.path / item.path for item in plan.items if item.changed]
-    if wanted and not arguments["dry_run"]:
-        _confirm(work, plan, space, wanted)
+    if any(item.changed for item in plan.items) and not arguments["dry_run"]:
+        _confirm(work, registry, plan, root)
         work.call.check()
         plan = registry.sign(*targets, space=space)
         registry.refresh()
@@ -62,23 +65,53 @@ def _is_there(registry: Registry, target: str, space: str) -> bool:
     return registry.search(scope=scope, space=space, limit=1, include_superseded=True).total > 0
 
 
-def _confirm(work: Work, plan: SignReport, space: str, wanted: list[Path]) -> None:
+def _confirm(work: Work, registry: Registry, plan: SignReport, root: Root) -> None:
     """Ask the user if the client can, then check that the files have not changed meanwhile.
 
+    Where it cannot, nothing is signed that has come from elsewhere.
+
     Raises:
-        SigningError: ``not-confirmed``.
+        SigningError: ``not-confirmed``, ``cannot-ask``.
     """
+    wanted = [item for item in plan.items if item.changed]
+    paths = [root.path / item.path for item in wanted]
+    before = _digest(paths)
+    loaded = [registry.load(item.type, item.id, str(root.space)) for item in wanted]
     if work.call.confirm is None:
+        for each in loaded:
+            if origin := _came_from(work, registry, each, plan.fingerprint):
+                message = f"{stands(each)}; it {origin}, and this client cannot ask its user whether to sign it"
+                command = f"rye sign --space {root.space} {quote(f'{each.item.type}:{each.item.id}')}"
+                raise SigningError("cannot-ask", message, hint=f"once the user has read it, the user runs: {command}")
         return
-    names = [reference(item.to_dict()) for item in plan.items if item.changed]
-    listed = ", ".join(names[:10]) + (f" and {len(names) - 10} more" if len(names) > 10 else "")
-    question = f"Sign {len(names)} item(s) of {space} space with your key {plan.fingerprint[:16]}: {listed}?"
-    before = _digest(wanted)
+    lines = [f"{stands(each)}; {quote(each.path)}" for each in loaded[:_SHOWN]]
+    lines += [f"and {len(loaded) - _SHOWN} more"] if len(loaded) > _SHOWN else []
+    question = f"Sign {len(loaded)} item(s) of {root.space} space, {quote(str(root.path))}, with your key "
+    question += "\n".join([f"{plan.fingerprint[:16]}?", *lines])
     if not work.call.confirm(question, before):
         raise SigningError("not-confirmed", "the user did not agree to sign", hint="nothing was written; ask the user")
-    if _digest(wanted) != before:
+    if _digest(paths) != before:
         hint = "nothing was written; call again, so that the user is asked about the files as they are"
         raise SigningError("changed-meanwhile", "the items changed while the user was asked", hint=hint)
+
+
+def _came_from(work: Work, registry: Registry, loaded: LoadedItem, fingerprint: str) -> str:
+    """Return how it shows that the bytes of an item are somebody else's; nothing if they may be the user's own."""
+    signature = loaded.signature
+    if signature.signer and signature.verdict != "trusted" and not fingerprint.startswith(signature.signer):
+        return "has the signature of somebody else"
+    digest = unsigned_digest(loaded.content)
+    if digest in work.projects.copied:
+        return "was copied from another space"
+    for space in {"project", "user", "system"} - {str(loaded.space)}:
+        try:
+            other = registry.load(loaded.item.type, loaded.item.id, space)
+        except RyeError:  # not there, or not to be read: then it is no copy of that
+            continue
+        own = space != "system" and other.signature.verdict == "trusted"
+        if not own and unsigned_digest(other.content) == digest:
+            return f"is the same as in {space} space, where it is {verdict(other.signature.to_dict())}"
+    return ""
 
 
 def _digest(paths: list[Path]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -9,17 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 from mcp import types
 
+from rye._text import as_word, find_envelope
 from rye.errors import ArgumentError
 from rye.mcp.calls import Call
 from rye.mcp.projects import Projects
 from rye.mcp.schema import input_schema, part_of, read_arguments, schema_of
 from rye.mcp.startup import Options
-from rye.mcp.text import NOTICE, Mark, for_client
+from rye.mcp.text import NOTICE, Mark, for_client, reference, verdict
 from rye.parameters import Parameter
 from rye.parameters.tools import TOOLS as PARAMETERS
 
 if TYPE_CHECKING:
-    from rye.registry import Registry
+    from rye.registry import LoadedItem, Registry
 
 _WRITING = frozenset({"copy_to"})
 
@@ -103,11 +105,26 @@ class Tool:
             output_schema=answered | {"properties": {"notice": {}} | named},
             annotations=types.ToolAnnotations(
                 read_only_hint=not (self.writes and options.may_write),
-                destructive_hint=self.destroys,
+                destructive_hint=self.writes and options.may_write,
                 idempotent_hint=True,
                 open_world_hint=False,
             ),
         )
+
+
+def unsigned_digest(content: str) -> str:
+    """Return the digest of an item without its signature line: the same wherever the item is, and whoever signed it."""
+    data = content.encode()
+    line = find_envelope(data)
+    return hashlib.sha256(data if line is None else data[: line.start] + data[line.end :]).hexdigest()
+
+
+def stands(loaded: LoadedItem) -> str:
+    """Return how an item stands, for a question to the user: its name, its verdict, and who signed it."""
+    data = loaded.to_dict()
+    signer = data["signature"]["signer"]
+    by = f"with key {as_word(signer[:16])}" if signer else "by nobody"
+    return f"{reference(data)} is {verdict(data['signature'])}, signed {by}"
 
 
 _GLOB = re.compile(r"[\[\]*?]")
